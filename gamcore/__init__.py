@@ -1,0 +1,26 @@
+"""Generalized additive models by fast subagged boosting: models that people can read.
+
+>>> from gamcore import GAMClassifier
+>>> model = GAMClassifier(random_state=0).fit(X, y)          # doctest: +SKIP
+>>> model.explain_shape("age").frame()                        # doctest: +SKIP
+"""
+
+from gamcore.boosting import Progress
+from gamcore.estimators import GAMClassifier, GAMRegressor, load_model
+from gamcore.kernels.warm import warmup
+from gamcore.presets import PRESETS
+from gamcore.serialize import ModelFileError
+from gamcore.table import TableError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PRESETS",
+    "GAMClassifier",
+    "GAMRegressor",
+    "ModelFileError",
+    "Progress",
+    "TableError",
+    "load_model",
+    "warmup",
+]

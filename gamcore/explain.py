@@ -1,0 +1,149 @@
+"""What a model says, as data: curves, importances, and the parts of a prediction. Figures and files draw from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.model import AdditiveModel
+from gamcore.table import Kind
+
+Floats = NDArray[np.float64]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def as_date(days: float) -> datetime:
+    """The date of a number of days since 1970-01-01."""
+    return EPOCH + timedelta(days=float(days))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One shape function.
+
+    edges : (K + 1,) borders of the value bins, the outer two being the range seen in training; numbers and dates (in
+        days since 1970-01-01). Empty for categories.
+    labels : (K,) the level of each bin, for categories.
+    scores, lower, upper, counts : (K,) a value bin; on the link scale, and training rows.
+    missing, unseen : (score, lower, upper, training rows) of those two bins.
+    band : what `lower` and `upper` are, in words.
+    """
+
+    feature: str
+    kind: Kind
+    edges: Floats
+    display: Floats
+    labels: tuple[str, ...]
+    scores: Floats
+    lower: Floats
+    upper: Floats
+    counts: Floats
+    missing: tuple[float, float, float, float]
+    unseen: tuple[float, float, float, float]
+    band: str
+    intercept: float
+    loss: str
+
+    def frame(self) -> pd.DataFrame:
+        """The numbers behind the curve, one row a bin, missing and unseen last."""
+        if self.kind in ("category", "boolean"):
+            names: dict[str, object] = {"level": [*self.labels, "(missing)", "(unseen)"]}
+        else:
+            edges = [as_date(e).date() for e in self.edges] if self.kind == "date" else self.edges.tolist()
+            names = {
+                "bin": [*map(str, range(1, self.scores.size + 1)), "(missing)", "(unseen)"],
+                "from": [*edges[:-1], None, None],
+                "below": [*edges[1:], None, None],
+            }
+        columns = zip(("score", "lower", "upper", "rows"), (self.scores, self.lower, self.upper, self.counts), strict=True)
+        numbers = {
+            name: [*values.tolist(), self.missing[i], self.unseen[i]] for i, (name, values) in enumerate(columns)
+        }
+        return pd.DataFrame({**names, **numbers})
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Terms by how much they move predictions: the mean |score| over training rows, and the range of the scores."""
+
+    features: tuple[str, ...]
+    mean_abs: Floats
+    span: Floats
+    loss: str
+
+    def frame(self) -> pd.DataFrame:
+        """One row a term, most important first."""
+        found = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
+        return found.sort_values("mean_abs", ascending=False, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Predictions as sums: intercept + contributions.sum(axis=1) = scores, exactly additive."""
+
+    features: tuple[str, ...]
+    intercept: float
+    contributions: Floats  # (n, terms)
+    scores: Floats  # (n,)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a case: intercept, a column a term, score."""
+        found = pd.DataFrame(self.contributions, columns=list(self.features))
+        found.insert(0, "(intercept)", self.intercept)
+        found["(score)"] = self.scores
+        return found
+
+
+def explain_shape(model: AdditiveModel, feature: int) -> Curve:
+    """The curve of one feature, with the range of its refits as a band."""
+    term, bins = model.terms[feature], model.bins[feature]
+    lower, upper = term.refits.min(axis=0), term.refits.max(axis=0)
+    inside = slice(1, bins.n_values + 1)
+    labels = bins.levels
+    if bins.pooled:
+        names = ", ".join(bins.pooled[:3]) + (", ..." if len(bins.pooled) > 3 else "")
+        labels = (*labels, f"(rare: {names})")
+    is_line = not bins.feature.is_category and bins.n_values > 0
+    edges = np.concatenate([[bins.low], bins.cuts, [bins.high]]) if is_line else np.empty(0)
+
+    def at(code: int) -> tuple[float, float, float, float]:
+        return float(term.scores[code]), float(lower[code]), float(upper[code]), float(term.counts[code])
+
+    return Curve(
+        feature=bins.feature.name,
+        kind=bins.feature.kind,
+        edges=edges,
+        display=bins.display,
+        labels=labels,
+        scores=term.scores[inside],
+        lower=lower[inside],
+        upper=upper[inside],
+        counts=term.counts[inside],
+        missing=at(0),
+        unseen=at(bins.unseen),
+        band=f"range of {model.n_refits} refits" if model.n_refits > 1 else "no band: one refit",
+        intercept=model.intercept,
+        loss=model.loss.name,
+    )
+
+
+def importance(model: AdditiveModel) -> Importance:
+    """Importance of every term; the range is over bins that have training rows."""
+    spans = [np.ptp(term.scores[term.counts > 0]) if (term.counts > 0).any() else 0.0 for term in model.terms]
+    return Importance(
+        tuple(model.bins[term.feature].feature.name for term in model.terms),
+        np.array([term.importance for term in model.terms]),
+        np.array(spans, np.float64),
+        model.loss.name,
+    )
+
+
+def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:
+    """The parts of the scores of some rows."""
+    names = tuple(model.bins[term.feature].feature.name for term in model.terms)
+    return Breakdown(names, model.intercept, model.contributions(codes), model.score(codes))

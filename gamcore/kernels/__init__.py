@@ -1,0 +1,43 @@
+"""The compiled core: plain loops over arrays, nothing of the rest of the project.
+
+Conventions of every kernel: it validates nothing, fills an `out` that the caller gives, and allocates nothing inside a
+loop over rows. `p` features, `n` rows, `G` groups, `B` bags, `V` = 256 bin codes. Codes: 0 is the missing bin, 1..K are
+values or levels, K + 1 the unseen bin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numba
+import numpy as np
+
+from gamcore.kernels.cache import attach, cache_folder
+
+CODE: Final = np.uint8
+"""A bin code. 254 values, the missing and the unseen bin fit in one byte, and the pass over the codes is the hot loop."""
+
+SUM: Final = np.float32
+"""Scores, gradients and histograms: half the memory traffic of float64. A group has few enough rows a bin for float32;
+the sums *along* a line of bins are float64 (see linecut). Every kernel also takes float64 throughout, for proof."""
+
+CURVE: Final = np.float64
+"""Scores of a term over its bins: they add up thousands of small steps."""
+
+N_CODES: Final = 256
+"""V: one more than the largest bin code."""
+
+LANES: Final = 16
+"""Bags that go side by side through one vector operation: 16 float32 fill the widest common register."""
+
+_FOLDER = cache_folder()
+
+Kernel = Callable[..., Any]
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Compile lazily, without the interpreter lock, cached on disk; division by zero gives inf or NaN as in numpy."""
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    attach(dispatcher, _FOLDER)
+    return dispatcher  # type: ignore[no-any-return]

@@ -1,0 +1,93 @@
+"""Where compiled kernels are kept on disk.
+
+Numba's cache files are pickles, so a folder that others can write to would let them run code here: ours is private to
+the user (mode 0700, ownership checked). Numba also does not notice when a kernel *called* by a cached kernel changes,
+so the folder is named after the source of every kernel. A fault of the cache never reaches the user: it is wiped, the
+kernel is compiled again, and one line is logged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import platformdirs
+from numba.core.caching import FunctionCache
+
+log = logging.getLogger(__name__)
+
+
+def _fingerprint() -> str:
+    """Hash of every kernel's source, with the versions that the compiled code depends on."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path | None:
+    """The private folder of this version's kernels, made if need be; None where there is no safe place for it."""
+    chosen = os.environ.get("GAMCORE_CACHE_DIR")
+    try:
+        base = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gamcore", appauthor=False))
+        folder = base / "kernels" / _fingerprint()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = folder.stat()
+        if hasattr(os, "getuid") and state.st_uid != os.getuid():
+            raise PermissionError(f"{folder} belongs to another user")
+        if stat.S_IMODE(state.st_mode) & 0o077:
+            folder.chmod(0o700)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink(missing_ok=True)
+    except (OSError, RuntimeError) as error:
+        log.warning("Compiled kernels are not kept between runs: %s", error)
+        return None
+    return folder
+
+
+class _ForgivingCache(FunctionCache):  # type: ignore[misc]
+    """Numba's function cache, except that a damaged or unwritable file costs a compilation, never an exception."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # any fault: unpickling and decoding raise nearly every type
+            self._give_up("read", error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # full disk, read-only folder, a race with another process
+            self._give_up("written", error)
+
+    def _give_up(self, verb: str, error: Exception) -> None:
+        folder = Path(self.cache_path).parent
+        log.warning("The kernel cache could not be %s and is rebuilt: %s", verb, error)
+        with contextlib.suppress(OSError):
+            shutil.rmtree(folder)
+            folder.mkdir(mode=0o700)
+
+
+def attach(dispatcher: Any, folder: Path | None) -> None:
+    """Give a compiled function its place in `folder`; without one it is compiled anew in each process."""
+    if folder is None:
+        return
+    # Set only while decorating: the value belongs to the whole process, and numba may be in use by others.
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        dispatcher._cache = _ForgivingCache(dispatcher.py_func)
+    except RuntimeError as error:  # numba found no place to cache in
+        log.warning("Compiled kernels are not kept between runs: %s", error)
+    finally:
+        numba.config.CACHE_DIR = before

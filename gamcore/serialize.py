@@ -1,0 +1,297 @@
+"""Models as `.gamx` files: a ZIP of `manifest.json` and plain `.npy` arrays. No pickle, nothing that can run.
+
+The file is data from outside: sizes are bounded before anything is allocated, every number is checked before a kernel
+may see it, and whatever is wrong ends in `ModelFileError`. Members are stored end to end:
+
+    edges.npy    cuts of all number features            offsets by manifest features[j].n_cuts
+    display.npy  display values of their bins           features[j].n_display
+    scores.npy   refit scores of all terms, (K, sum of sizes)
+    counts.npy   training rows a bin, (sum of sizes,)
+    intercepts.npy  (K,)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.binning import MAX_VALUES, Bins
+from gamcore.losses import LOSSES
+from gamcore.model import AdditiveModel, Term
+from gamcore.table import Feature
+
+FORMAT: Final = "gamcore-model"
+SCHEMA: Final = (1, 0)
+MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
+MAX_FILE: Final = 512 * 2**20
+MAX_MANIFEST: Final = 16 * 2**20
+MAX_DEPTH: Final = 32
+MAX_FEATURES: Final = 100_000
+MAX_REFITS: Final = 10_000
+
+
+class ModelFileError(ValueError):
+    """A model file that is damaged, foreign or made by a newer version."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A model with what is known of its making; `about` is plain JSON (parameters, versions, data fingerprint)."""
+
+    kind: str  # "regressor" or "classifier"
+    model: AdditiveModel
+    classes: tuple[str | int | float | bool, ...] = ()
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def save(saved: Saved, path: str | os.PathLike[str]) -> None:
+    """Write a model; the file appears whole or not at all."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(to_bytes(saved))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def to_bytes(saved: Saved) -> bytes:
+    """The file's content."""
+    model = saved.model
+    arrays: dict[str, NDArray[Any]] = {
+        "edges": np.concatenate([np.empty(0), *[bins.cuts for bins in model.bins]]),
+        "display": np.concatenate([np.empty(0), *[bins.display for bins in model.bins]]),
+        "scores": np.concatenate([np.empty((model.n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
+        "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
+        "intercepts": model.refit_intercepts,
+    }
+    members = {f"arrays/{name}.npy": _npy(array) for name, array in arrays.items()}
+    manifest = {
+        "format": FORMAT,
+        "schema": list(SCHEMA),
+        "kind": saved.kind,
+        "loss": model.loss.name,
+        "classes": list(saved.classes),
+        "features": [_describe(bins) for bins in model.bins],
+        "terms": [{"feature": term.feature} for term in model.terms],
+        "members": {
+            name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in members.items()
+        },
+        "about": saved.about,
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_entry("manifest.json"), json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1))
+        for name, data in members.items():
+            archive.writestr(_entry(name), data)
+    return out.getvalue()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # no clock in the file: same model, same bytes
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.ascontiguousarray(array, np.float64), allow_pickle=False)
+    return out.getvalue()
+
+
+def _describe(bins: Bins) -> dict[str, Any]:
+    feature = bins.feature
+    kept = set(bins.levels) | set(bins.pooled)
+    return {
+        "name": feature.name,
+        "column": feature.column,
+        "kind": feature.kind,
+        "part": feature.part,
+        "seen": [level for level in feature.levels if level in kept],
+        "levels": list(bins.levels),
+        "pooled": list(bins.pooled),
+        "n_cuts": bins.cuts.size,
+        "n_display": bins.display.size,
+        "range": [] if math.isnan(bins.low) else [bins.low, bins.high],
+    }
+
+
+def load(path: str | os.PathLike[str]) -> Saved:
+    """Read a model file; ModelFileError names what is wrong with it."""
+    try:
+        size = Path(path).stat().st_size
+        if size > MAX_FILE:
+            raise ModelFileError(f"The model file has {size:,} bytes, more than the {MAX_FILE:,} allowed.")
+        return from_bytes(Path(path).read_bytes())
+    except OSError as error:
+        raise ModelFileError(f"The model file cannot be read: {error}.") from error
+
+
+def from_bytes(data: bytes) -> Saved:
+    """Read a model from a file's content."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            sizes = _check_entries(archive)
+            manifest = _read_manifest(archive)
+            arrays = {name: _read_array(archive, manifest, name, sizes) for name in MEMBERS}
+        return _build(manifest, arrays)
+    except ModelFileError:
+        raise
+    except Exception as error:  # a hostile file reaches many corners of zipfile, json and numpy
+        raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {str(error)[:200]}.") from error
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ModelFileError(f"The model file is damaged: {what}.")
+
+
+def _check_entries(archive: zipfile.ZipFile) -> dict[str, int]:
+    """Exactly the expected members, plain, and small enough to open."""
+    entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    expected = {"manifest.json", *[f"arrays/{name}.npy" for name in MEMBERS]}
+    _require(len(names) == len(set(names)) and set(names) == expected, "its members are not those of a model")
+    for entry in entries:
+        _require(not entry.is_dir() and not entry.flag_bits & 1, f"{entry.filename} is a folder or encrypted")
+        _require(entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED), "its compression is not known")
+        _require(entry.file_size <= 100 * max(entry.compress_size, 1), f"{entry.filename} expands too much")
+    _require(sum(entry.file_size for entry in entries) <= MAX_FILE, "it is too large")
+    _require(archive.getinfo("manifest.json").file_size <= MAX_MANIFEST, "its manifest is too large")
+    return {entry.filename: entry.file_size for entry in entries}
+
+
+def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    text = archive.read("manifest.json").decode("utf-8")
+    _require(_depth(text) <= MAX_DEPTH, "its manifest is nested too deeply")
+    manifest = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+    _require(isinstance(manifest, dict) and manifest.get("format") == FORMAT, "it is not a gamcore model")
+    schema = manifest["schema"]
+    _require(isinstance(schema, list) and len(schema) == 2 and all(type(n) is int for n in schema), "no schema number")
+    if schema[0] != SCHEMA[0]:
+        raise ModelFileError(
+            f"The model file has schema {schema[0]}.{schema[1]}, and this version reads {SCHEMA[0]}.x: update gamcore."
+        )
+    return manifest
+
+
+def _depth(text: str) -> int:
+    """Upper bound of the nesting, counted without recursion; brackets inside strings count too, names rarely nest."""
+    deepest = depth = 0
+    inside = escaped = False
+    for char in text:
+        if inside:
+            inside, escaped = not (char == '"' and not escaped), char == "\\" and not escaped
+        elif char == '"':
+            inside = True
+        elif char in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in "]}":
+            depth -= 1
+    return deepest
+
+
+def _no_constant(name: str) -> None:
+    raise ModelFileError(f"The model file is damaged: its manifest holds {name}.")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    _require(len(found) == len(pairs), "a name occurs twice in its manifest")
+    return found
+
+
+def _read_array(
+    archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, sizes: dict[str, int]
+) -> NDArray[np.float64]:
+    member = f"arrays/{name}.npy"
+    data = archive.read(member)
+    told = manifest["members"][member]
+    _require(told["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
+    _require(hashlib.sha256(data).hexdigest() == told["sha256"], f"{member} does not match its checksum")
+    stream = io.BytesIO(data)
+    _require(np.lib.format.read_magic(stream) == (1, 0), f"{member} is not a plain array")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    n_dims = 2 if name == "scores" else 1
+    _require(dtype == np.float64 and not fortran and len(shape) == n_dims, f"{member} has the wrong type or shape")
+    _require(all(side >= 0 for side in shape), f"{member} has a negative side")
+    _require(math.prod(shape) * 8 == len(data) - stream.tell(), f"{member} has the wrong size")
+    return np.frombuffer(data, np.float64, offset=stream.tell()).reshape(shape).copy()
+
+
+def _texts(value: Any, what: str) -> tuple[str, ...]:
+    _require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} are not texts")
+    _require(len(set(value)) == len(value), f"{what} are not distinct")
+    return tuple(value)
+
+
+def _count(value: Any, most: int, what: str) -> int:
+    _require(type(value) is int and 0 <= value <= most, f"{what} is out of range")
+    return int(value)
+
+
+def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
+    """One feature's bins, checked: a code they give never reaches beyond the scores of its term."""
+    name, column, kind, part = (told[key] for key in ("name", "column", "kind", "part"))
+    _require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
+    _require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
+    _require(part in ("value", "month", "weekday"), "a feature's part is not known")
+    seen = _texts(told["seen"], "levels")
+    levels, pooled = _texts(told["levels"], "levels"), _texts(told["pooled"], "pooled levels")
+    feature = Feature(name, column, kind, part, seen)
+    _require(set(levels) | set(pooled) == set(seen) and not set(levels) & set(pooled), "levels do not add up")
+    _require(len(levels) + bool(pooled) <= MAX_VALUES and display.size <= MAX_VALUES, "a feature has too many bins")
+    if feature.is_category:
+        _require(edges.size == display.size == 0, "a category has cuts")
+    else:
+        _require(not seen and edges.size == max(display.size - 1, 0), "cuts and bins do not match")
+    _require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
+    _require(bool(np.all(np.isfinite(display))), "display values are not finite")
+    low, high = told["range"] or (np.nan, np.nan)
+    _require(bool(told["range"]) == (display.size > 0), "a range is missing")
+    if told["range"]:
+        _require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
+    return Bins(feature, edges, display, levels, pooled, float(low), float(high))
+
+
+def _build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
+    features, terms = manifest["features"], manifest["terms"]
+    _require(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "it has no features")
+    cut_ends = np.cumsum([_count(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
+    display_ends = np.cumsum([_count(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
+    _require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
+    cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
+    bins = tuple(_read_bins(f, c, d) for f, c, d in zip(features, cuts, displays, strict=True))
+    _require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
+    n_refits = arrays["intercepts"].size
+    _require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
+    _require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
+    _require(bool(np.all(arrays["counts"] >= 0)), "a count is negative")
+    kind, loss = manifest["kind"], manifest["loss"]
+    _require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
+    classes = manifest["classes"]
+    _require(isinstance(classes, list) and len(classes) == (2 if kind == "classifier" else 0), "classes do not match")
+    _require(all(isinstance(label, str | int | float) for label in classes), "a class is not a plain value")
+    _require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
+    ends = np.cumsum([b.size for b in bins])
+    _require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
+    scores = np.split(arrays["scores"], ends[:-1], axis=1)
+    counts = np.split(arrays["counts"], ends[:-1])
+    made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
+    intercepts = arrays["intercepts"]
+    model = AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[loss])
+    about = manifest["about"]
+    _require(isinstance(about, dict), "its description is not a table")
+    return Saved(kind, model, tuple(classes), about)

@@ -1,0 +1,312 @@
+"""From a data frame to typed columns: the only place that validates user data.
+
+A column becomes numbers (float64, NaN missing) or category codes (int32, -1 missing, -2 unseen). What a column *is* is
+taken from its type and never guessed from how its text looks: turning "12,5" into a number is the reader's work, before.
+Every refusal is one sentence that names the column and the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+
+Kind = Literal["number", "boolean", "date", "category"]
+Part = Literal["value", "month", "weekday"]
+Values = NDArray[np.float64] | NDArray[np.int32]
+
+MISSING: Final = -1
+UNSEEN: Final = -2
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+BOOLEANS = ("False", "True")
+_DAY = 86_400 * 10**6  # microseconds
+
+
+class TableError(ValueError):
+    """Data that cannot be used; the message names the place and the way out."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a model's feature is made from: a column, or the month or weekday of a date column.
+
+    `levels` are all levels seen in training, in order; empty for numbers and dates. Dates are days since 1970-01-01.
+    """
+
+    name: str
+    column: str
+    kind: Kind
+    part: Part = "value"
+    levels: tuple[str, ...] = ()
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the feature has levels instead of a line of numbers."""
+        return self.kind in ("category", "boolean")
+
+
+def as_frame(X: Any) -> pd.DataFrame:
+    """A frame with unique text names from a frame or a two-dimensional array (named x0, x1, ...)."""
+    if not isinstance(X, pd.DataFrame):
+        if hasattr(X, "toarray"):
+            raise TableError("A sparse matrix is not supported: make it dense with X.toarray().")
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise TableError(
+                f"Expected 2D array, got an array with {array.ndim} dimensions instead. Reshape your data to one row "
+                "a case and one column a feature."
+            )
+        X = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
+        X = X.infer_objects() if array.dtype == object else X
+    if isinstance(X.columns, pd.MultiIndex):
+        raise TableError("Column names have several levels: join them into one, as in X.columns.map('_'.join).")
+    names = [str(name) for name in X.columns]
+    twice = {name: where for name in names if len(where := [i for i, n in enumerate(names) if n == name]) > 1}
+    if twice:
+        name, where = next(iter(twice.items()))
+        raise TableError(f"Column name {name!r} is used {len(where)} times, at positions {where}: rename all but one.")
+    if len(X) == 0:
+        raise TableError("Found 0 sample(s): the table has no rows (shape=%s) while a minimum of 1 is required." % (X.shape,))
+    if not names:
+        raise TableError("0 feature(s): the table has no columns (shape=%s) while a minimum of 1 is required." % (X.shape,))
+    return X.set_axis(names, axis=1)
+
+
+def kind_of(series: pd.Series) -> Kind:
+    """The kind of a column by its type; text and mixed objects are looked at, numbers in text are not."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    if isinstance(dtype, pd.SparseDtype):
+        return kind_of(series.sparse.to_dense())
+    if types.is_bool_dtype(dtype):
+        return "boolean"
+    if types.is_complex_dtype(dtype):
+        raise TableError(f"Complex data not supported: split column {series.name!r} into its real and imaginary part.")
+    if types.is_numeric_dtype(dtype):
+        return "number"
+    if types.is_datetime64_any_dtype(dtype):
+        return "date"
+    if types.is_timedelta64_dtype(dtype):
+        raise TableError(f"Column {series.name!r} holds durations: turn it into a number, as in .dt.total_seconds().")
+    if isinstance(dtype, pd.PeriodDtype):
+        raise TableError(f"Column {series.name!r} holds periods: turn it into dates with .dt.to_timestamp().")
+    if isinstance(dtype, pd.ArrowDtype):
+        return _kind_of_arrow(series)
+    if types.is_string_dtype(dtype) and dtype != object:
+        return "category"
+    return _kind_of_objects(series)
+
+
+def _kind_of_arrow(series: pd.Series) -> Kind:
+    text = str(series.dtype)
+    if text.startswith("dictionary") or "string" in text or text.startswith("null"):
+        return "category"
+    if text.startswith("date"):
+        return "date"
+    if text.startswith("decimal"):
+        return "number"
+    raise TableError(f"Column {series.name!r} has type {text}, which is not one value a cell: flatten or drop it.")
+
+
+def _kind_of_objects(series: pd.Series) -> Kind:
+    """The one kind that all present objects share."""
+    inferred = types.infer_dtype(series, skipna=True)
+    found: dict[str, Kind] = {
+        "string": "category", "empty": "category", "categorical": "category", "boolean": "boolean",
+        "integer": "number", "floating": "number", "mixed-integer-float": "number", "decimal": "number",
+        "datetime": "date", "datetime64": "date", "date": "date",
+    }  # fmt: skip
+    if inferred in found:
+        return found[inferred]
+    present = series[series.notna()]
+    kinds = present.map(lambda cell: type(cell).__name__)
+    odd = kinds.ne(kinds.mode()[0])
+    row = present.index[odd.argmax()] if odd.any() else present.index[0]
+    if inferred == "complex":
+        raise TableError(f"Complex data not supported: split column {series.name!r} into its real and imaginary part.")
+    raise TableError(
+        f"Column {series.name!r} mixes or nests values ({', '.join(sorted(set(kinds))[:4])}; see row {row}): an argument "
+        "must be a string or a number, so make every cell one or the other."
+    )
+
+
+def read_numbers(series: pd.Series) -> NDArray[np.float64]:
+    """A number column as float64 with NaN for missing; infinite values are refused."""
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.sparse.to_dense()
+    try:
+        values = series.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TableError(f"Column {series.name!r} should hold numbers only ({error}): clean or drop it.") from error
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise TableError(f"Column {series.name!r} has {infinite} infinite values: replace infinity by missing (NaN).")
+    return values
+
+
+def _dates(series: pd.Series) -> pd.Series:
+    """A date column as naive UTC datetime64."""
+    try:
+        found = pd.to_datetime(series.astype(object) if isinstance(series.dtype, pd.ArrowDtype) else series, utc=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TableError(f"Column {series.name!r} has a date that cannot be read ({error}): fix or clear it.") from error
+    return found.dt.tz_localize(None)
+
+
+def read_dates(series: pd.Series) -> NDArray[np.float64]:
+    """A date column as days since 1970-01-01 (UTC), with fractions; NaN missing."""
+    stamps = _dates(series).astype("datetime64[us]").to_numpy()
+    days = stamps.astype(np.int64).astype(np.float64) / _DAY
+    days[np.isnat(stamps)] = np.nan
+    return days
+
+
+def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
+    """A category column as codes (-1 missing) into a list of distinct level names."""
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.sparse.to_dense()
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        codes, found = series.cat.codes.to_numpy(np.int64), list(series.cat.categories)
+    else:
+        codes, uniques = pd.factorize(series, use_na_sentinel=True)
+        found = list(uniques)
+    texts = [_level_name(cell) for cell in found]
+    names = list(dict.fromkeys(texts))
+    place = {name: i for i, name in enumerate(names)}  # 1 and "1" share a name, so a level
+    renumber = np.array([place[text] for text in texts] + [MISSING], np.int64)
+    return renumber[codes], names
+
+
+def _level_name(cell: Hashable) -> str:
+    if isinstance(cell, bytes | list | dict | tuple | set):
+        raise TableError(f"A category holds {type(cell).__name__} values such as {str(cell)[:40]!r}: turn them into text.")
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))  # a missing value turns a column of whole numbers into 1.0, 2.0
+    return str(cell)
+
+
+def _match(series: pd.Series, levels: Sequence[str]) -> NDArray[np.int32]:
+    """Codes of a column into given levels: -1 missing, -2 a level that is not among them."""
+    codes, names = read_texts(series)
+    place = {level: i for i, level in enumerate(levels)}
+    renumber = np.array([place.get(name, UNSEEN) for name in names] + [MISSING], np.int32)
+    return renumber[codes]
+
+
+def _booleans(series: pd.Series) -> NDArray[np.int32]:
+    """False and True, or 0 and 1, as codes 0 and 1."""
+    if kind_of(series) == "category":
+        return _match(series, BOOLEANS)
+    numbers = read_numbers(series.astype(object) if types.is_object_dtype(series.dtype) else series)
+    codes = np.where(numbers == 0, 0, np.where(numbers == 1, 1, UNSEEN)).astype(np.int32)
+    codes[np.isnan(numbers)] = MISSING
+    return codes
+
+
+def _calendar(series: pd.Series, part: Part) -> NDArray[np.int32]:
+    days = _dates(series)
+    numbers = (days.dt.month - 1) if part == "month" else days.dt.weekday
+    return numbers.fillna(MISSING).to_numpy(np.int32)
+
+
+def learn_features(
+    frame: pd.DataFrame, categorical: Sequence[Any] | Literal["infer"] = "infer", date_parts: bool = False
+) -> tuple[Feature, ...]:
+    """The features of a training table.
+
+    categorical : names of columns to treat as categories whatever their type; "infer" goes by type alone.
+    date_parts : whether each date column also gives its month and its weekday.
+    """
+    chosen = set() if isinstance(categorical, str) else {str(name) for name in categorical}
+    unknown = sorted(chosen - set(frame.columns))
+    if unknown:
+        raise TableError(f"categorical_features names {unknown[0]!r}, which is not a column of the table.")
+    features: list[Feature] = []
+    for name in frame.columns:
+        kind = kind_of(frame[name])
+        if name in chosen and kind != "category":
+            kind = "category"
+        if kind == "boolean":
+            features.append(Feature(name, name, kind, levels=BOOLEANS))
+        elif kind == "category":
+            features.append(Feature(name, name, kind, levels=_sorted_levels(frame[name])))
+        else:
+            features.append(Feature(name, name, kind))
+        if kind == "date" and date_parts:
+            features.append(Feature(f"{name} (month)", name, "category", "month", MONTHS))
+            features.append(Feature(f"{name} (weekday)", name, "category", "weekday", WEEKDAYS))
+    return tuple(features)
+
+
+def _sorted_levels(series: pd.Series) -> tuple[str, ...]:
+    """Levels that occur, in the order of a categorical type, else as numbers if all are, else by name."""
+    codes, names = read_texts(series)
+    present = [names[i] for i in np.unique(codes[codes >= 0])]
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return tuple(present)
+    try:
+        return tuple(sorted(present, key=float))
+    except ValueError:
+        return tuple(sorted(present))
+
+
+def read_feature(frame: pd.DataFrame, feature: Feature) -> Values:
+    """The values of a feature in a table, (n,): float64, or int32 codes into `feature.levels`."""
+    if feature.column not in frame.columns:
+        raise TableError(f"The table lacks column {feature.column!r}, which the model was trained on.")
+    series = frame[feature.column]
+    if feature.part != "value":
+        return _calendar(series, feature.part)
+    if feature.kind == "category":
+        return _match(series, feature.levels)
+    if feature.kind == "boolean":
+        return _booleans(series)
+    kind = kind_of(series)
+    if kind == "category" and series.isna().all():
+        return np.full(len(series), np.nan)
+    if kind not in (feature.kind, "boolean"):
+        raise TableError(f"Column {feature.column!r} was a {feature.kind} in training and is a {kind} now: convert it.")
+    return read_dates(series) if feature.kind == "date" else read_numbers(series)
+
+
+def read_numeric_target(y: Any) -> NDArray[np.float64]:
+    """A regression target: finite numbers, float64 (n,)."""
+    if y is None:
+        raise TableError("This estimator requires y to be passed, but the target y is None.")
+    series = pd.Series(y).reset_index(drop=True)
+    if kind_of(series) not in ("number", "boolean"):
+        raise TableError("The target is not a number: choose a numeric column, or train a classifier.")
+    values = read_numbers(series.rename("the target"))
+    missing = int(np.isnan(values).sum())
+    if missing:
+        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
+    return values
+
+
+def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """A two-class target: codes 0 and 1, (n,), and the classes in order."""
+    if y is None:
+        raise TableError("This estimator requires y to be passed, but the target y is None.")
+    series = pd.Series(y).reset_index(drop=True)
+    missing = int(series.isna().sum())
+    if missing:
+        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
+    if types.is_float_dtype(series.dtype):
+        numbers = read_numbers(series.rename("the target"))
+        if np.any(numbers != np.floor(numbers)):
+            raise TableError("Unknown label type: the target is continuous; train a regressor, or choose two classes.")
+    classes, codes = np.unique(series.to_numpy(), return_inverse=True)
+    if classes.size != 2:
+        raise TableError(
+            f"Only binary classification is supported: the target has {classes.size} class{'es' * (classes.size != 1)}, "
+            "and it must have 2; say which levels count as positive, or choose another column."
+        )
+    return codes.astype(np.int64), classes

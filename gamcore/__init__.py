@@ -1,18 +1,17 @@
 """Generalized additive models by fast subagged boosting: models that people can read.
 
 >>> from gamcore import GAMClassifier
->>> model = GAMClassifier(random_state=0).fit(X, y)          # doctest: +SKIP
->>> model.explain_shape("age").frame()                        # doctest: +SKIP
+>>> model = GAMClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
+>>> model.explain_shape("age").frame()  # doctest: +SKIP
 """
 
+from gamcore._version import __version__
 from gamcore.boosting import Progress
 from gamcore.estimators import GAMClassifier, GAMRegressor, load_model
 from gamcore.kernels.warm import warmup
 from gamcore.presets import PRESETS
 from gamcore.serialize import ModelFileError
 from gamcore.table import TableError
-
-__version__ = "0.1.0"
 
 __all__ = [
     "PRESETS",
@@ -21,6 +20,7 @@ __all__ = [
     "ModelFileError",
     "Progress",
     "TableError",
+    "__version__",
     "load_model",
     "warmup",
 ]

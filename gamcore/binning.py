@@ -68,7 +68,9 @@ class Bins:
     def encode(self, values: Values) -> NDArray[np.uint8]:
         """Codes (n,) of values as `table.read_feature` gives them."""
         if not self.feature.is_category:
-            codes = np.searchsorted(self.cuts, values, side="right") + 1 if self.n_values else np.zeros(values.size, int)
+            codes = (
+                np.searchsorted(self.cuts, values, side="right") + 1 if self.n_values else np.zeros(values.size, int)
+            )
             codes[np.isnan(values)] = 0
             return codes.astype(CODE)
         place = {level: k + 1 for k, level in enumerate(self.levels)}
@@ -125,12 +127,10 @@ def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_v
         heavy = counts.astype(np.float64)
     else:
         distinct, where = np.unique(values[present], return_inverse=True)
-        heavy = np.bincount(where, weights[present])
+        heavy = np.asarray(np.bincount(where, weights[present]), np.float64)
     distinct = distinct + 0.0  # no negative zero
-    if distinct.size <= max_values:
-        ends = np.arange(distinct.size)
-    else:
-        ends = _heavy_atom_ends(heavy, max_values)
+    few = distinct.size <= max_values
+    ends = np.arange(distinct.size) if few else _heavy_atom_ends(heavy, max_values)
     running = np.cumsum(heavy)
     before = np.concatenate([[0.0], running[ends[:-1]]])
     median = np.searchsorted(running, (before + running[ends]) / 2)

@@ -22,7 +22,7 @@ from gamcore.kernels import SUM, histogram, step
 from gamcore.kernels import rows as row_kernels
 from gamcore.kernels.layout import LOGISTIC, Rows, Sets, Settings, Table, make_fit
 from gamcore.losses import Loss
-from gamcore.rounds import GroupedRounds, RowLevelRounds, Rounds, row_strategy
+from gamcore.rounds import GroupedRounds, Rounds, RowLevelRounds, row_strategy
 
 REFRESH = 50
 """Rounds after which row scores are made anew from the curves: float32 products drift by about 1e-3 in 400 rounds."""
@@ -50,7 +50,7 @@ class Parameters:
     early_stopping_rounds: int
     tolerance: float = 1e-5
     min_node_weight: float = 5.0
-    max_delta: float = 10.0
+    max_delta: float = 10.0  # logistic only: the largest Newton step
     dtype: type = SUM
 
 
@@ -106,7 +106,7 @@ class _State:
     def __init__(self, problem: Problem, split: Split, parameters: Parameters) -> None:
         self.problem, self.split, self.parameters = problem, split, parameters
         self.loss = problem.loss.code
-        self.base_score, self._response = self._start(_rows_of(problem.table, split.train))
+        self.base_score, self.scale, self._response = self._start(_rows_of(problem.table, split.train))
         logistic = self.loss == LOGISTIC
         self.rows = Rows(
             score=np.empty(problem.y.size, parameters.dtype),
@@ -116,9 +116,18 @@ class _State:
         self.fit = make_fit(problem.table.codes.shape[0], self.loss, parameters.dtype)
         self.refresh()
 
-    def _start(self, train: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
-        base = self.problem.loss.base_score(self.problem.y[train], self.problem.row_weight[train])
-        return base, np.array([base]) if self.loss == LOGISTIC else self.problem.y - base
+    def _start(self, train: NDArray[np.int64]) -> tuple[float, float, NDArray[np.float64]]:
+        """Base score, unit of the scores, and what `rescore` starts from.
+
+        Residuals are boosted in units of the target's standard deviation: squares of their sums then fit float32
+        whatever the target's unit.
+        """
+        y = self.problem.y
+        base = self.problem.loss.base_score(y[train], self.problem.row_weight[train])
+        if self.loss == LOGISTIC:
+            return base, 1.0, np.array([base])
+        scale = float(np.std(y)) or 1.0
+        return base, scale, (y - base) / scale
 
     def refresh(self) -> None:
         """Make the row scores anew from the curves."""
@@ -133,7 +142,7 @@ class _State:
         starts = self.problem.table.starts
         total = sum(row_kernels.total_loss(self.rows, starts[g], starts[g + 1], self.loss) for g in groups)
         weight = sum(self.problem.row_weight[starts[g] : starts[g + 1]].sum() for g in groups)
-        return float(total / weight) if weight > 0 else float("nan")
+        return float(total / weight) * self.scale**2 if weight > 0 else float("nan")
 
     def valid_loss(self) -> float:
         """Bring the validation rows up to date, and their mean loss."""
@@ -147,6 +156,10 @@ class _State:
         self._nothing_pending()
         return self.mean_loss(self.split.train)
 
+    def curves(self) -> NDArray[np.float64]:
+        """The curves so far, on the scale of the target's link."""
+        return self.fit.curves * self.scale
+
     def rounds(self, seed: int, executor: Executor | None) -> Rounds:
         """The way of making histograms that the parameters ask for."""
         problem, parameters = self.problem, self.parameters
@@ -157,7 +170,7 @@ class _State:
             parameters.learning_rate,
             parameters.max_leaves,
             parameters.min_node_weight,
-            parameters.max_delta,
+            parameters.max_delta if self.loss == LOGISTIC else np.inf,
             n_bags,
         )
         if parameters.ensemble == "grouped":
@@ -197,10 +210,11 @@ def boost(
     state = _State(problem, split, parameters)
     rounds = state.rounds(seed, executor)
     n_greedy = ceil(parameters.greedy_ratio * problem.table.active.size)
-    best = Refit(state.fit.curves.copy(), state.base_score, 0, state.mean_loss(split.valid))
+    best = Refit(state.curves(), state.base_score, 0, state.mean_loss(split.valid))
     mark, mark_round = best.valid_loss, 0
     started = looked = time.monotonic()
     train_loss = float("nan")
+    number = 0
     for number in range(1, parameters.max_rounds + 1 if problem.table.active.size else 0):
         rounds.run(n_greedy)
         now = time.monotonic()
@@ -209,7 +223,7 @@ def boost(
         if split.valid.size:
             valid_loss = state.valid_loss()
             if valid_loss < best.valid_loss:
-                best = replace(best, curves=state.fit.curves.copy(), best_round=number, valid_loss=valid_loss)
+                best = replace(best, curves=state.curves(), best_round=number, valid_loss=valid_loss)
             if valid_loss < mark - parameters.tolerance * abs(mark):
                 mark, mark_round = valid_loss, number
         else:
@@ -225,7 +239,7 @@ def boost(
         if number % REFRESH == 0:
             state.refresh()
     if not split.valid.size:
-        best = replace(best, curves=state.fit.curves.copy(), best_round=int(state.fit.steps.max(initial=0)))
+        best = replace(best, curves=state.curves(), best_round=number)
     return best
 
 

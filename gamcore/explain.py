@@ -60,7 +60,9 @@ class Curve:
                 "from": [*edges[:-1], None, None],
                 "below": [*edges[1:], None, None],
             }
-        columns = zip(("score", "lower", "upper", "rows"), (self.scores, self.lower, self.upper, self.counts), strict=True)
+        columns = zip(
+            ("score", "lower", "upper", "rows"), (self.scores, self.lower, self.upper, self.counts), strict=True
+        )
         numbers = {
             name: [*values.tolist(), self.missing[i], self.unseen[i]] for i, (name, values) in enumerate(columns)
         }

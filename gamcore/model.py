@@ -1,4 +1,4 @@
-"""A model: a list of terms, a term a table of scores over bins. Everything else makes, draws, stores or acts on them."""
+"""A model: a list of terms, a term a table of scores over bins. All else makes, draws, stores or acts on them."""
 
 from __future__ import annotations
 

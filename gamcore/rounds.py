@@ -7,6 +7,7 @@ of the trees, shrunk, is added to the feature's curve.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -34,7 +35,7 @@ def choose(table: Table, fit: Fit, n_greedy: int) -> list[Callable[[], int]]:
 
 
 class GroupedRounds:
-    """Bags as sums of groups; serial, a round is one compiled call; with threads, each fills the groups of its share."""
+    """Bags as sums of groups; serially a round is one compiled call; with threads, each fills its share."""
 
     def __init__(
         self, table: Table, rows: Rows, sets: Sets, fit: Fit, settings: Settings, executor: Executor | None = None
@@ -56,12 +57,10 @@ class GroupedRounds:
             return
         for pick in choose(self._table, self._fit, n_greedy):
             feature = pick()
-            self._executor.map(lambda k, feature=feature: self._fill(k, feature), range(len(self._shares)))
-            step.grouped_trees(
-                self._table, self._sets, feature, self._hist, self._fit, self._settings, self._works[0]
-            )
+            self._executor.map(partial(self._fill, feature), range(len(self._shares)))
+            step.grouped_trees(self._table, self._sets, feature, self._hist, self._fit, self._settings, self._works[0])
 
-    def _fill(self, k: int, feature: int) -> None:
+    def _fill(self, feature: int, k: int) -> None:
         share = self._shares[k]
         histogram.add_groups(
             self._table,
@@ -146,9 +145,7 @@ class RowLevelRounds:
     def _step(self, feature: int) -> None:
         work, loss = self._work, self._settings.loss
         code = self._table.codes[feature]
-        rowbags.row_gradients(
-            self._table, self._rows, self._train, self._fit, loss, self._gradient, self._hessian
-        )
+        rowbags.row_gradients(self._table, self._rows, self._train, self._fit, loss, self._gradient, self._hessian)
         rowbags.add_all(code, self._gradient, self._hessian, loss, work.total)
         self._fill(code, self._gradient, self._hessian, work.bags)
         rowbags.clear_empty(self._weights[feature], work.bags)

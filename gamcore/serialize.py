@@ -183,7 +183,7 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise ModelFileError(
             f"The model file has schema {schema[0]}.{schema[1]}, and this version reads {SCHEMA[0]}.x: update gamcore."
         )
-    return manifest
+    return dict(manifest)
 
 
 def _depth(text: str) -> int:

@@ -1,7 +1,7 @@
 """From a data frame to typed columns: the only place that validates user data.
 
 A column becomes numbers (float64, NaN missing) or category codes (int32, -1 missing, -2 unseen). What a column *is* is
-taken from its type and never guessed from how its text looks: turning "12,5" into a number is the reader's work, before.
+taken from its type and never guessed from how its text looks: turning "12,5" into a number is the reader's work.
 Every refusal is one sentence that names the column and the way out.
 """
 
@@ -73,9 +73,11 @@ def as_frame(X: Any) -> pd.DataFrame:
         name, where = next(iter(twice.items()))
         raise TableError(f"Column name {name!r} is used {len(where)} times, at positions {where}: rename all but one.")
     if len(X) == 0:
-        raise TableError("Found 0 sample(s): the table has no rows (shape=%s) while a minimum of 1 is required." % (X.shape,))
+        raise TableError(
+            f"Found 0 sample(s): the table has no rows (shape={X.shape}) while a minimum of 1 is required."
+        )
     if not names:
-        raise TableError("0 feature(s): the table has no columns (shape=%s) while a minimum of 1 is required." % (X.shape,))
+        raise TableError(f"0 feature(s): the table has no columns (shape={X.shape}) while a minimum of 1 is required.")
     return X.set_axis(names, axis=1)
 
 
@@ -100,7 +102,7 @@ def kind_of(series: pd.Series) -> Kind:
         raise TableError(f"Column {series.name!r} holds periods: turn it into dates with .dt.to_timestamp().")
     if isinstance(dtype, pd.ArrowDtype):
         return _kind_of_arrow(series)
-    if types.is_string_dtype(dtype) and dtype != object:
+    if types.is_string_dtype(dtype) and not types.is_object_dtype(dtype):
         return "category"
     return _kind_of_objects(series)
 
@@ -133,8 +135,8 @@ def _kind_of_objects(series: pd.Series) -> Kind:
     if inferred == "complex":
         raise TableError(f"Complex data not supported: split column {series.name!r} into its real and imaginary part.")
     raise TableError(
-        f"Column {series.name!r} mixes or nests values ({', '.join(sorted(set(kinds))[:4])}; see row {row}): an argument "
-        "must be a string or a number, so make every cell one or the other."
+        f"Column {series.name!r} mixes or nests values ({', '.join(sorted(set(kinds))[:4])}; see row {row}): an "
+        "argument must be a string or a number, so make every cell one or the other."
     )
 
 
@@ -149,7 +151,7 @@ def read_numbers(series: pd.Series) -> NDArray[np.float64]:
     infinite = int(np.isinf(values).sum())
     if infinite:
         raise TableError(f"Column {series.name!r} has {infinite} infinite values: replace infinity by missing (NaN).")
-    return values
+    return np.asarray(values)
 
 
 def _dates(series: pd.Series) -> pd.Series:
@@ -157,7 +159,9 @@ def _dates(series: pd.Series) -> pd.Series:
     try:
         found = pd.to_datetime(series.astype(object) if isinstance(series.dtype, pd.ArrowDtype) else series, utc=True)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TableError(f"Column {series.name!r} has a date that cannot be read ({error}): fix or clear it.") from error
+        raise TableError(
+            f"Column {series.name!r} has a date that cannot be read ({error}): fix or clear it."
+        ) from error
     return found.dt.tz_localize(None)
 
 
@@ -166,7 +170,7 @@ def read_dates(series: pd.Series) -> NDArray[np.float64]:
     stamps = _dates(series).astype("datetime64[us]").to_numpy()
     days = stamps.astype(np.int64).astype(np.float64) / _DAY
     days[np.isnat(stamps)] = np.nan
-    return days
+    return np.asarray(days)
 
 
 def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
@@ -187,7 +191,9 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
 
 def _level_name(cell: Hashable) -> str:
     if isinstance(cell, bytes | list | dict | tuple | set):
-        raise TableError(f"A category holds {type(cell).__name__} values such as {str(cell)[:40]!r}: turn them into text.")
+        raise TableError(
+            f"A category holds {type(cell).__name__} values such as {str(cell)[:40]!r}: turn them into text."
+        )
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))  # a missing value turns a column of whole numbers into 1.0, 2.0
     return str(cell)
@@ -214,7 +220,7 @@ def _booleans(series: pd.Series) -> NDArray[np.int32]:
 def _calendar(series: pd.Series, part: Part) -> NDArray[np.int32]:
     days = _dates(series)
     numbers = (days.dt.month - 1) if part == "month" else days.dt.weekday
-    return numbers.fillna(MISSING).to_numpy(np.int32)
+    return np.asarray(numbers.fillna(MISSING), np.int32)
 
 
 def learn_features(
@@ -306,7 +312,7 @@ def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
     classes, codes = np.unique(series.to_numpy(), return_inverse=True)
     if classes.size != 2:
         raise TableError(
-            f"Only binary classification is supported: the target has {classes.size} class{'es' * (classes.size != 1)}, "
-            "and it must have 2; say which levels count as positive, or choose another column."
+            f"Only binary classification is supported: the target has {classes.size} class"
+            f"{'es' * (classes.size != 1)} and must have 2; say which levels are positive, or choose another column."
         )
     return codes.astype(np.int64), classes

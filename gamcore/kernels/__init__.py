@@ -16,7 +16,7 @@ import numpy as np
 from gamcore.kernels.cache import attach, cache_folder
 
 CODE: Final = np.uint8
-"""A bin code. 254 values, the missing and the unseen bin fit in one byte, and the pass over the codes is the hot loop."""
+"""A bin code: 254 values, the missing and the unseen bin fit in one byte, and reading codes is the hot loop."""
 
 SUM: Final = np.float32
 """Scores, gradients and histograms: half the memory traffic of float64. A group has few enough rows a bin for float32;

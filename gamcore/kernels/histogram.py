@@ -72,7 +72,7 @@ def _common_size(table: Table, groups: NDArray[np.int64]) -> int:
     size = table.starts[groups[0] + 1] - table.starts[groups[0]]
     for k in range(1, groups.size):
         size = min(size, table.starts[groups[k] + 1] - table.starts[groups[k]])
-    return size
+    return int(size)
 
 
 @kernel

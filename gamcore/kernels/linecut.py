@@ -123,9 +123,9 @@ def _grow(work: Work, split: int, last: int, settings: Settings, bounds: NDArray
             chosen = -1
             for leaf in range(made):
                 weight = work.prefix[split, high[leaf, b], b] - work.prefix[split, low[leaf, b], b]
-                if gain[leaf, b] > 0 and weight > settings.min_node_weight:
-                    if chosen < 0 or gain[leaf, b] > gain[chosen, b]:
-                        chosen = leaf
+                heavy = gain[leaf, b] > 0 and weight > settings.min_node_weight
+                if heavy and (chosen < 0 or gain[leaf, b] > gain[chosen, b]):
+                    chosen = leaf
             left[b] = max(chosen, 0)
             low[made, b] = high[made, b] = last
             if chosen >= 0:

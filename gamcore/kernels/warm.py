@@ -12,7 +12,11 @@ def warmup() -> None:
     """Compile, or load from the cache, every kernel that a default fit calls; well under a second where cached."""
     n = 8
     table = Table(
-        np.ones((1, n), np.uint8), np.array([0, 4, n]), np.ones(1, np.int64), np.zeros(1, np.bool_), np.zeros(1, np.int64)
+        np.ones((1, n), np.uint8),
+        np.array([0, 4, n]),
+        np.ones(1, np.int64),
+        np.zeros(1, np.bool_),
+        np.zeros(1, np.int64),
     )
     for loss in (LOGISTIC, 1 - LOGISTIC):
         logistic = loss == LOGISTIC

@@ -1,0 +1,22 @@
+"""What a measurement was made on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+
+def _processor() -> str:
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+def describe() -> dict[str, str | int]:
+    """Processor, cores and versions."""
+    packages = {name: version(name) for name in ("numpy", "numba", "scikit-learn", "pandas")}
+    return {"processor": _processor(), "cores": os.cpu_count() or 0, "python": platform.python_version(), **packages}

@@ -1,0 +1,39 @@
+"""The real tables that the benchmarks run on, as a features frame and a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+REGRESSION = ("compact", "pole", "bike", "calhousing")
+BINARY = ("magic", "letter", "bank", "adult")
+
+POSITIVE = {"magic": "g", "bank": "yes", "adult": "<=50K"}
+SCALE = {"bike": 100.0, "calhousing": 10_000.0}
+DROPPED = {"bike": ["instant", "dteday", "casual", "registered"]}
+
+
+@dataclass(frozen=True)
+class RealTable:
+    """A table ready to fit; the units of the target are those of Lou et al. 2020."""
+
+    name: str
+    X: pd.DataFrame
+    y: pd.Series
+    binary: bool
+
+
+def read(folder: Path, name: str) -> RealTable:
+    """One table by name, its target last in the file."""
+    frame = pd.read_parquet(folder / f"{name}.parquet")
+    X = frame.iloc[:, :-1].drop(columns=DROPPED.get(name, []))
+    target = frame.iloc[:, -1]
+    if name == "letter":
+        y = target.le("M").astype(int)
+    elif name in BINARY:
+        y = target.eq(POSITIVE[name]).astype(int)
+    else:
+        y = target / SCALE.get(name, 1.0)
+    return RealTable(name, X, y, name in BINARY)

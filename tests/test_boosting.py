@@ -1,0 +1,214 @@
+"""Properties of whole fits on small tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor
+from gamcore.boosting import Parameters, Problem, boost_refits
+from gamcore.groups import deal, splits
+from gamcore.kernels.layout import Table
+from gamcore.losses import LOSSES
+
+
+def friendly(n=1500, seed=0, binary=True):
+    """Two numbers, a category whose names say nothing, missing cells, and a target that is additive in them."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {"a": rng.normal(size=n), "b": rng.uniform(0, 1, n).round(2), "c": rng.choice(list("pqrstu"), n)}
+    )
+    X.loc[rng.random(n) < 0.1, "b"] = np.nan
+    effect = X["c"].map(dict(zip("pqrstu", [2, -2, 1, -1, 2, -2], strict=True)))
+    score = np.sin(2 * X["a"]) + 2 * (X["b"] > 0.5) + X["b"].isna() + effect
+    if binary:
+        return X, (rng.random(n) < 1 / (1 + np.exp(-score + 1))).astype(int)
+    return X, score + rng.normal(size=n)
+
+
+def problem(loss, n=900, p=3, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 30, size=(p, n)).astype(np.uint8)
+    score = np.sin(codes[0] / 5.0) + (codes[1] > 12)
+    y = score + rng.normal(size=n) if loss == "squared" else (rng.random(n) < 1 / (1 + np.exp(-score))).astype(float)
+    dealt = deal(n, 16, seed)
+    table = Table(codes[:, dealt.order].copy(), dealt.starts, np.full(p, 29), np.array([False, False, True]), np.arange(p))
+    return Problem(table, y[dealt.order], np.empty(0), LOSSES[loss])
+
+
+def fit(of, ensemble="grouped", histogram="rescan", dtype=np.float64, n_jobs=1, **changes):
+    chosen = {
+        "mart": False, "n_bags": 10, "subsample": 0.65, "max_rounds": 25, "learning_rate": 0.2, "max_leaves": 3,
+        "greedy_ratio": 1.0, "early_stopping_rounds": 50, "dtype": dtype,
+    } | changes  # fmt: skip
+    n_refits = 3
+    chosen_splits = splits(16, 0.2, n_refits, 0)
+    return boost_refits(of, chosen_splits, Parameters(ensemble, histogram, **chosen), [1, 2, 3], n_jobs)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("mart", [False, True])
+def test_row_level_strategies_train_the_same_model(loss, mart):
+    of = problem(loss)
+    expected = fit(of, "subagging", "rescan", mart=mart)
+    for strategy in ("mst", "complement", "mask"):
+        found = fit(of, "subagging", strategy, mart=mart)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.curves, other.curves, atol=1e-9)
+        single = fit(of, "subagging", strategy, dtype=np.float32, mart=mart, max_rounds=3)
+        reference = fit(of, "subagging", "rescan", dtype=np.float32, mart=mart, max_rounds=3)
+        for one, other in zip(single, reference, strict=True):
+            np.testing.assert_allclose(one.curves, other.curves, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("ensemble", ["grouped", "subagging"])
+def test_all_rows_in_one_bag_is_plain_boosting(loss, ensemble):
+    of = problem(loss)
+    plain = fit(of, "grouped", subsample=1.0, n_bags=1)
+    found = fit(of, ensemble, subsample=1.0, n_bags=7)
+    for one, other in zip(found, plain, strict=True):
+        np.testing.assert_allclose(one.curves, other.curves, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_threads_inside_a_refit_give_the_same_bits(loss, monkeypatch):
+    monkeypatch.setattr("gamcore.boosting.THREADED_ROWS", 0)
+    of = problem(loss)
+    expected = fit(of, dtype=np.float32)
+    for n_jobs in (6, 12):
+        for one, other in zip(fit(of, dtype=np.float32, n_jobs=n_jobs), expected, strict=True):
+            np.testing.assert_array_equal(one.curves, other.curves)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("ensemble", ["grouped", "subagging", "bagging"])
+def test_every_number_of_jobs_gives_the_same_bits(binary, ensemble):
+    X, y = friendly(binary=binary)
+    kind = GAMClassifier if binary else GAMRegressor
+    models = [
+        kind(ensemble=ensemble, n_bags=8, outer_bags=4, max_rounds=20, n_jobs=j, random_state=3).fit(X, y)
+        for j in (1, 2, 4)
+    ]
+    for model in models[1:]:
+        for term, first in zip(model.model_.terms, models[0].model_.terms, strict=True):
+            np.testing.assert_array_equal(term.refits, first.refits)
+
+
+def test_watching_the_training_loss_does_not_change_the_model(monkeypatch):
+    monkeypatch.setattr("gamcore.boosting.WATCH_SECONDS", 0.0)
+    X, y = friendly()
+    seen = []
+    silent = GAMClassifier(outer_bags=2, max_rounds=60, random_state=0).fit(X, y)
+    watched = GAMClassifier(outer_bags=2, max_rounds=60, random_state=0, callback=seen.append).fit(X, y)
+    np.testing.assert_array_equal(silent.model_.terms[0].scores, watched.model_.terms[0].scores)
+    first = [p for p in seen if p.refit == 0]
+    assert [p.round for p in first] == list(range(1, len(first) + 1))
+    assert first[-1].train_loss < first[0].train_loss
+    assert {p.refit for p in seen} == {0, 1}
+
+
+def test_a_callback_can_stop_the_fit_and_an_exception_ends_it():
+    X, y = friendly()
+    model = GAMClassifier(outer_bags=2, random_state=0, callback=lambda p: p.round >= 3).fit(X, y)
+    assert model.n_rounds_ <= 3
+
+    class Cancelled(Exception):
+        pass
+
+    def cancel(progress):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        GAMClassifier(outer_bags=3, n_jobs=2, callback=cancel).fit(X, y)
+
+
+def test_the_best_round_is_kept():
+    X, y = friendly(400)
+    seen = []
+    model = GAMClassifier(outer_bags=1, learning_rate=0.5, random_state=0, callback=seen.append).fit(X, y)
+    losses = [p.valid_loss for p in seen]
+    assert model.best_rounds_[0] == 1 + int(np.argmin(losses))
+    assert len(losses) >= model.best_rounds_[0] + model.early_stopping_rounds
+    assert model.validation_losses_[0] == min(losses)
+
+
+def test_progress_reports_true_losses():
+    X, y = friendly()
+    seen = []
+    model = GAMRegressor(outer_bags=1, max_rounds=40, validation_fraction=0.0, random_state=0, callback=seen.append)
+    model.fit(X, y)
+    assert np.isnan(seen[-1].valid_loss)
+    assert model.best_rounds_.tolist() == [40]
+
+
+def test_refreshed_scores_do_not_drift():
+    of = problem("logistic")
+    exact = fit(of, dtype=np.float64, max_rounds=160, greedy_ratio=0.0)
+    single = fit(of, dtype=np.float32, max_rounds=160, greedy_ratio=0.0)
+    for one, other in zip(single, exact, strict=True):
+        assert one.valid_loss == pytest.approx(other.valid_loss, abs=2e-3)
+
+
+def test_names_and_codes_of_levels_do_not_matter():
+    X, y = friendly()
+    renamed = X.assign(c=X["c"].map(dict(zip("pqrstu", ["z9", "a", "m", "0", "b", "zz"], strict=True))))
+    one = GAMClassifier(outer_bags=2, random_state=0).fit(X, y)
+    other = GAMClassifier(outer_bags=2, random_state=0).fit(renamed, y)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(renamed), atol=1e-9)
+
+
+def test_truth_is_found():
+    X, y = friendly(20_000, binary=False)
+    model = GAMRegressor(random_state=0).fit(X, y)
+    curve = model.explain_shape("a")
+    truth = np.sin(2 * curve.display)
+    heavy = np.abs(curve.display) < 2
+    assert np.corrcoef(curve.scores[heavy], truth[heavy])[0, 1] > 0.97
+    levels = dict(zip(model.explain_shape("c").labels, model.explain_shape("c").scores, strict=True))
+    assert levels["p"] - levels["q"] == pytest.approx(4, abs=0.2)
+    assert levels["r"] - levels["s"] == pytest.approx(2, abs=0.2)
+
+
+def test_weight_two_is_a_doubled_row_without_dealing():
+    X, y = friendly(800, binary=False)
+    times = np.random.default_rng(1).integers(0, 3, 800)
+    plain = {"subsample": 1.0, "outer_bags": 1, "validation_fraction": 0.0, "max_rounds": 30, "n_groups": 1}
+    weighted = GAMRegressor(**plain, random_state=0).fit(X, y, sample_weight=times)
+    repeated = GAMRegressor(**plain, random_state=0).fit(X.loc[np.repeat(X.index, times)], np.repeat(y, times))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 12])
+def test_tiny_tables_train(n):
+    X = pd.DataFrame({"a": np.arange(n, dtype=float), "b": [None] * n})
+    model = GAMRegressor(random_state=0, max_rounds=5).fit(X, np.arange(n, dtype=float))
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_extreme_targets_do_not_overflow():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=200)})
+    for scale in (1e-12, 1e12):
+        y = (X["a"] > 0) * scale
+        model = GAMRegressor(random_state=0, outer_bags=2).fit(X, y)
+        assert np.corrcoef(model.predict(X), y)[0, 1] > 0.9
+
+
+def test_a_perfectly_separated_target_stays_finite():
+    X = pd.DataFrame({"a": np.arange(400.0)})
+    model = GAMClassifier(random_state=0, outer_bags=2).fit(X, (X["a"] > 200).astype(int))
+    assert np.isfinite(model.decision_function(X)).all()
+    assert (model.predict(X) == (X["a"] > 200)).mean() > 0.98
+
+
+def test_clusters_never_straddle_training_and_validation():
+    """With the cluster's own noise in the target, dealing rows would let validation rows be memorised."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(60), 30)
+    X = pd.DataFrame({"who": who.astype(float), "x": rng.normal(size=1800)})
+    y = rng.normal(size=60)[who] * 3 + rng.normal(size=1800)
+    apart = GAMRegressor(random_state=0).fit(X, y, groups=who)
+    mixed = GAMRegressor(random_state=0).fit(X, y)
+    assert apart.validation_losses_.mean() > 2 * mixed.validation_losses_.mean()

@@ -1,0 +1,334 @@
+"""Kernels against their slow twins, on data with empty bins, ties, weights, missing values and unequal groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gamcore import groups
+from gamcore.kernels import N_CODES, histogram, linecut, rowbags, rows, step
+from gamcore.kernels.layout import LOGISTIC, SQUARED, Rows, Settings, Table, make_fit, make_work
+from gamcore.rounds import join, row_strategy
+from tests import naive
+
+LAST = 12
+
+
+def make(seed, n=300, n_groups=7, loss=LOGISTIC, weighted=False, dtype=np.float64, last=LAST):
+    """A table of two features in unequal groups, with its rows; codes 0 (missing) occur, some bins are empty."""
+    rng = np.random.default_rng(seed)
+    codes = rng.choice([0, 1, 2, 3, 5, 8, 11, 12], size=(2, n)).astype(np.uint8)
+    cuts = np.sort(rng.choice(np.arange(1, n), n_groups - 1, replace=False))
+    starts = np.concatenate([[0], cuts, [n]]).astype(np.int64)
+    table = Table(codes, starts, np.full(2, last), np.zeros(2, bool), np.arange(2))
+    target = (rng.random(n) < 0.4).astype(np.uint8)
+    logistic = loss == LOGISTIC
+    score = np.exp(rng.normal(size=n)) if logistic else rng.normal(size=n)
+    weight = rng.uniform(0.2, 3, n) if weighted else np.empty(0)
+    return table, Rows(score.astype(dtype), target if logistic else np.empty(0, np.uint8), weight.astype(dtype)), rng
+
+
+def gradients(state, loss):
+    weight = state.weight if state.weight.size else np.ones(state.score.size)
+    if loss == LOGISTIC:
+        return naive.logistic_state(state.score.astype(float), state.target, weight)
+    return state.score * weight, weight
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_groups", [1, 3, 4, 7, 9])
+def test_group_histograms_are_those_of_their_rows(loss, weighted, n_groups):
+    table, state, _ = make(n_groups, n=1500, n_groups=n_groups, loss=loss, weighted=weighted)
+    fit, work = make_fit(2, loss, np.float64), make_work(1, False, np.float64)
+    hist = np.full((n_groups, 2 * N_CODES), 9.0)
+    g, h = gradients(state, loss)
+    histogram.add_groups(table, state, np.arange(n_groups), fit, 1, loss, work, hist)
+    for group in range(n_groups):
+        expected = naive.histogram(table.codes[1], g, h, range(table.starts[group], table.starts[group + 1]))
+        found = hist[group].reshape(N_CODES, 2)
+        np.testing.assert_allclose(found[:, 0], expected[:, 0], atol=1e-12)
+        if loss == LOGISTIC:
+            np.testing.assert_allclose(found[:, 1], expected[:, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
+def test_pending_update_is_applied_once_with_the_next_pass(loss):
+    table, state, rng = make(1, loss=loss)
+    fit, work = make_fit(2, loss, np.float64), make_work(1, False, np.float64)
+    update = rng.normal(size=N_CODES)
+    fit.factor[:] = np.exp(update) if loss == LOGISTIC else update
+    before = state.score.copy()
+    histogram.add_groups(table, state, np.arange(7), fit, 1, loss, work, np.zeros((7, 2 * N_CODES)))
+    moved = update[table.codes[0]]
+    np.testing.assert_allclose(state.score, before * np.exp(moved) if loss == LOGISTIC else before - moved)
+
+
+def test_histogram_does_not_depend_on_the_other_groups_asked_for():
+    table, state, _ = make(3, n=2000, n_groups=9, dtype=np.float32)
+    fit, work = make_fit(2, LOGISTIC), make_work(1, False)
+    whole = np.zeros((9, 2 * N_CODES), np.float32)
+    histogram.add_groups(table, state, np.arange(9), fit, 0, LOGISTIC, work, whole)
+    for share in (np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([6, 7, 8])):
+        part = np.zeros((share.size, 2 * N_CODES), np.float32)
+        histogram.add_groups(table, state, share, fit, 0, LOGISTIC, work, part)
+        np.testing.assert_array_equal(part, whole[share])
+
+
+def test_combined_groups_equal_a_rescan_of_the_same_rows():
+    table, state, _ = make(4, n=800, n_groups=9)
+    fit, work = make_fit(2, LOGISTIC, np.float64), make_work(5, False, np.float64)
+    hist = np.zeros((9, 2 * N_CODES))
+    histogram.add_groups(table, state, np.arange(9), fit, 0, LOGISTIC, work, hist)
+    member = groups.bag_pool(9, 0.65, 5, 0)[0]
+    histogram.combine(hist, member, work.bags)
+    g, h = gradients(state, LOGISTIC)
+    chosen = [np.concatenate([np.arange(table.starts[k], table.starts[k + 1]) for k in bag]) for bag in member]
+    out = np.zeros_like(work.bags)
+    rowbags.rescan(table.codes[0], g, h, join([bag.astype(np.int32) for bag in chosen]), out)
+    np.testing.assert_allclose(work.bags, out, atol=1e-12)
+    for b, bag in enumerate(chosen):
+        np.testing.assert_allclose(out[b].reshape(-1, 2), naive.histogram(table.codes[0], g, h, bag), atol=1e-12)
+
+
+def test_total_is_the_sum_over_groups():
+    hist = np.random.default_rng(0).normal(size=(5, 2 * N_CODES)).astype(np.float32)
+    total = np.empty(2 * N_CODES)
+    histogram.add_up(hist, total)
+    np.testing.assert_allclose(total, hist.astype(float).sum(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_a_group_and_bin(weighted):
+    table, state, _ = make(5, weighted=weighted)
+    out = np.zeros((2, 3, N_CODES))
+    chosen = np.array([1, 3, 6])
+    histogram.weigh_groups(table, state.weight, chosen, out)
+    weight = state.weight if weighted else np.ones(300)
+    for q, group in enumerate(chosen):
+        inside = slice(table.starts[group], table.starts[group + 1])
+        for j in range(2):
+            expected = np.bincount(table.codes[j, inside], weight[inside], minlength=N_CODES)
+            np.testing.assert_allclose(out[j, q], expected)
+
+
+@pytest.mark.parametrize("strategy", ["rescan", "mst", "complement", "mask"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 1e-4)])
+def test_row_level_strategies_give_the_histograms_of_the_same_bags(strategy, dtype, tolerance):
+    table, state, rng = make(6, n=500, dtype=dtype)
+    train = np.sort(rng.choice(500, 400, replace=False))
+    g, h = (values.astype(dtype) for values in gradients(state, LOGISTIC))
+    outside = np.setdiff1d(np.arange(500), train)
+    g[outside] = h[outside] = 0
+    fill, lists = row_strategy("subagging", strategy, train, 500, 11, 0.65, seed=3)
+    out = np.full((11, 2 * N_CODES), 5, dtype)
+    fill(table.codes[0], g, h, out)
+    for b in range(11):
+        bag = lists.rows[lists.offsets[b] : lists.offsets[b + 1]]
+        assert len(set(bag)) == 260
+        expected = naive.histogram(table.codes[0], g, h, bag)
+        np.testing.assert_allclose(out[b].reshape(-1, 2), expected, atol=tolerance)
+
+
+def test_bootstrap_counts_multiplicities():
+    table, state, _ = make(7, n=200)
+    g, h = gradients(state, LOGISTIC)
+    fill, lists = row_strategy("bagging", "rescan", np.arange(200), 200, 3, 1.0, seed=1)
+    out = np.zeros((3, 2 * N_CODES))
+    fill(table.codes[1], g, h, out)
+    for b in range(3):
+        span = slice(lists.offsets[b], lists.offsets[b + 1])
+        assert lists.times[span].sum() == 200
+        expected = naive.histogram(table.codes[1], g, h, lists.rows[span], lists.times[span])
+        np.testing.assert_allclose(out[b].reshape(-1, 2), expected, atol=1e-12)
+
+
+def test_crumbs_in_empty_bins_are_cleared():
+    weight = np.zeros((1, N_CODES))
+    weight[0, 3] = 2.0
+    out = np.full((1, 2 * N_CODES), 1e-17)
+    rowbags.clear_empty(weight, out)
+    assert np.flatnonzero(out[0]).tolist() == [6, 7]
+
+
+def cut(g, s, d=None, max_leaves=3, mart=False, dtype=np.float64, bags=1, min_node_weight=5.0):
+    """The update of `bags` equal bags over a line with these sums."""
+    last = len(g)
+    work = make_work(bags, mart, dtype)
+    for b in range(bags):
+        work.bags[b, 2 : 2 * last + 2 : 2] = g
+        work.bags[b, 3 : 2 * last + 3 : 2] = s if d is None else d
+        if mart:
+            work.weights[b, 1 : last + 1] = s
+    chosen = Settings(LOGISTIC, mart, 1.0, max_leaves, min_node_weight, 10.0, bags)
+    linecut.cut_block(work, 0, bags, last, chosen)
+    return work.update[1 : last + 1] / bags
+
+
+def test_worked_example_of_line_cutting():
+    found = cut([4, 2, -1, -6, -3], [4, 4, 4, 6, 4])
+    np.testing.assert_allclose(found, [0.75, 0.75, -0.25, -0.9, -0.9])
+
+
+def test_worked_example_of_one_cut():
+    y = np.array([1.2, 2, 1.5, 3.2, 2.8, 4.1])
+    found = cut(y, np.ones(6), max_leaves=2)
+    np.testing.assert_allclose(found, [y[:3].mean()] * 3 + [y[3:].mean()] * 3)
+
+
+lines = st.integers(1, 30).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.floats(-5, 5).map(lambda x: round(x, 2)), min_size=n, max_size=n),
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 7.0]), min_size=n, max_size=n),
+    )
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(lines, st.integers(2, 6))
+def test_line_cutting_equals_its_twin(line, max_leaves):
+    s = np.array(line[1])
+    g = np.where(s > 0, line[0], 0.0)
+    found = cut(g, s, max_leaves=max_leaves)
+    expected = naive.line_tree(g, s, s, max_leaves)
+    error = np.sum(s * found**2 - 2 * g * found)
+    assert error == pytest.approx(np.sum(s * expected**2 - 2 * g * expected), abs=1e-6)
+    if len({round(naive.reduction(g, s, k, 0, len(g)), 9) for k in range(1, len(g))}) == len(g) - 1:
+        np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("planted", range(1, 10))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_planted_cut_is_found(planted, dtype):
+    g = np.where(np.arange(10) < planted, 3.0, -2.0)
+    found = cut(g, np.full(10, 4.0), max_leaves=2, dtype=dtype, bags=16)
+    np.testing.assert_allclose(found, g / 4, rtol=1e-6)
+
+
+def test_empty_places_take_the_nearer_leaf_and_the_middle_goes_left():
+    g = [6.0, 0, 0, 0, -6.0]
+    assert cut(g, [6.0, 0, 0, 0, 6.0], max_leaves=2).tolist() == [1, 1, 1, -1, -1]
+    assert cut(g[:4] + [-6.0, 0], [6.0, 0, 0, 0, 6.0, 0], max_leaves=2).tolist() == [1, 1, 1, -1, -1, -1]
+
+
+def test_light_nodes_are_not_cut():
+    assert cut([2.0, -2.0], [2.0, 2.0], max_leaves=2).tolist() == [0.0, 0.0]
+    assert cut([2.0, -2.0], [2.0, 2.0], max_leaves=2, min_node_weight=0.0).tolist() == [1.0, -1.0]
+
+
+def test_mart_splits_on_weights_and_values_leaves_by_newton():
+    g, s, d = [4.0, 1.0, -3.0], [5.0, 5.0, 5.0], [1.0, 2.0, 0.5]
+    found = cut(g, s, d, max_leaves=2, mart=True)
+    np.testing.assert_allclose(found, naive.line_tree(np.array(g), np.array(s), np.array(d), 2))
+
+
+def test_a_heavy_line_keeps_its_light_leaf_exact_in_float32():
+    g, s = [5000.0] * 9 + [-7.0], [1e6] * 9 + [10.0]
+    np.testing.assert_allclose(cut(g, s, max_leaves=2, dtype=np.float32)[-1], -0.7, rtol=1e-6)
+
+
+def test_order_of_levels_depends_on_their_sums_only():
+    work = make_work(1, False, np.float64)
+    work.total[2:12] = np.array([[1, 10], [5, 10], [-3, 10], [5, 10], [0, 0]], float).ravel()
+    linecut.sort_line(work, 5, 10.0)
+    assert work.order[1:6].tolist() == [3, 5, 1, 2, 4]
+
+
+@pytest.mark.parametrize(("loss", "mart"), [(LOGISTIC, False), (LOGISTIC, True), (SQUARED, False)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_grouped_round_equals_its_twin(loss, mart, weighted):
+    table, state, _ = make(8, n=400, n_groups=8, loss=loss, weighted=weighted)
+    needed = loss == SQUARED or mart
+    train = np.arange(6)
+    weight = np.zeros((2, 6 if needed else 0, N_CODES))
+    if needed:
+        histogram.weigh_groups(table, state.weight, train, weight)
+    member = groups.bag_pool(6, 0.65, 3, 0)
+    sets = step.Sets(train, np.array([6, 7]), member, weight)
+    fit = make_fit(2, loss, np.float64)
+    chosen = Settings(loss, mart, 0.3, 3, 5.0, 10.0, 3)
+    score, expected = state.score.copy(), []
+    row_weight = state.weight if weighted else np.ones(400)
+    for j in range(2):
+        g, h = gradients(Rows(score, state.target, state.weight), loss)
+        bags = [
+            [(i, 1) for k in bag for i in range(table.starts[k], table.starts[k + 1])] for bag in member[j % len(member)]
+        ]
+        expected.append(naive.step(table.codes[j], LAST, g, h, row_weight, bags, mart, 3, 0.3))
+        moved = expected[-1][table.codes[j]]
+        score = score * np.exp(moved) if loss == LOGISTIC else score - moved
+    step.grouped_round(table, state, sets, fit, chosen, 0, make_work(3, mart, np.float64), np.zeros((6, 512)))
+    np.testing.assert_allclose(fit.curves[:, : LAST + 1], expected, atol=1e-12)
+
+
+def test_greedy_steps_go_to_the_feature_that_gained_most():
+    table, state, _ = make(9, n=400, n_groups=8, loss=SQUARED)
+    state.score[:] += table.codes[1] * 0.5
+    state.score[:] -= state.score.mean()
+    weight = np.zeros((2, 8, N_CODES))
+    histogram.weigh_groups(table, state.weight, np.arange(8), weight)
+    sets = step.Sets(np.arange(8), np.empty(0, np.int64), groups.bag_pool(8, 0.65, 3, 0), weight)
+    fit = make_fit(2, SQUARED, np.float64)
+    chosen = Settings(SQUARED, False, 0.1, 2, 5.0, 10.0, 3)
+    step.grouped_round(table, state, sets, fit, chosen, 4, make_work(3, False, np.float64), np.zeros((8, 512)))
+    assert fit.steps.tolist() == [1, 5]
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
+def test_gain_is_the_drop_of_the_quadratic_model(loss):
+    table, state, _ = make(10, n=400, n_groups=8, loss=loss)
+    weight = np.zeros((2, 8, N_CODES))
+    histogram.weigh_groups(table, state.weight, np.arange(8), weight)
+    sets = step.Sets(np.arange(8), np.empty(0, np.int64), groups.bag_pool(8, 1.0, 1, 0), weight)
+    fit = make_fit(2, loss, np.float64)
+    g, h = gradients(state, loss)
+    hist = np.zeros((8, 512))
+    work = make_work(1, False, np.float64)
+    histogram.add_groups(table, state, np.arange(8), fit, 0, loss, work, hist)
+    step.grouped_trees(table, sets, 0, hist, fit, Settings(loss, False, 0.5, 3, 5.0, 10.0, 1), work)
+    moved = fit.curves[0, table.codes[0]]
+    assert fit.gains[0] == pytest.approx(np.sum(2 * g * moved - h * moved**2))
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_and_updates_of_rows(loss, weighted):
+    table, state, rng = make(11, loss=loss, weighted=weighted)
+    weight = state.weight if weighted else np.ones(300)
+    curves = rng.normal(size=(2, N_CODES))
+    response = np.array([0.3]) if loss == LOGISTIC else rng.normal(size=300)
+    rows.rescore(table, state, response, curves, loss)
+    total = curves[0, table.codes[0]] + curves[1, table.codes[1]]
+    np.testing.assert_allclose(state.score, np.exp(total + 0.3) if loss == LOGISTIC else response - total)
+    found = rows.total_loss(state, 5, 205, loss)
+    inside = slice(5, 205)
+    if loss == LOGISTIC:
+        expected = naive.log_loss(state.score[inside], state.target[inside], weight[inside])
+    else:
+        expected = np.sum(weight[inside] * state.score[inside] ** 2)
+    assert found == pytest.approx(expected)
+    before = state.score.copy()
+    moved = rng.normal(size=(2, N_CODES))
+    shift = moved[0, table.codes[0]] + moved[1, table.codes[1]]
+    step.catch_up(table, state, np.arange(7), moved, loss, np.empty(N_CODES))
+    np.testing.assert_allclose(state.score, before * np.exp(shift) if loss == LOGISTIC else before - shift)
+    assert not moved.any()
+
+
+def test_extreme_odds_stay_finite():
+    table, state, _ = make(12)
+    fit, work = make_fit(2, LOGISTIC, np.float32), make_work(1, False)
+    state = Rows(np.ones(300, np.float32), state.target, np.empty(0, np.float32))
+    fit.factor[:] = np.float32(1e30)
+    hist = np.zeros((7, 512), np.float32)
+    histogram.add_groups(table, state, np.arange(7), fit, 0, LOGISTIC, work, hist)
+    assert np.isfinite(hist).all()
+    assert np.isfinite(rows.total_loss(state, 0, 300, LOGISTIC))
+
+
+def test_kernels_are_not_retyped_silently():
+    """Each kernel is compiled for float32 and float64 state, and for nothing else."""
+    for function in (histogram.add_groups, step.grouped_round, step.cut_bags, rows.total_loss):
+        assert 1 <= len(function.signatures) <= 2

@@ -1,0 +1,338 @@
+"""Explanations as plotly figures: drawing only, nothing is computed here.
+
+Every figure sets its own template: importing streamlit swaps plotly's default for one whose colours only the browser
+fills in. Names from data are escaped, and reach hover boxes through `customdata`, never through a template.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from gamcore.explain import Curve, Importance, as_date
+
+Mode = Literal["light", "dark"]
+FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
+FEW_ROWS: Final = 30
+MOST_LABEL: Final = 28
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of one theme."""
+
+    background: str
+    ink: str
+    muted: str
+    hairline: str
+    primary: str
+    band: str
+    accent: str
+    density: str
+    zero: str
+    few: str
+
+
+PALETTES: Final[dict[str, Palette]] = {
+    "light": Palette(
+        "#FFFFFF", "#17212B", "#5E6B78", "#E6EAEE", "#1F5FA8", "rgba(31,95,168,0.16)", "#C2571A", "#C9D3DD", "#8A96A3",
+        "#A9B4BF",
+    ),
+    "dark": Palette(
+        "#0F151B", "#E8EDF2", "#9AA7B4", "#26313B", "#6FB1FF", "rgba(111,177,255,0.20)", "#FF9A5C", "#33424F", "#71808E",
+        "#55636F",
+    ),
+}  # fmt: skip
+
+
+def template(mode: Mode) -> go.layout.Template:
+    """The house template: horizontal grid only, no frame, quiet axes."""
+    color = PALETTES[mode]
+    axis = {"showgrid": False, "zeroline": False, "linecolor": color.hairline, "tickfont": {"color": color.muted},
+            "title": {"font": {"color": color.muted, "size": 13}}, "ticks": "", "automargin": True}  # fmt: skip
+    return go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 13, "color": color.ink},
+            "paper_bgcolor": color.background,
+            "plot_bgcolor": color.background,
+            "colorway": [color.primary, color.accent],
+            "xaxis": axis,
+            "yaxis": {**axis, "showgrid": True, "gridcolor": color.hairline},
+            "hoverlabel": {"bgcolor": color.background, "bordercolor": color.hairline, "font": {"color": color.ink}},
+            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"},
+            "margin": {"l": 60, "r": 16, "t": 72, "b": 48},
+        }
+    )
+
+
+def escape(text: str, most: int = 80) -> str:
+    """A name as plotly text: no markup, no formula, not too long."""
+    short = text if len(text) <= most else text[: most - 1] + "…"
+    return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
+
+
+def _title(headline: str, detail: str, color: Palette) -> dict[str, Any]:
+    return {
+        "text": f"<b>{escape(headline, 100)}</b>",
+        "subtitle": {"text": escape(detail, 160), "font": {"color": color.muted, "size": 13}},
+        "x": 0, "xref": "paper", "xanchor": "left", "y": 0.97, "yanchor": "top", "font": {"size": 18},
+    }  # fmt: skip
+
+
+def unit(loss: str, target: str) -> str:
+    """The unit of a score."""
+    return "log-odds" if loss == "logistic" else target
+
+
+def _numbers(values: NDArray[np.float64], kind: str) -> list[Any] | NDArray[np.float64]:
+    return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
+
+
+def shape(curve: Curve, target: str, detail: str, mode: Mode = "light", height: int = 480) -> go.Figure:
+    """One curve: step line or bars, band, a strip of rows below, missing and unseen in a panel of their own."""
+    color = PALETTES[mode]
+    figure = make_subplots(
+        rows=2, cols=2, row_heights=[0.8, 0.2], column_widths=[0.86, 0.14], vertical_spacing=0.03,
+        horizontal_spacing=0.02, shared_xaxes=True, shared_yaxes=True,
+    )  # fmt: skip
+    if curve.kind in ("category", "boolean"):
+        _add_levels(figure, curve, color)
+    elif curve.scores.size:
+        _add_line(figure, curve, color)
+    _add_special(figure, curve, color)
+    figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"}, row=1)
+    figure.update_layout(
+        template=template(mode),
+        height=height,
+        title=_title(f"Effect of {curve.feature} on {target}", detail, color),
+        bargap=0,
+        showlegend=True,
+        dragmode="pan",
+        hovermode="closest",
+    )
+    figure.update_yaxes(title_text=escape(unit(curve.loss, target), 40), row=1, col=1)
+    figure.update_yaxes(title_text="rows", showgrid=False, showticklabels=False, rangemode="tozero", row=2)
+    figure.update_yaxes(title_text="", showticklabels=False, col=2)
+    figure.update_xaxes(title_text=escape(curve.feature), row=2, col=1)
+    figure.update_xaxes(showticklabels=False, row=1)
+    return figure
+
+
+def _steps(edges: list[Any] | NDArray[np.float64], values: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
+    """Points of a step function whose value k stands between edges k and k + 1."""
+    x = np.repeat(np.asarray(edges), 2)[1:-1]
+    return x, np.repeat(values, 2)
+
+
+def _add_line(figure: go.Figure, curve: Curve, color: Palette) -> None:
+    edges = _numbers(_visible_edges(curve), curve.kind)
+    x, y = _steps(edges, curve.scores)
+    _, lower = _steps(edges, curve.lower)
+    _, upper = _steps(edges, curve.upper)
+    band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    figure.add_trace(go.Scatter(x=x, y=lower, showlegend=False, **band), row=1, col=1)
+    figure.add_trace(
+        go.Scatter(x=x, y=upper, fill="tonexty", fillcolor=color.band, name=curve.band, **band), row=1, col=1
+    )
+    rows = np.repeat(curve.counts, 2)
+    detail = np.stack([rows, lower, upper], axis=1)
+    hover = (
+        "%{x}<br>%{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})<br>%{customdata[0]:,.0f} rows<extra></extra>"
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=x, y=y, mode="lines", line={"color": color.primary, "width": 2.4}, name="effect", customdata=detail,
+            hovertemplate=hover,
+        ),
+        row=1, col=1,
+    )  # fmt: skip
+    few = curve.counts < FEW_ROWS
+    if few.any() and not few.all():  # drawn over the line, so that thin bins look as uncertain as they are
+        pale = np.where(np.repeat(few, 2), y, np.nan)
+        figure.add_trace(
+            go.Scatter(
+                x=x, y=pale, mode="lines", line={"color": color.few, "width": 2.4}, name=f"under {FEW_ROWS} rows",
+                hoverinfo="skip",
+            ),
+            row=1, col=1,
+        )  # fmt: skip
+    _add_density(figure, curve, color)
+
+
+def _visible_edges(curve: Curve) -> NDArray[np.float64]:
+    """Edges with a width for the outer bins where each bin is a single value."""
+    edges = curve.edges.astype(np.float64).copy()
+    if edges.size > 2:
+        edges[0] = min(edges[0], edges[1] - (edges[2] - edges[1]) / 2) if edges[0] == curve.display[0] else edges[0]
+        end = edges[-2] + (edges[-2] - edges[-3]) / 2
+        edges[-1] = max(edges[-1], end) if edges[-1] == curve.display[-1] else edges[-1]
+    elif edges[0] == edges[-1]:
+        edges = edges + np.array([-0.5, 0.5])
+    return edges
+
+
+def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
+    """Rows a unit of the axis, in at most 60 bars of equal width: bins of equal count have unequal widths."""
+    edges = _visible_edges(curve)
+    grid = np.linspace(edges[0], edges[-1], min(60, max(curve.scores.size, 2)) + 1)
+    if curve.scores.size <= 60:
+        grid = edges
+    running = np.interp(grid, edges, np.concatenate([[0.0], np.cumsum(curve.counts)]))
+    middle, width = (grid[:-1] + grid[1:]) / 2, np.diff(grid)
+    scale = 86_400_000 if curve.kind == "date" else 1
+    figure.add_trace(
+        go.Bar(
+            x=_numbers(middle, curve.kind), y=np.diff(running), width=width * scale, showlegend=False,
+            marker={"color": color.density, "line": {"width": 0}}, hovertemplate="%{y:,.0f} rows<extra></extra>",
+        ),
+        row=2, col=1,
+    )  # fmt: skip
+
+
+def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
+    """A bar a level, sorted by effect, with the band as error bars."""
+    order = np.argsort(curve.scores, kind="stable")
+    names = [escape(curve.labels[k], 400) for k in order]
+    shown = [escape(curve.labels[k], MOST_LABEL) for k in order]
+    place = np.arange(order.size)
+    scores, counts = curve.scores[order], curve.counts[order]
+    paint = [color.few if n < FEW_ROWS else color.primary for n in counts]
+    figure.add_trace(
+        go.Bar(
+            x=place, y=scores, marker={"color": paint, "line": {"width": 0}}, width=0.62, name="effect",
+            customdata=np.stack([names, counts, curve.lower[order], curve.upper[order]], axis=1),
+            hovertemplate="%{customdata[0]}<br>%{y:.3f}<br>%{customdata[1]} rows<extra></extra>",
+            error_y=_whiskers(scores, curve.lower[order], curve.upper[order], color),
+        ),
+        row=1, col=1,
+    )  # fmt: skip
+    figure.add_trace(
+        go.Bar(
+            x=place, y=counts, marker={"color": color.density, "line": {"width": 0}}, width=0.62, showlegend=False,
+            hovertemplate="%{y:,.0f} rows<extra></extra>",
+        ),
+        row=2, col=1,
+    )  # fmt: skip
+    figure.add_trace(
+        go.Scatter(
+            x=[None], y=[None], mode="lines", line={"color": color.muted, "width": 1.5}, name=curve.band
+        ),
+        row=1, col=1,
+    )  # fmt: skip
+    step = max(1, int(np.ceil(order.size / 24)))
+    figure.update_xaxes(tickvals=place[::step], ticktext=shown[::step], range=[-0.6, order.size - 0.4], row=2, col=1)
+
+
+def _whiskers(
+    scores: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], color: Palette
+) -> dict[str, Any]:
+    return {
+        "type": "data", "symmetric": False, "array": np.maximum(upper - scores, 0),
+        "arrayminus": np.maximum(scores - lower, 0), "color": color.muted, "thickness": 1.5, "width": 4,
+    }  # fmt: skip
+
+
+def _add_special(figure: go.Figure, curve: Curve, color: Palette) -> None:
+    """The missing and the unseen bin, on the same y axis."""
+    scores, lower, upper, counts = np.array([curve.missing, curve.unseen]).T
+    names = ["missing", "unseen"]
+    figure.add_trace(
+        go.Scatter(
+            x=names, y=scores, mode="markers", showlegend=False,
+            marker={"symbol": "line-ew", "size": 24, "line": {"width": 2.4, "color": color.primary}},
+            error_y=_whiskers(scores, lower, upper, color), customdata=counts[:, None],
+            hovertemplate="%{x}<br>%{y:.3f}<br>%{customdata[0]:,.0f} rows<extra></extra>",
+        ),
+        row=1, col=2,
+    )  # fmt: skip
+    figure.add_trace(
+        go.Bar(
+            x=names, y=counts, marker={"color": color.density, "line": {"width": 0}}, width=0.6, showlegend=False,
+            hovertemplate="%{y:,.0f} rows<extra></extra>",
+        ),
+        row=2, col=2,
+    )  # fmt: skip
+
+
+def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go.Figure:
+    """A small multiple: the bare curve on a scale shared with its neighbours."""
+    color = PALETTES[mode]
+    figure = go.Figure()
+    if curve.kind in ("category", "boolean"):
+        order = np.argsort(curve.scores, kind="stable")
+        names = [escape(curve.labels[k], MOST_LABEL) for k in order]
+        figure.add_trace(go.Bar(x=np.arange(order.size), y=curve.scores[order], marker={"color": color.primary},
+                                width=0.6, hovertext=names, hoverinfo="text+y"))  # fmt: skip
+        figure.update_xaxes(showticklabels=False)
+    elif curve.scores.size:
+        edges = _numbers(_visible_edges(curve), curve.kind)
+        x, y = _steps(edges, curve.scores)
+        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+        figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.lower, 2), **band))
+        figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.upper, 2), fill="tonexty", fillcolor=color.band, **band))
+        figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line={"color": color.primary, "width": 1.8}))
+    figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
+    figure.update_layout(
+        template=template(mode), height=170, showlegend=False, margin={"l": 36, "r": 8, "t": 30, "b": 24},
+        title={"text": escape(curve.feature, 32), "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.96},
+    )  # fmt: skip
+    figure.update_yaxes(range=limits, nticks=4)
+    figure.update_xaxes(nticks=4)
+    return figure
+
+
+def importance(found: Importance, mode: Mode = "light", most: int = 20, measure: str = "mean_abs") -> go.Figure:
+    """Bars, the most important on top."""
+    color = PALETTES[mode]
+    frame = found.frame().sort_values(measure, ascending=False).head(most).iloc[::-1]
+    what = "mean absolute effect" if measure == "mean_abs" else "range of the effect"
+    figure = go.Figure(
+        go.Bar(
+            x=frame[measure].to_numpy(), y=np.arange(len(frame)), orientation="h", marker={"color": color.primary},
+            width=0.62, customdata=[[escape(name, 400)] for name in frame["feature"]],
+            hovertemplate="%{customdata[0]}<br>%{x:.3f}<extra></extra>",
+        )
+    )  # fmt: skip
+    figure.update_layout(
+        template=template(mode), height=60 + 26 * max(len(frame), 4), margin={"l": 8, "r": 16, "t": 8, "b": 40},
+        showlegend=False,
+    )  # fmt: skip
+    names = [escape(name, MOST_LABEL) for name in frame["feature"]]
+    figure.update_yaxes(tickvals=np.arange(len(frame)), ticktext=names, showgrid=False)
+    axis = f"{what} ({unit(found.loss, 'units of the target')})"
+    figure.update_xaxes(title_text=axis, showgrid=True, gridcolor=color.hairline)
+    return figure
+
+
+def progress(lines: list[dict[str, Any]], mode: Mode = "light") -> go.Figure:
+    """Losses by round: the validation loss of each refit, and the training loss of the latest."""
+    color = PALETTES[mode]
+    figure = go.Figure()
+    refits = sorted({line["refit"] for line in lines})
+    latest = lines[-1]["refit"] if lines else 0
+    for refit in refits:
+        mine = [line for line in lines if line["refit"] == refit]
+        newest = refit == latest
+        figure.add_trace(
+            go.Scatter(
+                x=[line["round"] for line in mine], y=[line["valid"] for line in mine], mode="lines",
+                line={"color": color.primary, "width": 2.2 if newest else 1}, opacity=1 if newest else 0.35,
+                name="validation" if newest else f"refit {refit + 1}", showlegend=newest,
+            )
+        )  # fmt: skip
+        if newest:
+            figure.add_trace(
+                go.Scatter(
+                    x=[line["round"] for line in mine], y=[line["train"] for line in mine], mode="lines",
+                    line={"color": color.muted, "width": 1.5, "dash": "dot"}, name="training",
+                )
+            )  # fmt: skip
+    figure.update_layout(template=template(mode), height=260, margin={"l": 60, "r": 16, "t": 28, "b": 44})
+    figure.update_xaxes(title_text="round")
+    figure.update_yaxes(title_text="mean loss")
+    return figure

@@ -1,0 +1,1 @@
+"""Tables, models and runs on disk, and the work done on them in child processes."""

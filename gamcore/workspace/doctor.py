@@ -1,0 +1,147 @@
+"""The column doctor: what each column is, and what may go wrong with it, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+
+from gamcore.table import Kind, TableError, kind_of, read_dates, read_numbers, read_texts
+
+HISTOGRAM_BARS = 16
+MANY_LEVELS = 1000
+SAMPLE_ROWS = 20_000
+LEAK_AUC = 0.999
+LEAK_CORRELATION = 0.999
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """One column; `role` is what the app suggests: feature, ignore or, by the user's choice, another."""
+
+    name: str
+    kind: Kind | None
+    why: str
+    missing: float
+    distinct: int
+    histogram: list[int]
+    example: str
+    role: str
+    warnings: list[str]
+
+
+def examine(frame: pd.DataFrame) -> list[ColumnReport]:
+    """A report a column."""
+    return [_examine(frame[name]) for name in frame.columns]
+
+
+def _examine(series: pd.Series) -> ColumnReport:
+    missing = float(series.isna().mean())
+    present = series.dropna()
+    example = ", ".join(str(value)[:24] for value in present.unique()[:3])
+    try:
+        kind = kind_of(series)
+        if kind == "number":
+            numbers = read_numbers(series)
+    except TableError as error:
+        return ColumnReport(str(series.name), None, "cannot be used", missing, 0, [], example, "ignore", [str(error)])
+    distinct = int(present.nunique())
+    warnings = []
+    role = "feature"
+    if missing == 1.0:
+        warnings.append("every cell is missing")
+        role = "ignore"
+    elif distinct == 1:
+        warnings.append("constant: the same value in every row" if missing == 0 else "one value, or missing")
+        role = "ignore" if missing == 0 else role
+    elif missing > 0.5:
+        warnings.append(f"mostly missing ({missing:.0%})")
+    if _looks_like_id(series, kind, distinct):
+        warnings.append("looks like an ID: nearly every row has its own value")
+        role = "ignore"
+    elif kind == "category" and distinct > MANY_LEVELS:
+        warnings.append(f"{distinct:,} levels: all but the 253 most frequent are pooled")
+    if kind == "number" and np.nanmax(np.abs(numbers), initial=0) > 2**53:
+        warnings.append("numbers beyond 2^53 lose digits")
+    return ColumnReport(
+        str(series.name), kind, _why(series, kind), missing, distinct, _histogram(series, kind), example, role, warnings
+    )
+
+
+def _why(series: pd.Series, kind: Kind) -> str:
+    return {
+        "number": f"stored as numbers ({series.dtype})",
+        "boolean": "two values, true and false",
+        "date": "stored as dates",
+        "category": "stored as text" if not isinstance(series.dtype, pd.CategoricalDtype) else "stored as categories",
+    }[kind]
+
+
+def _looks_like_id(series: pd.Series, kind: Kind, distinct: int) -> bool:
+    """Text with nearly as many values as rows, or whole numbers that count the rows."""
+    n = int(series.notna().sum())
+    if n < 50 or distinct < 0.98 * n:
+        return False
+    if kind == "category":
+        return True
+    if kind != "number":
+        return False
+    numbers = np.sort(read_numbers(series.dropna()))
+    return bool(np.all(numbers == np.floor(numbers)) and np.ptp(numbers) < 1.5 * n)
+
+
+def _histogram(series: pd.Series, kind: Kind) -> list[int]:
+    """Rows in each of 16 parts of the range, or of the 16 most frequent levels."""
+    if kind in ("number", "date"):
+        values = read_numbers(series) if kind == "number" else read_dates(series)
+        values = values[np.isfinite(values)]
+        if values.size == 0:
+            return []
+        low, high = np.quantile(values, [0.005, 0.995])
+        return [int(count) for count in np.histogram(values, HISTOGRAM_BARS, (low, high if high > low else low + 1))[0]]
+    codes, _ = read_texts(series)
+    counts = np.sort(np.bincount(codes[codes >= 0]))[::-1]
+    return [int(count) for count in counts[:HISTOGRAM_BARS]]
+
+
+def leaks(frame: pd.DataFrame, target: str, positive: list[str] | None, features: list[str]) -> dict[str, str]:
+    """Features that alone give the target away, with the reason; looked for in at most 20,000 rows."""
+    part = frame.sample(min(len(frame), SAMPLE_ROWS), random_state=0)
+    goal = part[target]
+    if positive is not None:
+        y = goal.astype("string").isin(positive).fillna(False).to_numpy(np.float64)
+    else:
+        y = read_numbers(goal)
+    found = {}
+    for name in features:
+        reason = _leak(part[name], y, positive is not None) if name != target else None
+        if reason:
+            found[name] = reason
+    return found
+
+
+def _leak(series: pd.Series, y: np.ndarray[tuple[int], np.dtype[np.float64]], binary: bool) -> str | None:
+    """Why a column may be the target in disguise."""
+    try:
+        kind = kind_of(series)
+    except TableError:
+        return None
+    known = np.isfinite(y)
+    if kind in ("number", "date"):
+        x = read_numbers(series) if kind == "number" else read_dates(series)
+    else:
+        codes, names = read_texts(series)
+        if len(names) > 50 or not binary:
+            return None
+        sums = np.bincount(codes[known] + 1, y[known], minlength=len(names) + 1)
+        x = (sums / np.maximum(np.bincount(codes[known] + 1, minlength=len(names) + 1), 1))[codes + 1]
+    known &= np.isfinite(x)
+    if known.sum() < 50 or np.ptp(y[known]) == 0 or np.ptp(x[known]) == 0:
+        return None
+    if binary:
+        auc = roc_auc_score(y[known], x[known])
+        return f"alone it separates the target (AUC {max(auc, 1 - auc):.3f})" if max(auc, 1 - auc) > LEAK_AUC else None
+    strength = abs(float(np.corrcoef(x[known], y[known])[0, 1]))
+    return f"alone it equals the target (correlation {strength:.4f})" if strength > LEAK_CORRELATION else None

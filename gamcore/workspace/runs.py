@@ -1,0 +1,165 @@
+"""Training runs: a folder each, worked on by a child process, so that a run outlives the page that began it.
+
+runs/<id>/  about.json      what is trained, when it began, the worker's process
+            progress.jsonl  one line a report, written by the worker, at most ten a second
+            end.json        how it ended: done, failed or cancelled
+            cancel          this file asks the worker to stop
+            log.txt         the worker's output
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from gamcore.workspace.files import new_folder, read_json, write_json
+from gamcore.workspace.store import StoreError, Workspace, new_id, now
+from gamcore.workspace.training import Spec
+
+State = Literal["running", "done", "failed", "cancelled", "interrupted"]
+
+GRACE_SECONDS = 5.0
+"""Time a worker has to heed a request to stop, and then a signal to."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as it stands."""
+
+    id: str
+    spec: Spec
+    created: str
+    state: State
+    model: str | None
+    message: str
+    progress: list[dict[str, Any]] = field(default_factory=list)
+
+
+def start(workspace: Workspace, spec: Spec, n_jobs: int) -> str:
+    """Begin a training in a child process; returns the run's id."""
+    workspace.table(spec.table)
+    identifier = new_id()
+    folder = workspace.root / "runs" / identifier
+    about: dict[str, Any] = {"id": identifier, "spec": asdict(spec), "created": now(), "n_jobs": n_jobs}
+    with new_folder(folder) as making:
+        write_json(making / "about.json", about)
+    # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
+    with (folder / "log.txt").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            [sys.executable, "-m", "gamcore.workspace.worker", str(folder.resolve())],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *_inherited()])},
+        )
+    write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
+    threading.Thread(target=process.wait, daemon=True, name=f"wait-{identifier}").start()  # leaves no zombie
+    return identifier
+
+
+def _inherited() -> list[str]:
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+
+
+def _process(folder: Path) -> psutil.Process | None:
+    """The run's worker, if it lives: a process id alone may have been given to another."""
+    try:
+        told = read_json(folder / "process.json")
+        process = psutil.Process(told["pid"])
+        same = abs(process.create_time() - told["started"]) < 1.0
+        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+    except (OSError, ValueError, KeyError, psutil.Error):
+        return None
+
+
+def read(workspace: Workspace, identifier: str) -> Run:
+    """A run with its progress so far."""
+    folder = workspace.folder("runs", identifier)
+    about = read_json(folder / "about.json")
+    alive = _process(folder) is not None  # before looking for the end: a worker writes its end, then goes
+    end = read_json(folder / "end.json") if (folder / "end.json").is_file() else None
+    if end is None and not alive and (folder / "process.json").is_file():
+        tail = _tail(folder / "log.txt")
+        end = {"state": "interrupted", "model": None, "message": f"The worker ended without a word.{tail}"}
+    end = end or {"state": "running", "model": None, "message": ""}
+    return Run(
+        identifier,
+        Spec.from_dict(about["spec"]),
+        about["created"],
+        end["state"],
+        end["model"],
+        end["message"],
+        _read_progress(folder / "progress.jsonl"),
+    )
+
+
+def _read_progress(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = []
+    for line in lines:
+        try:
+            found.append(json.loads(line))
+        except ValueError:  # the worker is in the middle of writing the last line
+            break
+    return found
+
+
+def _tail(path: Path, size: int = 2000) -> str:
+    text = path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
+    return f" Its last words: {text}" if text else ""
+
+
+def listing(workspace: Workspace) -> list[Run]:
+    """All runs, the newest first."""
+    folders = [path for path in (workspace.root / "runs").iterdir() if (path / "about.json").is_file()]
+    found = []
+    for folder in folders:
+        try:
+            found.append(read(workspace, folder.name))
+        except StoreError:  # deleted meanwhile, or a folder being made
+            continue
+    return sorted(found, key=lambda run: run.created, reverse=True)
+
+
+def active(workspace: Workspace) -> list[Run]:
+    """Runs that are being worked on, the newest first."""
+    waiting = (path for path in (workspace.root / "runs").iterdir() if not (path / "end.json").is_file())
+    names = [path.name for path in waiting if (path / "about.json").is_file() and not path.name.startswith(".")]
+    found = [read(workspace, name) for name in names]
+    return sorted((run for run in found if run.state == "running"), key=lambda run: run.created, reverse=True)
+
+
+def cancel(workspace: Workspace, identifier: str) -> None:
+    """Ask a run to stop; one that does not listen is terminated, then killed."""
+    folder = workspace.folder("runs", identifier)
+    (folder / "cancel").touch()
+    threading.Thread(target=_insist, args=(folder,), daemon=True, name=f"cancel-{identifier}").start()
+
+
+def _insist(folder: Path) -> None:
+    process = _process(folder)
+    for act in (None, psutil.Process.terminate, psutil.Process.kill):
+        if process is None:
+            break
+        try:
+            if act is not None:
+                act(process)
+            process.wait(GRACE_SECONDS)
+            break
+        except psutil.TimeoutExpired:
+            continue
+        except psutil.Error:
+            break
+    if not (folder / "end.json").is_file():
+        write_json(folder / "end.json", {"state": "cancelled", "model": None, "message": "Cancelled."})

@@ -1,0 +1,193 @@
+"""The workspace: a folder of tables, models and runs. What the app shows is read from here, so nothing is lost with a
+browser session.
+
+    tables/<id>/   table.parquet, about.json     id: hash of the content, so the same table is stored once
+    models/<id>/   model.gamx, about.json
+    runs/<id>/     see runs.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import secrets
+import shutil
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import platformdirs
+
+from gamcore import serialize
+from gamcore.workspace.files import new_folder, read_json, write_bytes, write_json
+
+_ID = re.compile(r"[0-9a-f]{16}")
+MAX_NAME = 120
+
+
+class StoreError(ValueError):
+    """Something asked for is not in the workspace, or cannot be put there; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class TableAbout:
+    """What is known of a stored table."""
+
+    id: str
+    name: str
+    rows: int
+    columns: int
+    bytes: int
+    created: str
+    notes: list[str] = field(default_factory=list)
+    roles: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelAbout:
+    """What is known of a stored model; `metrics` are those of the held-out rows."""
+
+    id: str
+    name: str
+    table: str
+    table_name: str
+    target: str
+    kind: str
+    created: str
+    seconds: float
+    metrics: dict[str, float] = field(default_factory=dict)
+    spec: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def new_id() -> str:
+    """A random id; it cannot be guessed."""
+    return secrets.token_hex(8)
+
+
+def clean_name(name: str) -> str:
+    """A name for display: no control characters, no runs of space, not too long, not empty."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    return (text[: MAX_NAME - 1] + "…" if len(text) > MAX_NAME else text) or "unnamed"
+
+
+def default_root() -> Path:
+    """Where the workspace is: GAMCORE_WORKSPACE, or the user's data folder."""
+    chosen = os.environ.get("GAMCORE_WORKSPACE")
+    return Path(chosen) if chosen else Path(platformdirs.user_data_dir("shapewise", appauthor=False))
+
+
+class Workspace:
+    """Tables and models by id."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for name in ("tables", "models", "runs"):
+            (root / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def folder(self, kind: str, identifier: str) -> Path:
+        """The folder of one thing; ids from outside never become paths unchecked."""
+        folder = self.root / kind / identifier
+        if not _ID.fullmatch(identifier) or not folder.is_dir():
+            raise StoreError(f"There is no such {kind.removesuffix('s')} in the workspace: it may have been deleted.")
+        return folder
+
+    def _ids(self, kind: str) -> list[str]:
+        folders = [path for path in (self.root / kind).iterdir() if _ID.fullmatch(path.name)]
+        return [path.name for path in folders if (path / "about.json").is_file()]
+
+    # Tables
+
+    def add_table(self, frame: pd.DataFrame, name: str, notes: list[str] | None = None) -> TableAbout:
+        """Store a table; one with the same content is returned as it is."""
+        if frame.shape[0] == 0 or frame.shape[1] == 0:
+            raise StoreError("The table is empty: load one with at least one row and one column.")
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer, index=False, compression="zstd")
+        data = buffer.getvalue()
+        identifier = hashlib.sha256(data).hexdigest()[:16]
+        target = self.root / "tables" / identifier
+        if not target.is_dir():
+            about = TableAbout(
+                identifier, clean_name(name), len(frame), frame.shape[1], len(data), now(), list(notes or [])
+            )
+            with new_folder(target) as folder:
+                write_bytes(folder / "table.parquet", data)
+                write_json(folder / "about.json", asdict(about))
+        return self.table(identifier)
+
+    def table(self, identifier: str) -> TableAbout:
+        """What is known of a table."""
+        return TableAbout(**read_json(self.folder("tables", identifier) / "about.json"))
+
+    def tables(self) -> list[TableAbout]:
+        """All tables, the newest first."""
+        return sorted((self.table(i) for i in self._ids("tables")), key=lambda t: t.created, reverse=True)
+
+    def table_path(self, identifier: str) -> Path:
+        """The Parquet file of a table."""
+        return self.folder("tables", identifier) / "table.parquet"
+
+    def read_table(self, identifier: str) -> pd.DataFrame:
+        """The table itself."""
+        return pd.read_parquet(self.table_path(identifier))
+
+    def set_roles(self, identifier: str, roles: dict[str, str]) -> None:
+        """Remember what each column of a table is for."""
+        about = replace(self.table(identifier), roles=roles)
+        write_json(self.folder("tables", identifier) / "about.json", asdict(about))
+
+    # Models
+
+    def add_model(self, saved: serialize.Saved, about: ModelAbout) -> ModelAbout:
+        """Store a model under the id in `about`."""
+        with new_folder(self.root / "models" / about.id) as folder:
+            write_bytes(folder / "model.gamx", serialize.to_bytes(saved))
+            write_json(folder / "about.json", asdict(about))
+        return self.model(about.id)
+
+    def model(self, identifier: str) -> ModelAbout:
+        """What is known of a model."""
+        return ModelAbout(**read_json(self.folder("models", identifier) / "about.json"))
+
+    def models(self) -> list[ModelAbout]:
+        """All models, the newest first."""
+        return sorted((self.model(i) for i in self._ids("models")), key=lambda m: m.created, reverse=True)
+
+    def model_path(self, identifier: str) -> Path:
+        """The `.gamx` file of a model."""
+        return self.folder("models", identifier) / "model.gamx"
+
+    def load_model(self, identifier: str) -> serialize.Saved:
+        """The model itself."""
+        return serialize.load(self.model_path(identifier))
+
+    def rename_model(self, identifier: str, name: str) -> None:
+        """Give a model another name."""
+        about = replace(self.model(identifier), name=clean_name(name))
+        write_json(self.folder("models", identifier) / "about.json", asdict(about))
+
+    def import_model(self, data: bytes, name: str) -> ModelAbout:
+        """Store a `.gamx` file from elsewhere; `ModelFileError` where it is none."""
+        saved = serialize.from_bytes(data)
+        target = str(saved.about.get("target", ""))
+        about = ModelAbout(
+            new_id(), clean_name(name), "", "imported", clean_name(target) if target else "", saved.kind, now(), 0.0
+        )
+        return self.add_model(saved, about)
+
+    def delete(self, kind: str, identifier: str) -> None:
+        """Take a table, model or run out of the workspace: out of sight at once by a rename, then off the disk."""
+        folder = self.folder(kind, identifier)
+        gone = folder.with_name(f".{identifier}.{secrets.token_hex(4)}.tmp")
+        folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)

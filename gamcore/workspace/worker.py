@@ -1,0 +1,87 @@
+"""The child process that trains: `python -m gamcore.workspace.worker RUN_FOLDER`.
+
+It reads the run's specification, writes its progress, and stops when it is asked to or when its parent is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from gamcore.boosting import Progress
+from gamcore.table import TableError
+from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.store import Workspace
+from gamcore.workspace.training import Spec, train
+
+REPORT_SECONDS = 0.1
+
+
+class _StoppedError(Exception):
+    """The run was cancelled, or nobody is left to want it."""
+
+
+class _Reporter:
+    """Writes progress lines, at most ten a second, and looks for a reason to stop as often."""
+
+    def __init__(self, folder: Path) -> None:
+        self._cancel = folder / "cancel"
+        self._file = (folder / "progress.jsonl").open("a", encoding="utf-8")
+        self._parent = os.getppid()
+        self._last = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._last < REPORT_SECONDS:
+            return
+        self._last = now
+        if self._cancel.exists():
+            raise _StoppedError("Cancelled.")
+        if os.getppid() != self._parent:
+            raise _StoppedError("The server that began this run is gone.")
+        told = {
+            "refit": progress.refit,
+            "n_refits": progress.n_refits,
+            "round": progress.round,
+            "max_rounds": progress.max_rounds,
+            "train": _finite(progress.train_loss),
+            "valid": _finite(progress.valid_loss),
+            "best_round": progress.best_round,
+            "seconds": round(progress.seconds, 2),
+        }
+        self._file.write(json.dumps(told) + "\n")
+        self._file.flush()
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def main(folder: Path) -> int:
+    """Work on one run; the exit code is 0 where it ended as it should."""
+    workspace = Workspace(folder.parent.parent)
+    about = read_json(folder / "about.json")
+    state, model, message = "failed", None, ""
+    try:
+        model = train(workspace, Spec.from_dict(about["spec"]), about["n_jobs"], _Reporter(folder)).id
+        state = "done"
+    except _StoppedError as stop:
+        state, message = "cancelled", str(stop)
+    except TableError as error:
+        message = str(error)
+    except MemoryError:
+        message = "There was not enough memory: use fewer rows or features."
+    except Exception as error:  # whatever it is, the page must be told; the log has the rest
+        traceback.print_exc()
+        message = f"Training failed: {type(error).__name__}: {error}"
+    write_json(folder / "end.json", {"state": state, "model": model, "message": message})
+    return 0 if state != "failed" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -49,6 +49,23 @@ class Curve:
     intercept: float
     loss: str
 
+    def place(self, k: int) -> str:
+        """Bin k in words: its level, or its range."""
+        if self.labels:
+            return self.labels[k]
+        low, high = (str(as_date(e).date()) if self.kind == "date" else f"{e:g}" for e in self.edges[k : k + 2])
+        return low if low == high else f"{low} to {high}"
+
+    def words(self) -> str:
+        """The curve in a sentence, for those who cannot see it."""
+        if not self.scores.size:
+            return f"{self.feature} has no values in training, so no effect."
+        low, high = int(self.scores.argmin()), int(self.scores.argmax())
+        return (
+            f"Effect of {self.feature}: lowest {self.scores[low]:.3g} at {self.place(low)}, highest "
+            f"{self.scores[high]:.3g} at {self.place(high)}; missing {self.missing[0]:.3g}."
+        )
+
     def frame(self) -> pd.DataFrame:
         """The numbers behind the curve, one row a bin, missing and unseen last."""
         if self.kind in ("category", "boolean"):

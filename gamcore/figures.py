@@ -44,8 +44,8 @@ PALETTES: Final[dict[str, Palette]] = {
         "#A9B4BF",
     ),
     "dark": Palette(
-        "#0F151B", "#E8EDF2", "#9AA7B4", "#26313B", "#6FB1FF", "rgba(111,177,255,0.20)", "#FF9A5C", "#33424F", "#71808E",
-        "#55636F",
+        "#0F151B", "#E8EDF2", "#9AA7B4", "#26313B", "#6FB1FF", "rgba(111,177,255,0.20)", "#FF9A5C", "#33424F",
+        "#71808E", "#55636F",
     ),
 }  # fmt: skip
 
@@ -146,8 +146,8 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette) -> None:
     )
     figure.add_trace(
         go.Scatter(
-            x=x, y=y, mode="lines", line={"color": color.primary, "width": 2.4}, name="effect", customdata=detail,
-            hovertemplate=hover,
+            x=x, y=y, mode="lines", line={"color": color.primary, "width": 2.4}, name="effect", legendrank=1,
+            customdata=detail, hovertemplate=hover,
         ),
         row=1, col=1,
     )  # fmt: skip
@@ -162,6 +162,30 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette) -> None:
             row=1, col=1,
         )  # fmt: skip
     _add_density(figure, curve, color)
+    view = _view(curve)
+    if view is not None:
+        figure.update_xaxes(range=_numbers(np.array(view), curve.kind), col=1)
+        # With a range on one of several matching axes, plotly.js no longer finds the ranges of the others itself.
+        everything = np.concatenate([curve.lower, curve.upper, curve.missing[:3], curve.unseen[:3], [0.0]])
+        low, high = float(everything.min()), float(everything.max())
+        margin = 0.06 * (high - low or 1.0)
+        figure.update_yaxes(range=[low - margin, high + margin], row=1)
+        tallest = max(float(figure.data[-1].y.max()), curve.missing[3], curve.unseen[3])
+        figure.update_yaxes(range=[0, 1.05 * tallest], row=2)
+        figure.update_xaxes(range=[-0.5, 1.5], col=2)
+
+
+def _view(curve: Curve) -> tuple[float, float] | None:
+    """The part of the axis to open with: the middle 99% of rows, where a long tail would squeeze it; else all."""
+    edges = _visible_edges(curve)
+    running = np.concatenate([[0.0], np.cumsum(curve.counts)])
+    low, high = np.interp(np.array([0.005, 0.995]) * running[-1], running, edges)
+    return (float(low), float(high)) if high - low < 0.5 * (edges[-1] - edges[0]) else None
+
+
+def is_cut(curve: Curve) -> bool:
+    """Whether a plot opens on less than the whole range."""
+    return bool(curve.edges.size) and _view(curve) is not None
 
 
 def _visible_edges(curve: Curve) -> NDArray[np.float64]:
@@ -177,11 +201,16 @@ def _visible_edges(curve: Curve) -> NDArray[np.float64]:
 
 
 def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
-    """Rows a unit of the axis, in at most 60 bars of equal width: bins of equal count have unequal widths."""
+    """Rows along the axis, in bars of equal width: bins of equal count have unequal widths."""
     edges = _visible_edges(curve)
-    grid = np.linspace(edges[0], edges[-1], min(60, max(curve.scores.size, 2)) + 1)
+    view = _view(curve)
     if curve.scores.size <= 60:
         grid = edges
+    elif view is None:
+        grid = np.linspace(edges[0], edges[-1], 61)
+    else:  # bars of the opening view, and the tails as one bar each
+        grid = np.concatenate([edges[:1], np.linspace(*view, 61), edges[-1:]])
+        grid = np.unique(grid)
     running = np.interp(grid, edges, np.concatenate([[0.0], np.cumsum(curve.counts)]))
     middle, width = (grid[:-1] + grid[1:]) / 2, np.diff(grid)
     scale = 86_400_000 if curve.kind == "date" else 1
@@ -204,7 +233,7 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
     paint = [color.few if n < FEW_ROWS else color.primary for n in counts]
     figure.add_trace(
         go.Bar(
-            x=place, y=scores, marker={"color": paint, "line": {"width": 0}}, width=0.62, name="effect",
+            x=place, y=scores, marker={"color": paint, "line": {"width": 0}}, width=0.62, name="effect", legendrank=1,
             customdata=np.stack([names, counts, curve.lower[order], curve.upper[order]], axis=1),
             hovertemplate="%{customdata[0]}<br>%{y:.3f}<br>%{customdata[1]} rows<extra></extra>",
             error_y=_whiskers(scores, curve.lower[order], curve.upper[order], color),
@@ -225,7 +254,7 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
         row=1, col=1,
     )  # fmt: skip
     step = max(1, int(np.ceil(order.size / 24)))
-    figure.update_xaxes(tickvals=place[::step], ticktext=shown[::step], range=[-0.6, order.size - 0.4], row=2, col=1)
+    figure.update_xaxes(tickvals=place[::step], ticktext=shown[::step], row=2, col=1)
 
 
 def _whiskers(
@@ -276,6 +305,9 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.lower, 2), **band))
         figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.upper, 2), fill="tonexty", fillcolor=color.band, **band))
         figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line={"color": color.primary, "width": 1.8}))
+        view = _view(curve)
+        if view is not None:
+            figure.update_xaxes(range=_numbers(np.array(view), curve.kind))
     figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
     figure.update_layout(
         template=template(mode), height=170, showlegend=False, margin={"l": 36, "r": 8, "t": 30, "b": 24},
@@ -309,30 +341,37 @@ def importance(found: Importance, mode: Mode = "light", most: int = 20, measure:
     return figure
 
 
-def progress(lines: list[dict[str, Any]], mode: Mode = "light") -> go.Figure:
-    """Losses by round: the validation loss of each refit, and the training loss of the latest."""
+def progress(points: NDArray[np.float64], mode: Mode = "light") -> go.Figure:
+    """Losses by round: the validation loss of each refit, and the training loss of the latest.
+
+    points : (n, 4) refit, round, training loss, validation loss; NaN where not measured.
+    """
     color = PALETTES[mode]
     figure = go.Figure()
-    refits = sorted({line["refit"] for line in lines})
-    latest = lines[-1]["refit"] if lines else 0
-    for refit in refits:
-        mine = [line for line in lines if line["refit"] == refit]
+    latest = points[-1, 0] if len(points) else 0
+    for refit in np.unique(points[:, 0]):
+        mine = points[points[:, 0] == refit]
+        mine = mine[:: max(1, len(mine) // 1000)]
         newest = refit == latest
         figure.add_trace(
             go.Scatter(
-                x=[line["round"] for line in mine], y=[line["valid"] for line in mine], mode="lines",
-                line={"color": color.primary, "width": 2.2 if newest else 1}, opacity=1 if newest else 0.35,
-                name="validation" if newest else f"refit {refit + 1}", showlegend=newest,
+                x=mine[:, 1], y=mine[:, 3], mode="lines", opacity=1 if newest else 0.35,
+                line={"color": color.primary, "width": 2.2 if newest else 1},
+                name="validation, latest refit" if newest else f"refit {refit + 1:.0f}", showlegend=bool(newest),
             )
         )  # fmt: skip
-        if newest:
+        if newest and np.isfinite(mine[:, 2]).any():
             figure.add_trace(
                 go.Scatter(
-                    x=[line["round"] for line in mine], y=[line["train"] for line in mine], mode="lines",
-                    line={"color": color.muted, "width": 1.5, "dash": "dot"}, name="training",
+                    x=mine[:, 1], y=mine[:, 2], mode="lines", line={"color": color.muted, "width": 1.5, "dash": "dot"},
+                    name="training",
                 )
             )  # fmt: skip
     figure.update_layout(template=template(mode), height=260, margin={"l": 60, "r": 16, "t": 28, "b": 44})
     figure.update_xaxes(title_text="round")
+    late = points[points[:, 1] > 0.1 * points[:, 1].max(initial=0), 2:]
+    if np.isfinite(late).sum() > 20:  # the first steps fall so far that the rest would look flat
+        low, high = float(np.nanmin(late)), float(np.nanmax(late))
+        figure.update_yaxes(range=[low - 0.1 * (high - low), high + 0.3 * (high - low)])
     figure.update_yaxes(title_text="mean loss")
     return figure

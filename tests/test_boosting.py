@@ -16,9 +16,7 @@ from gamcore.losses import LOSSES
 def friendly(n=1500, seed=0, binary=True):
     """Two numbers, a category whose names say nothing, missing cells, and a target that is additive in them."""
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {"a": rng.normal(size=n), "b": rng.uniform(0, 1, n).round(2), "c": rng.choice(list("pqrstu"), n)}
-    )
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.uniform(0, 1, n).round(2), "c": rng.choice(list("pqrstu"), n)})
     X.loc[rng.random(n) < 0.1, "b"] = np.nan
     effect = X["c"].map(dict(zip("pqrstu", [2, -2, 1, -1, 2, -2], strict=True)))
     score = np.sin(2 * X["a"]) + 2 * (X["b"] > 0.5) + X["b"].isna() + effect
@@ -33,7 +31,9 @@ def problem(loss, n=900, p=3, seed=0):
     score = np.sin(codes[0] / 5.0) + (codes[1] > 12)
     y = score + rng.normal(size=n) if loss == "squared" else (rng.random(n) < 1 / (1 + np.exp(-score))).astype(float)
     dealt = deal(n, 16, seed)
-    table = Table(codes[:, dealt.order].copy(), dealt.starts, np.full(p, 29), np.array([False, False, True]), np.arange(p))
+    table = Table(
+        codes[:, dealt.order].copy(), dealt.starts, np.full(p, 29), np.array([False, False, True]), np.arange(p)
+    )
     return Problem(table, y[dealt.order], np.empty(0), LOSSES[loss])
 
 
@@ -114,13 +114,13 @@ def test_a_callback_can_stop_the_fit_and_an_exception_ends_it():
     model = GAMClassifier(outer_bags=2, random_state=0, callback=lambda p: p.round >= 3).fit(X, y)
     assert model.n_rounds_ <= 3
 
-    class Cancelled(Exception):
+    class CancelledError(Exception):
         pass
 
     def cancel(progress):
-        raise Cancelled
+        raise CancelledError
 
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledError):
         GAMClassifier(outer_bags=3, n_jobs=2, callback=cancel).fit(X, y)
 
 

@@ -210,7 +210,7 @@ def test_a_planted_cut_is_found(planted, dtype):
 def test_empty_places_take_the_nearer_leaf_and_the_middle_goes_left():
     g = [6.0, 0, 0, 0, -6.0]
     assert cut(g, [6.0, 0, 0, 0, 6.0], max_leaves=2).tolist() == [1, 1, 1, -1, -1]
-    assert cut(g[:4] + [-6.0, 0], [6.0, 0, 0, 0, 6.0, 0], max_leaves=2).tolist() == [1, 1, 1, -1, -1, -1]
+    assert cut([*g[:4], -6.0, 0], [6.0, 0, 0, 0, 6.0, 0], max_leaves=2).tolist() == [1, 1, 1, -1, -1, -1]
 
 
 def test_light_nodes_are_not_cut():
@@ -254,7 +254,8 @@ def test_a_grouped_round_equals_its_twin(loss, mart, weighted):
     for j in range(2):
         g, h = gradients(Rows(score, state.target, state.weight), loss)
         bags = [
-            [(i, 1) for k in bag for i in range(table.starts[k], table.starts[k + 1])] for bag in member[j % len(member)]
+            [(i, 1) for k in bag for i in range(table.starts[k], table.starts[k + 1])]
+            for bag in member[j % len(member)]
         ]
         expected.append(naive.step(table.codes[j], LAST, g, h, row_weight, bags, mart, 3, 0.3))
         moved = expected[-1][table.codes[j]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from pandas.api import types
 from sklearn.metrics import roc_auc_score
 
 from gamcore.table import Kind, TableError, kind_of, read_dates, read_numbers, read_texts
@@ -40,7 +41,7 @@ def examine(frame: pd.DataFrame) -> list[ColumnReport]:
 def _examine(series: pd.Series) -> ColumnReport:
     missing = float(series.isna().mean())
     present = series.dropna()
-    example = ", ".join(str(value)[:24] for value in present.unique()[:3])
+    example = ", ".join(_shown(value) for value in present.unique()[:3])
     try:
         kind = kind_of(series)
         if kind == "number":
@@ -70,9 +71,13 @@ def _examine(series: pd.Series) -> ColumnReport:
     )
 
 
+def _shown(value: object) -> str:
+    return str(value).removesuffix(" 00:00:00")[:24]
+
+
 def _why(series: pd.Series, kind: Kind) -> str:
     return {
-        "number": f"stored as numbers ({series.dtype})",
+        "number": f"stored as {'whole ' * types.is_integer_dtype(series.dtype)}numbers",
         "boolean": "two values, true and false",
         "date": "stored as dates",
         "category": "stored as text" if not isinstance(series.dtype, pd.CategoricalDtype) else "stored as categories",
@@ -100,7 +105,12 @@ def _histogram(series: pd.Series, kind: Kind) -> list[int]:
         if values.size == 0:
             return []
         low, high = np.quantile(values, [0.005, 0.995])
-        return [int(count) for count in np.histogram(values, HISTOGRAM_BARS, (low, high if high > low else low + 1))[0]]
+        width = (high - low) / HISTOGRAM_BARS or 1.0
+        if np.all(values == np.floor(values)):  # a whole number of values a bar, else some bars look empty
+            width = np.ceil(width)
+            low -= 0.5
+        edges = low + width * np.arange(HISTOGRAM_BARS + 1)
+        return [int(count) for count in np.histogram(values, edges)[0]]
     codes, _ = read_texts(series)
     counts = np.sort(np.bincount(codes[codes >= 0]))[::-1]
     return [int(count) for count in counts[:HISTOGRAM_BARS]]

@@ -18,7 +18,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from gamcore.workspace.files import new_folder, read_json, write_json
 from gamcore.workspace.store import StoreError, Workspace, new_id, now
@@ -40,7 +42,9 @@ class Run:
     state: State
     model: str | None
     message: str
-    progress: list[dict[str, Any]] = field(default_factory=list)
+    n_refits: int = 0
+    seconds: float = 0.0  # of boosting so far
+    points: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))  # refit, round, two losses
 
 
 def start(workspace: Workspace, spec: Spec, n_jobs: int) -> str:
@@ -98,21 +102,22 @@ def read(workspace: Workspace, identifier: str) -> Run:
         end["state"],
         end["model"],
         end["message"],
-        _read_progress(folder / "progress.jsonl"),
+        *_read_progress(folder / "progress.jsonl"),
     )
 
 
-def _read_progress(path: Path) -> list[dict[str, Any]]:
-    if not path.is_file():
-        return []
-    lines = path.read_text(encoding="utf-8").splitlines()
-    found = []
-    for line in lines:
+def _read_progress(path: Path) -> tuple[int, float, NDArray[np.float64]]:
+    """Refits in all, seconds so far, and (refit, round, training loss, validation loss) of every round."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         try:
-            found.append(json.loads(line))
+            lines.append(json.loads(line))
         except ValueError:  # the worker is in the middle of writing the last line
             break
-    return found
+    if not lines:
+        return 0, 0.0, np.empty((0, 4))
+    points = np.array([point for line in lines for point in line["points"]], np.float64)  # null becomes NaN
+    return lines[-1]["n_refits"], lines[-1]["seconds"], points.reshape(-1, 4)
 
 
 def _tail(path: Path, size: int = 2000) -> str:

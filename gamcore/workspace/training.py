@@ -144,7 +144,7 @@ def read_data(frame: pd.DataFrame, spec: Spec) -> Data:
         zero = np.asarray(
             (labels.isin(spec.negative) if spec.negative else ~labels.isin(spec.positive)).fillna(False), bool
         )
-        zero &= np.asarray(target.notna(), bool)
+        zero = zero & np.asarray(target.notna(), bool)
         belongs = one | zero
         values = pd.Series(one.astype(np.int64), index=frame.index)
     else:

@@ -27,15 +27,18 @@ class _StoppedError(Exception):
 
 
 class _Reporter:
-    """Writes progress lines, at most ten a second, and looks for a reason to stop as often."""
+    """Writes the rounds since the last report as one line, at most ten a second, and looks for a reason to stop."""
 
     def __init__(self, folder: Path) -> None:
         self._cancel = folder / "cancel"
         self._file = (folder / "progress.jsonl").open("a", encoding="utf-8")
         self._parent = os.getppid()
         self._last = 0.0
+        self._points: list[list[float | None]] = []
 
     def __call__(self, progress: Progress) -> None:
+        losses = _finite(progress.train_loss), _finite(progress.valid_loss)
+        self._points.append([progress.refit, progress.round, *losses])
         now = time.monotonic()
         if now - self._last < REPORT_SECONDS:
             return
@@ -44,16 +47,8 @@ class _Reporter:
             raise _StoppedError("Cancelled.")
         if os.getppid() != self._parent:
             raise _StoppedError("The server that began this run is gone.")
-        told = {
-            "refit": progress.refit,
-            "n_refits": progress.n_refits,
-            "round": progress.round,
-            "max_rounds": progress.max_rounds,
-            "train": _finite(progress.train_loss),
-            "valid": _finite(progress.valid_loss),
-            "best_round": progress.best_round,
-            "seconds": round(progress.seconds, 2),
-        }
+        told = {"n_refits": progress.n_refits, "seconds": round(progress.seconds, 2), "points": self._points}
+        self._points = []
         self._file.write(json.dumps(told) + "\n")
         self._file.flush()
 

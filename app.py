@@ -1,0 +1,6 @@
+"""Shapewise: `streamlit run app.py`."""
+
+from pages.shared.frame import configure, navigation
+
+configure()
+navigation().run()

@@ -1,0 +1,96 @@
+"""Load a table, and see what is in it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared import loading, state
+from pages.shared.frame import begin
+from pages.shared.words import count, date, md, size
+
+begin("Data", "Load a table, and look at its columns before a model learns from them.")
+
+table = state.current_table()
+if table is None:
+    loading.samples()
+    loading.upload()
+    loading.from_folder()
+    st.stop()
+
+tables = {t.id: t for t in state.workspace().tables()}
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    chosen = st.selectbox(
+        "Table",
+        list(tables),
+        index=list(tables).index(table.id),
+        format_func=lambda i: f"{tables[i].name} ({date(tables[i].created)})",
+    )
+    if chosen != table.id:
+        state.choose("table", chosen)
+        st.rerun()
+    if st.button("Load another", icon=":material/add:"):
+        loading.dialog()
+    if st.button("Delete", icon=":material/delete:"):
+        loading.confirm_delete(table)
+    if st.button("Train on this table", type="primary", icon=":material/model_training:"):
+        st.switch_page("pages/train.py", query_params={"table": table.id})
+
+cards = st.columns(4)
+cards[0].metric("Rows", count(table.rows), border=True)
+cards[1].metric("Columns", count(table.columns), border=True)
+cards[2].metric("Memory", size(state.frame(table.id).memory_usage(deep=True).sum()), border=True)
+cards[3].metric("On disk", size(table.bytes), border=True)
+
+if table.notes:
+    with st.container(border=True):
+        st.markdown(":material/info: **Changed on the way in**")
+        st.markdown("\n".join(f"- {md(note)}" for note in table.notes))
+
+st.subheader("Columns", anchor=False)
+reports = state.reports(table.id)
+doctor = pd.DataFrame(
+    {
+        "Column": [r.name for r in reports],
+        "Type": [r.kind or "unusable" for r in reports],
+        "Role": [table.roles.get(r.name, r.role) for r in reports],
+        "Missing": [r.missing for r in reports],
+        "Distinct": [r.distinct for r in reports],
+        "Distribution": [r.histogram for r in reports],
+        "To know": ["; ".join(r.warnings) for r in reports],
+        "Examples": [r.example for r in reports],
+        "Type because": [r.why for r in reports],
+    }
+)
+edited = st.data_editor(
+    doctor,
+    key=f"doctor-{table.id}",
+    hide_index=True,
+    height=min(38 + 35 * len(doctor), 600),
+    disabled=[c for c in doctor.columns if c != "Role"],
+    column_config={
+        "Missing": st.column_config.NumberColumn(format="percent", width="small"),
+        "Distinct": st.column_config.NumberColumn(format="localized", width="small"),
+        "Distribution": st.column_config.BarChartColumn(
+            width="small", y_min=0, help="Rows over the range, or a bar a level."
+        ),
+        "Role": st.column_config.SelectboxColumn(
+            options=["feature", "target", "ignore", "weight", "group", "time"],
+            required=True,
+            help="What the column is for. Group: rows that belong together, such as one customer's. Time: the latest "
+            "rows are then held out.",
+        ),
+        "To know": st.column_config.TextColumn(width="medium", help="What may go wrong with the column."),
+    },
+    alt="One row a column: its type, missing share, distinct values, distribution, role and warnings.",
+)
+roles = {r.name: role for r, role in zip(reports, edited["Role"], strict=True) if role != r.role}
+if roles != table.roles:
+    once = [role for role in roles.values() if role in ("target", "weight", "group", "time")]
+    if len(once) != len(set(once)):
+        st.error("Only one column can be the target, the weight, the group and the time: change the other one first.")
+    else:
+        state.workspace().set_roles(table.id, roles)
+
+with st.expander("First rows"):
+    st.dataframe(state.frame(table.id).head(200), hide_index=True)

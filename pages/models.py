@@ -1,0 +1,113 @@
+"""The registry of models."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from gamcore import ModelFileError
+from gamcore.workspace import runs
+from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.training import Spec
+from pages.shared import cards, state
+from pages.shared.frame import begin
+from pages.shared.words import date, duration, md, metric
+
+
+@st.dialog("Delete this model?")
+def confirm_delete(model: ModelAbout) -> None:
+    """Ask once."""
+    st.markdown(f"**{md(model.name)}**, trained {date(model.created)}. This cannot be undone.")
+    if st.button("Delete model", icon=":material/delete:"):
+        state.workspace().delete("models", model.id)
+        st.query_params.pop("model", None)
+        st.session_state.pop("model_id", None)
+        st.rerun()
+
+
+@st.dialog("Rename this model")
+def rename(model: ModelAbout) -> None:
+    """Ask for another name."""
+    name = st.text_input("Name", model.name, max_chars=120)
+    if st.button("Rename", type="primary", disabled=not name.strip()):
+        state.workspace().rename_model(model.id, name)
+        st.rerun()
+
+
+def bring_in() -> None:
+    """Store an uploaded model file."""
+    version = st.session_state.setdefault("model_upload", 0)
+    file = st.file_uploader("A model file (.gamx)", type="gamx", key=f"model-upload-{version}")
+    if file is None:
+        return
+    try:
+        model = state.workspace().import_model(file.getvalue(), file.name.removesuffix(".gamx"))
+    except ModelFileError as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    st.session_state["model_upload"] = version + 1
+    state.choose("model", model.id)
+    st.rerun()
+
+
+begin("Models", "Every model trained or brought here.")
+models = state.workspace().models()
+if not models:
+    with st.expander("Bring in a model file"):
+        bring_in()
+    cards.empty("inventory_2", "There is no model yet.", "Train one", "train")
+
+listing = pd.DataFrame(
+    {
+        "Name": [m.name for m in models],
+        "Target": [m.target for m in models],
+        "Table": [m.table_name for m in models],
+        "Kind": [m.kind for m in models],
+        "Held-out metric": [metric(m) for m in models],
+        "Preset": [m.spec.get("preset", "") for m in models],
+        "Trained in": [duration(m.seconds) if m.seconds else "" for m in models],
+        "Date": [date(m.created) for m in models],
+    }
+)
+current = state.current_model()
+event = st.dataframe(
+    listing,
+    hide_index=True,
+    on_select="rerun",
+    selection_mode="single-row",
+    key="models",
+    alt="One row a model; select one to act on it.",
+)
+picked = event["selection"]["rows"]
+model = models[picked[0]] if picked and picked[0] < len(models) else (current or models[0])
+state.choose("model", model.id)
+
+st.subheader(md(model.name), anchor=False)
+st.caption(
+    f"{md(model.target)} from {md(model.table_name)} · {date(model.created)}. Select a row above for another model."
+)
+cards.metrics(model)
+with st.container(horizontal=True):
+    if st.button("Explore", type="primary", icon=":material/stacked_line_chart:"):
+        st.switch_page("pages/shapes.py", query_params={"model": model.id})
+    st.download_button(
+        "Download",
+        lambda: state.workspace().model_path(model.id).read_bytes(),
+        f"{cards.file_name(model.name)}.gamx",
+        "application/octet-stream",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+    if st.button("Rename", icon=":material/edit:"):
+        rename(model)
+    there = model.table in {t.id for t in state.workspace().tables()}
+    why = "Train again with the same settings." if there else "Its table is no longer here."
+    if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
+        run = runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs())
+        st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
+    if st.button("Delete", icon=":material/delete:"):
+        confirm_delete(model)
+with st.expander("Settings"):
+    st.json(model.spec)
+with st.expander("Bring in a model file"):
+    bring_in()

@@ -1,0 +1,148 @@
+"""Blocks that several pages show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from gamcore.workspace.store import ModelAbout, TableAbout
+from pages.shared import state
+from pages.shared.words import count, date, md, metric, number
+
+PAGES = Path(__file__).parent.parent
+CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
+
+
+def empty(icon: str, sentence: str, label: str, page: str) -> None:
+    """What a page without its subject shows: an icon, a sentence, a way on. Ends the page."""
+    with st.container(border=True, horizontal_alignment="center"):
+        st.markdown(f":material/{icon}: &nbsp; {sentence}")
+        if st.button(label, type="primary"):
+            st.switch_page(PAGES / f"{page}.py")
+    st.stop()
+
+
+def pick_table() -> TableAbout:
+    """The table in hand, changeable; without any, the empty state."""
+    table = state.current_table()
+    if table is None:
+        empty("table", "There is no table yet.", "Load a table", "data")
+    known = {t.id: t for t in state.workspace().tables()}
+    if len(known) > 1:
+        chosen = st.selectbox(
+            "Table", list(known), index=list(known).index(table.id), format_func=lambda i: _table_label(known[i])
+        )
+        state.choose("table", chosen)
+        return known[chosen]
+    return table
+
+
+def _table_label(table: TableAbout) -> str:
+    return f"{table.name} ({count(table.rows)} rows, {date(table.created)})"
+
+
+def pick_model() -> ModelAbout:
+    """The model in hand, changeable; without any, the empty state."""
+    model = state.current_model()
+    if model is None:
+        empty("model_training", "There is no model yet.", "Train one", "train")
+    known = {m.id: m for m in state.workspace().models()}
+    if len(known) > 1:
+        chosen = st.selectbox(
+            "Model", list(known), index=list(known).index(model.id), format_func=lambda i: _model_label(known[i])
+        )
+        state.choose("model", chosen)
+        return known[chosen]
+    st.caption(f"Model: {md(_model_label(model))}")
+    return model
+
+
+def _model_label(model: ModelAbout) -> str:
+    return f"{model.name} · {metric(model)} · {date(model.created)}"
+
+
+def metrics(model: ModelAbout) -> None:
+    """The held-out metrics of a model beside their baseline."""
+    found = model.metrics
+    if not found:
+        st.caption("This model was imported: it has not been measured on a table here.")
+        return
+    columns = st.columns(4)
+    if "auc" in found:
+        columns[0].metric(
+            "AUC, held-out rows",
+            f"{found['auc']:.3f}",
+            border=True,
+            height="stretch",
+            help="0.5 is guessing, 1 is perfect.",
+        )
+        columns[1].metric(
+            "Log-loss, held-out rows", f"{found['log_loss']:.4f}",
+            f"{found['log_loss'] / found['baseline_log_loss'] - 1:+.0%} against the base rate",
+            delta_color="inverse", border=True, height="stretch",
+        )  # fmt: skip
+        columns[2].metric(
+            "Base rate", f"{found['base_rate']:.1%}", border=True, height="stretch", help="Share of positive rows."
+        )
+    else:
+        columns[0].metric(
+            "RMSE, held-out rows", number(found["rmse"]),
+            f"{found['rmse'] / found['baseline_rmse'] - 1:+.0%} against the mean", delta_color="inverse", border=True,
+            height="stretch",
+        )  # fmt: skip
+        columns[1].metric(
+            "R², held-out rows",
+            f"{found['r2']:.3f}",
+            border=True,
+            height="stretch",
+            help="1 is perfect, 0 is the mean.",
+        )
+        columns[2].metric("Mean of the target", number(found["mean"]), border=True, height="stretch")
+    columns[3].metric(
+        "Training rows", count(model.rows["training"]), border=True, height="stretch",
+        help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them.",
+    )  # fmt: skip
+
+
+def file_name(*parts: str) -> str:
+    """A name for a download from names in data."""
+    return "-".join(re.sub(r"[^\w]+", "_", part).strip("_")[:40] or "x" for part in parts)
+
+
+def figure(
+    drawn: go.Figure, key: str, alt: str, table: pd.DataFrame, name: str, redraw: Callable[[], go.Figure] | None = None
+) -> None:
+    """A figure with its numbers and its downloads. `redraw` gives the figure in the light theme, for files."""
+    st.plotly_chart(drawn, key=key, theme=None, config=CONFIG, alt=alt)
+    with st.container(horizontal=True):
+        with st.popover("Numbers", icon=":material/table_rows:"):
+            st.dataframe(table, hide_index=True)
+        st.download_button(
+            "CSV", lambda: safe_csv(table), f"{name}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
+            icon=":material/download:",
+        )  # fmt: skip
+        st.download_button(
+            "HTML", lambda: page_of(redraw() if redraw else drawn), f"{name}.html", "text/html", key=f"{key}-html",
+            on_click="ignore", icon=":material/download:", help="A page that works offline.",
+        )  # fmt: skip
+
+
+def page_of(drawn: go.Figure) -> bytes:
+    """A figure as one self-contained page."""
+    return str(drawn.to_html(include_plotlyjs=True, full_html=True, config=CONFIG)).encode()
+
+
+def safe_csv(table: pd.DataFrame) -> bytes:
+    """A table as CSV in which no cell or header is a formula to a spreadsheet."""
+    guarded = table.rename(columns=_guard).map(_guard)
+    return guarded.to_csv(index=False).encode("utf-8-sig")
+
+
+def _guard(cell: object) -> object:
+    risky = isinstance(cell, str) and cell.lstrip()[:1] in tuple("=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20")
+    return f"'{cell}" if risky and str(cell).strip() else cell

@@ -1,0 +1,57 @@
+"""The frame around every page: configuration, menu, heading.
+
+A folder `pages/` beside `app.py` makes a freshly started server take a first visit to `/train` for a page of an
+old-style app and run `pages/train.py` alone. So each page script is named as its URL and calls `begin`, which sets the
+menu up itself where `app.py` has not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.state import warm_up
+
+HERE = Path(__file__).parent
+PAGES = HERE.parent
+RUNS_UNDER_APP = "_menu_is_set"
+
+
+def configure() -> None:
+    """Title, icon and width of the browser page."""
+    st.set_page_config(page_title="Shapewise", page_icon=str(HERE / "icon.svg"), layout="wide")
+    st.logo(str(HERE / "logo.svg"), size="large", icon_image=str(HERE / "icon.svg"))
+    warm_up()
+
+
+def _go_to_data() -> None:
+    st.switch_page(PAGES / "data.py")
+
+
+def navigation() -> Any:
+    """The menu. The default page only forwards: a page that is itself the default has no URL of its own."""
+    st.session_state[RUNS_UNDER_APP] = True
+
+    def page(name: str, title: str, icon: str) -> Any:
+        return st.Page(PAGES / f"{name}.py", title=title, icon=f":material/{icon}:")
+
+    return st.navigation(
+        {
+            "": [st.Page(_go_to_data, title="Shapewise", default=True, visibility="hidden")],
+            "Data": [page("data", "Data", "table")],
+            "Model": [page("train", "Train", "model_training"), page("models", "Models", "inventory_2")],
+            "Explain": [page("overview", "Overview", "bar_chart"), page("shapes", "Shapes", "stacked_line_chart")],
+        }
+    )
+
+
+def begin(title: str, caption: str = "") -> None:
+    """Head a page; on a cold deep link, set up what `app.py` would have."""
+    if RUNS_UNDER_APP not in st.session_state:
+        configure()
+        navigation()
+    st.title(title, anchor=False)
+    if caption:
+        st.caption(caption)

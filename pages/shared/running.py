@@ -1,0 +1,102 @@
+"""Runs on a page: progress while they go, the result when they are done."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from gamcore import figures
+from gamcore.workspace import runs
+from gamcore.workspace.runs import Run
+from gamcore.workspace.store import StoreError
+from pages.shared import cards, state
+from pages.shared.words import count, duration, md
+
+
+def left_seconds(run: Run) -> float | None:
+    """Time left, from the refits that have ended; unknown during the first."""
+    begun = np.unique(run.points[:, 0]).size
+    ended = max(begun - state.n_jobs(), 0)
+    return run.seconds / ended * (run.n_refits - ended) if ended else None
+
+
+def show(identifier: str) -> bool:
+    """A run: its progress if it goes on, else how it ended. False where there is no such run any more."""
+    try:
+        run = runs.read(state.workspace(), identifier)
+    except StoreError:
+        st.query_params.pop("run", None)
+        return False
+    if run.state == "running":
+        _watch(identifier)
+    elif run.state == "done" and run.model:
+        result(run.model)
+    else:
+        with st.container(border=True):
+            st.markdown(f":material/stop_circle: **{md(run.spec.name)}**: {run.state}.")
+            if run.message and run.state != "cancelled":
+                st.error(md(run.message[:600]))
+            if st.button("Close", key=f"close-{identifier}"):
+                del st.query_params["run"]
+                st.rerun()
+    return True
+
+
+@st.fragment(run_every=0.7)
+def _watch(identifier: str) -> None:
+    run = runs.read(state.workspace(), identifier)
+    if run.state != "running":
+        st.rerun()
+    with st.container(border=True):
+        st.markdown(f":material/progress_activity: **Training {md(run.spec.name)}**")
+        if (state.workspace().folder("runs", identifier) / "cancel").exists():
+            st.caption("Stopping.")
+            return
+        if not len(run.points):
+            st.progress(0.0, "Starting the worker and reading the table")
+        else:
+            refits = run.points[:, 0]
+            begun, rounds = np.unique(refits).size, len(refits)
+            rest = left_seconds(run)
+            words = [
+                f"refit {begun} of {run.n_refits}",
+                f"{count(rounds)} rounds",
+                f"{rounds / max(run.seconds, 0.1):,.0f} rounds a second",
+                f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
+            ]
+            st.progress(begun / (run.n_refits + 1), " · ".join(words))
+            st.plotly_chart(
+                figures.progress(run.points, state.mode()),
+                key=f"progress-{identifier}",
+                theme=None,
+                config={"displayModeBar": False},
+                alt="Training and validation loss by round.",
+            )
+        if st.button("Cancel", key=f"cancel-{identifier}", icon=":material/cancel:"):
+            runs.cancel(state.workspace(), identifier)
+            st.rerun(scope="fragment")
+
+
+def result(identifier: str) -> None:
+    """A finished model: its metrics, its strongest shape, and the way on."""
+    try:
+        model = state.workspace().model(identifier)
+    except StoreError:
+        st.query_params.pop("run", None)
+        return
+    estimator = state.estimator(identifier)
+    with st.container(border=True):
+        head, go_on = st.columns([3, 1], vertical_alignment="center")
+        head.markdown(f":material/check_circle: **{md(model.name)}** is trained, in {duration(model.seconds)}.")
+        if go_on.button("Explore the shapes", type="primary", icon=":material/stacked_line_chart:", width="stretch"):
+            st.switch_page(cards.PAGES / "shapes.py", query_params={"model": model.id})
+        cards.metrics(model)
+        curve = estimator.explain_shape(estimator.importance().frame()["feature"].iloc[0])
+        st.plotly_chart(
+            figures.shape(curve, state.goal(model), state.detail(model, curve), state.mode(), 420),
+            key=f"result-{identifier}",
+            theme=None,
+            config=cards.CONFIG,
+            alt=curve.words(),
+        )
+        st.caption(f"The strongest of {len(estimator.model_.terms)} shapes.")

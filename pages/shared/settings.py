@@ -1,0 +1,224 @@
+"""The form of a training: scenario, features, settings. Each part returns plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from gamcore import PRESETS
+from gamcore.estimators import GAMClassifier
+from gamcore.table import TableError, kind_of
+from gamcore.workspace.doctor import leaks
+from gamcore.workspace.store import TableAbout
+from gamcore.workspace.training import Condition, suggest_task, target_levels
+from pages.shared import state
+from pages.shared.words import md
+
+# The sample tables' scenarios, so that one click on Train means something.
+SUGGESTED = {"renewal": (["renew"], ["not now", "drop"])}
+YES = ("yes", "true", "1", "y", "positive")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is predicted, and from which rows."""
+
+    target: str
+    positive: list[str] | None
+    negative: list[str] | None
+    conditions: list[Condition]
+
+    @property
+    def words(self) -> str:
+        """The scenario as a name."""
+        if not self.positive:
+            return self.target
+        against = f" against {', '.join(self.negative)}" if self.negative else ""
+        return f"{self.target}: {', '.join(self.positive)}{against}"
+
+
+def scenario(table: TableAbout, frame: pd.DataFrame) -> Scenario | None:
+    """Choose target, levels and rows; None where the target cannot be used (a message says why)."""
+    columns = frame.columns.tolist()
+    told = next((name for name, role in table.roles.items() if role == "target"), columns[-1])
+    target = st.selectbox(
+        "Predict",
+        columns,
+        index=columns.index(told),
+        key=f"target-{table.id}",
+        help="The column that is to be explained.",
+    )
+    try:
+        kind = suggest_task(frame[target])
+        numeric = kind_of(frame[target]) == "number"
+        if numeric:
+            kind = st.segmented_control(
+                "As",
+                ["regression", "binary"],
+                default=kind,
+                required=True,
+                format_func={"regression": "A number", "binary": "A choice between levels"}.__getitem__,
+                key=f"task-{table.id}-{target}",
+            )
+        positive, negative = _levels(table, frame[target]) if kind == "binary" else (None, None)
+    except TableError as error:
+        st.error(md(error), icon=":material/error:")
+        return None
+    return Scenario(target, positive, negative, _conditions(table, frame, target))
+
+
+def _levels(table: TableAbout, target: pd.Series) -> tuple[list[str] | None, list[str] | None]:
+    """Which levels count as positive, and which rows belong."""
+    levels = target_levels(target)
+    if len(levels) < 2:
+        raise TableError(f"{target.name!r} has {len(levels)} level: choose a target with at least two.")
+    counts = target.dropna().astype("string").value_counts()
+    suggested, against = SUGGESTED.get(table.name, ([], []))
+    if not set(suggested) | set(against) <= set(levels) or not suggested:
+        yes = [level for level in levels if level.lower() in YES]
+        suggested, against = (yes or [str(counts.index[-1])])[:1], []
+    left, right = st.columns(2)
+    positive = left.multiselect(
+        "Counts as positive", levels, default=suggested, key=f"positive-{table.id}-{target.name}",
+        help="The model gives the chance of these levels.",
+    )  # fmt: skip
+    others = [level for level in levels if level not in positive]
+    negative = right.multiselect(
+        "Against", others, default=[a for a in against if a in others] or others,
+        key=f"negative-{table.id}-{target.name}-{'|'.join(positive)}",
+        help="Rows of these levels count as negative; rows of levels in neither list are left out.",
+    )  # fmt: skip
+    if not positive or not negative:
+        raise TableError("Choose at least one level on each side.")
+    return positive, negative if len(levels) > 2 else None
+
+
+def _conditions(table: TableAbout, frame: pd.DataFrame, target: str) -> list[Condition]:
+    """The row filter: a range or levels for each chosen column."""
+    with st.expander("Only some rows"):
+        chosen = st.multiselect(
+            "Filter on", [c for c in frame.columns if c != target], key=f"filter-{table.id}", placeholder="No filter"
+        )
+        return [condition for name in chosen if (condition := _condition(table, frame[name])) is not None]
+
+
+def _condition(table: TableAbout, series: pd.Series) -> Condition | None:
+    name, key = str(series.name), f"filter-{table.id}-{series.name}"
+    try:
+        kind = kind_of(series)
+    except TableError as error:
+        st.caption(md(error))
+        return None
+    if kind == "number":
+        left, right = st.columns(2)
+        low = left.number_input(f"{md(name)} at least", value=None, placeholder=f"{series.min():g}", key=f"{key}-low")
+        high = right.number_input(f"{md(name)} at most", value=None, placeholder=f"{series.max():g}", key=f"{key}-high")
+        return Condition(name, low=low, high=high) if low is not None or high is not None else None
+    if kind == "date":
+        st.caption(f"{md(name)} is a date: a filter on dates is not offered; filter the file instead.")
+        return None
+    levels = series.dropna().astype("string").value_counts().index[:200].tolist()
+    kept = st.multiselect(f"{md(name)} is", levels, key=key)
+    return Condition(name, levels=kept) if kept else None
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: tuple[str, ...]) -> dict[str, str]:
+    return leaks(state.frame(table), target, list(positive) if positive else None, list(columns))
+
+
+def features(table: TableAbout, chosen: Scenario) -> tuple[list[str], list[str]]:
+    """Features, and those among them to take as categories. Suspects start left out, with the reason."""
+    reports = [r for r in state.reports(table.id) if r.name != chosen.target]
+    roles = {r.name: table.roles.get(r.name, r.role) for r in reports}
+    usable = [r for r in reports if r.kind is not None and roles[r.name] in ("feature", "ignore", "target")]
+    columns = tuple(r.name for r in usable if roles[r.name] == "feature")
+    suspects = _leaks(table.id, chosen.target, tuple(chosen.positive) if chosen.positive else None, columns)
+    reasons = {r.name: r.warnings[0] for r in usable if roles[r.name] == "ignore" and r.warnings}
+    reasons |= suspects
+    out = [r.name for r in usable if roles[r.name] == "ignore" or r.name in suspects]
+    left = st.multiselect(
+        "Leave out", [r.name for r in usable], default=out, key=f"out-{table.id}-{chosen.words}",
+        help="All other columns are features. Columns that look like an ID or give the target away start here.",
+    )  # fmt: skip
+    said = [f"**{md(name)}** {md(reason)}" for name, reason in reasons.items() if name in left]
+    if said:
+        st.caption("Left out: " + "; ".join(said) + ".")
+    kept = [r for r in usable if r.name not in left]
+    numbers = [r.name for r in kept if r.kind == "number" and r.distinct <= 254]
+    categories = st.multiselect(
+        "Numbers to take as categories", numbers, key=f"categories-{table.id}",
+        help="Codes without an order of their own, such as a region number.",
+    ) if numbers else []  # fmt: skip
+    return [r.name for r in kept], categories
+
+
+HELP = {
+    "outer_bags": ("Refits", "Models that are averaged, each with its own validation rows: steadier, slower.", "none"),
+    "learning_rate": ("Learning rate", "Share of each step that is taken. Smaller is smoother, and slower.", "nu"),
+    "max_leaves": ("Leaves of a tree", "Two: one cut a step. More leaves follow sharp shapes sooner.", "L"),
+    "greedy_ratio": (
+        "Greedy steps", "Steps on the strongest features after each pass, in multiples of their number.", "0 (cyclic)",
+    ),
+    "subsample": ("Subsample", "Share of the training rows in each bag. 1: no bags.", "alpha"),
+    "n_bags": ("Bags a step", "Trees that are averaged in each step.", "B"),
+    "max_bins": ("Bins a feature", "Steps a curve may have, the missing and the unseen bin included.", "bins"),
+    "early_stopping_rounds": ("Patience, in rounds", "Rounds without improvement that end a refit.", "not named"),
+    "max_rounds": ("Most rounds", "Passes over all features at the most.", "M"),
+    "validation_fraction": ("Validation share", "Share of the training rows that stops each refit in time.", "20%"),
+}  # fmt: skip
+LIMITS: dict[str, dict[str, Any]] = {
+    "outer_bags": {"min_value": 1, "max_value": 100},
+    "learning_rate": {"min_value": 0.001, "max_value": 1.0, "step": 0.01, "format": "%.3f"},
+    "max_leaves": {"min_value": 2, "max_value": 16},
+    "greedy_ratio": {"min_value": 0.0, "max_value": 20.0, "step": 0.5},
+    "subsample": {"min_value": 0.05, "max_value": 1.0, "step": 0.05},
+    "n_bags": {"min_value": 1, "max_value": 500},
+    "max_bins": {"min_value": 4, "max_value": 256},
+    "early_stopping_rounds": {"min_value": 1, "max_value": 1000},
+    "max_rounds": {"min_value": 1, "max_value": 100_000},
+    "validation_fraction": {"min_value": 0.0, "max_value": 0.5, "step": 0.05},
+}
+PRESET_WORDS = {
+    "fast": "Two refits: a first look.",
+    "balanced": "Eight refits: the default, good for nearly everything.",
+    "accurate": "Sixteen refits, smaller steps: the steadiest curves, and slower.",
+    "paper": "Lou et al. 2020 to the letter: 100 row subsamples, three leaves, cyclic order, one fit.",
+}
+
+
+def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
+    """A preset, and what is changed of it."""
+    preset = st.segmented_control(
+        "Preset", list(PRESETS), default="balanced", required=True, format_func=str.capitalize, key=f"preset-{table.id}"
+    )
+    st.caption(PRESET_WORDS[preset])
+    defaults = {**GAMClassifier().get_params(), **PRESETS[preset]}
+    if defaults["n_bags"] is None:
+        defaults["n_bags"] = 16 if defaults["ensemble"] == "grouped" else 100
+    changes: dict[str, Any] = {}
+    with st.expander("All settings"):
+        columns = st.columns(3)
+        for k, (name, (label, text, paper)) in enumerate(HELP.items()):
+            value = columns[k % 3].number_input(
+                label, value=defaults[name], key=f"{name}-{table.id}-{preset}",
+                help=f"{text} Default {defaults[name]:g}. In the papers: {paper}.", **LIMITS[name],
+            )  # fmt: skip
+            if value != defaults[name]:
+                changes[name] = value
+        if binary:
+            mart = columns[1].toggle(
+                "MART instead of LogitBoost", key=f"mart-{table.id}",
+                help="Split on row counts, with Newton leaves (Algorithm 2), instead of weighing rows by p(1 - p) (5).",
+            )  # fmt: skip
+            changes |= {"boosting": "mart"} if mart else {}
+        parts = columns[2].toggle(
+            "Month and weekday of dates",
+            key=f"dates-{table.id}",
+            help="Each date column also gives these two features.",
+        )
+        changes |= {"date_parts": True} if parts else {}
+    return preset, changes

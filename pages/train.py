@@ -1,0 +1,92 @@
+"""Train a model on a table."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gamcore.table import TableError
+from gamcore.workspace import runs
+from gamcore.workspace.estimate import WORKER_SECONDS, estimate
+from gamcore.workspace.store import clean_name
+from gamcore.workspace.training import HELD_OUT, Spec, read_data, train
+from pages.shared import cards, running, settings, state
+from pages.shared.frame import begin
+from pages.shared.words import count, duration, md, size
+
+AT_ONCE_SECONDS = 0.5
+
+begin("Train", "Choose what to predict, and train an additive model: one curve a feature.")
+table = cards.pick_table()
+frame = state.frame(table.id)
+
+going = runs.active(state.workspace())
+shown = st.query_params.get("run")
+busy = bool(shown) and running.show(shown)
+if not busy and st.session_state.get("trained"):
+    busy = True
+    running.result(st.session_state["trained"])
+for run in going:
+    if run.id != shown and st.button(
+        f"Watch {md(run.spec.name)}, which is training", key=f"watch-{run.id}", icon=":material/visibility:"
+    ):
+        st.query_params["run"] = run.id
+        st.rerun()
+
+with st.container(border=True):
+    st.subheader("Scenario", anchor=False)
+    scenario = settings.scenario(table, frame)
+if scenario is None:
+    st.stop()
+with st.container(border=True):
+    st.subheader("Features", anchor=False)
+    features, categories = settings.features(table, scenario)
+with st.container(border=True):
+    st.subheader("Settings", anchor=False)
+    preset, changes = settings.settings(table, scenario.positive is not None)
+
+roles = {role: name for name, role in table.roles.items() if role in ("weight", "group", "time")}
+spec = Spec(
+    table=table.id,
+    target=scenario.target,
+    name=clean_name(f"{scenario.words} · {table.name}"),
+    features=features,
+    positive=scenario.positive,
+    negative=scenario.negative,
+    conditions=scenario.conditions,
+    categories=categories,
+    weight=roles.get("weight"),
+    group=roles.get("group"),
+    time=roles.get("time"),
+    preset=preset,
+    changes=changes,
+)
+try:
+    data = read_data(frame, spec)
+except TableError as error:
+    st.error(md(error), icon=":material/error:")
+    st.stop()
+
+rows = int((~data.held_out).sum())
+cost = estimate(rows, len(features), spec.parameters(), state.n_jobs())
+at_once = cost.seconds < AT_ONCE_SECONDS
+held_how = "the latest" if spec.time else "whole groups of" if spec.group else "a seeded"
+with st.container(horizontal=True, vertical_alignment="center"):
+    kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
+    pressed = st.button("Train", type=kind, icon=":material/play_arrow:", disabled=len(going) >= state.n_jobs())
+    st.caption(
+        f"{count(rows)} training rows, {len(features)} features; {held_how} {HELD_OUT:.0%} of the table "
+        f"({count(data.held_out.sum())} rows) stays held out. "
+        f"About {duration(cost.seconds + (0 if at_once else WORKER_SECONDS))} and {size(cost.memory)} on "
+        f"{state.n_jobs()} threads."
+    )
+if pressed:
+    st.query_params.pop("run", None)
+    st.session_state.pop("trained", None)
+    if at_once:
+        with st.spinner("Training"):
+            model = train(state.workspace(), spec, state.n_jobs())
+        state.choose("model", model.id)
+        st.session_state["trained"] = model.id
+    else:
+        st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs())
+    st.rerun()

@@ -406,7 +406,8 @@ class GAMClassifier(ClassifierMixin, _AdditiveEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likelier class of each row, (n,)."""
-        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.int64)])
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(np.int64)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

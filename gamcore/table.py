@@ -74,10 +74,10 @@ def as_frame(X: Any) -> pd.DataFrame:
         raise TableError(f"Column name {name!r} is used {len(where)} times, at positions {where}: rename all but one.")
     if len(X) == 0:
         raise TableError(
-            f"Found 0 sample(s): the table has no rows (shape={X.shape}) while a minimum of 1 is required."
+            f"Found 0 sample(s) (shape={X.shape}) while a minimum of 1 is required: the table has no rows."
         )
     if not names:
-        raise TableError(f"0 feature(s): the table has no columns (shape={X.shape}) while a minimum of 1 is required.")
+        raise TableError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required. The table has no columns.")
     return X.set_axis(names, axis=1)
 
 
@@ -219,7 +219,7 @@ def _booleans(series: pd.Series) -> NDArray[np.int32]:
 
 def _calendar(series: pd.Series, part: Part) -> NDArray[np.int32]:
     days = _dates(series)
-    numbers = (days.dt.month - 1) if part == "month" else days.dt.weekday
+    numbers = (days.dt.month - 1) if part == "month" else days.dt.day_of_week
     return np.asarray(numbers.fillna(MISSING), np.int32)
 
 

@@ -41,7 +41,7 @@ def examine(frame: pd.DataFrame) -> list[ColumnReport]:
 def _examine(series: pd.Series) -> ColumnReport:
     missing = float(series.isna().mean())
     present = series.dropna()
-    example = ", ".join(_shown(value) for value in present.unique()[:3])
+    example = ", ".join(_shown(value) for value in present.iloc[:3])
     try:
         kind = kind_of(series)
         if kind == "number":
@@ -49,6 +49,7 @@ def _examine(series: pd.Series) -> ColumnReport:
     except TableError as error:
         return ColumnReport(str(series.name), None, "cannot be used", missing, 0, [], example, "ignore", [str(error)])
     distinct = int(present.nunique())
+    example = ", ".join(_shown(value) for value in present.unique()[:3])
     warnings = []
     role = "feature"
     if missing == 1.0:
@@ -122,6 +123,7 @@ def leaks(frame: pd.DataFrame, target: str, positive: list[str] | None, features
     goal = part[target]
     if positive is not None:
         y = goal.astype("string").isin(positive).fillna(False).to_numpy(np.float64)
+        y[goal.isna().to_numpy()] = np.nan
     else:
         y = read_numbers(goal)
     found = {}

@@ -165,23 +165,42 @@ def _sniff(text: str) -> tuple[str, int, int]:
     lines = text[: 2_000 * SAMPLE_LINES].split("\n")[:SAMPLE_LINES]
     best = (0.0, "", 1, 0)
     for delimiter in DELIMITERS:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        widths = _widths(lines, delimiter)
         if not widths:
             continue
-        width, times = Counter(widths).most_common(1)[0]
+        width, times = Counter(found for _, found in widths).most_common(1)[0]
         score = times / len(widths)
         if width > 1 and score > best[0] + 1e-9:
-            near = [k for k, found in enumerate(widths) if found in (width, width - 1) and found > 1]
+            near = [line for line, found in widths if found in (width, width - 1) and found > 1]
             best = (score, delimiter, width, near[0] if near else 0)
     if not best[1]:
         return ",", 1, 0
     return best[1], best[2], best[3]
 
 
+def _widths(lines: list[str], delimiter: str) -> list[tuple[int, int]]:
+    """First line and number of cells of every row that is not blank."""
+    found, start = [], 0
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        for row in rows:
+            if row:
+                found.append((start, len(row)))
+            start = rows.line_num
+    except csv.Error as error:
+        raise ReaderError(
+            f"Line {start + 1:,} cannot be read ({error}): a cell may be too long, or a quote open."
+        ) from error
+    return found
+
+
 def _header(text: str, delimiter: str, width: int, notes: list[str]) -> tuple[list[str], str]:
     """Column names, made whole and distinct, and the rest of the text."""
     stream = io.StringIO(text)
-    names = next(csv.reader(stream, delimiter=delimiter))
+    try:
+        names = next(csv.reader(stream, delimiter=delimiter))
+    except csv.Error as error:
+        raise ReaderError(f"The line of column names cannot be read ({error}): check its quotes.") from error
     body = stream.read()
     if len(names) == width - 1:
         names.append("")
@@ -246,7 +265,7 @@ def _parse(body: str, names: list[str], delimiter: str, notes: list[str]) -> pd.
             )
         notes.append(f"Skipped {len(ragged)} rows that do not have {len(names)} cells: rows {where}.")
     frame = table.to_pandas()
-    longest = max((int(frame[name].str.len().max() or 0) for name in names), default=0)
+    longest = max((int(frame[name].str.len().fillna(0).max()) for name in names), default=0)
     if longest > MAX_FIELD:
         raise ReaderError(f"A cell has {longest:,} characters, more than {MAX_FIELD:,}: shorten or drop its column.")
     spare = names[-1]

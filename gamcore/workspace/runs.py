@@ -91,7 +91,9 @@ def read(workspace: Workspace, identifier: str) -> Run:
     about = read_json(folder / "about.json")
     alive = _process(folder) is not None  # before looking for the end: a worker writes its end, then goes
     end = read_json(folder / "end.json") if (folder / "end.json").is_file() else None
-    if end is None and not alive and (folder / "process.json").is_file():
+    if end is None and not alive and (folder / "cancel").exists():
+        end = {"state": "cancelled", "model": None, "message": "Cancelled."}
+    elif end is None and not alive and (folder / "process.json").is_file():
         tail = _tail(folder / "log.txt")
         end = {"state": "interrupted", "model": None, "message": f"The worker ended without a word.{tail}"}
     end = end or {"state": "running", "model": None, "message": ""}

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gamcore.workspace.doctor import HISTOGRAM_BARS, examine, leaks
+
+
+def frame(n=400):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    return pd.DataFrame(
+        {
+            "id": [f"C{k}" for k in rng.permutation(n)],
+            "row": np.arange(n),
+            "constant": 1,
+            "gone": [None] * n,
+            "sparse": np.where(np.arange(n) % 4 == 0, np.arange(n) % 3, np.nan),
+            "fine": rng.normal(size=n),
+            "level": rng.choice(list("abc"), n),
+            "near_copy": y + rng.normal(scale=0.01, size=n),
+            "copy": np.where(y == 1, "won", "lost"),
+            "nested": [[1]] * n,
+            "date": pd.date_range("2024-01-01", periods=n),
+            "y": y,
+        }
+    )
+
+
+def reports():
+    return {report.name: report for report in examine(frame())}
+
+
+def test_warnings_and_roles():
+    found = reports()
+    assert {name for name, r in found.items() if r.role == "ignore"} == {"id", "row", "constant", "gone", "nested"}
+    for name, words in {
+        "id": "looks like an ID", "row": "looks like an ID", "constant": "constant", "gone": "every cell is missing",
+        "sparse": "mostly missing (75%)", "nested": "mixes or nests",
+    }.items():  # fmt: skip
+        assert any(words in warning for warning in found[name].warnings), name
+    assert not found["fine"].warnings
+    assert found["nested"].kind is None
+
+
+def test_counts():
+    found = reports()
+    assert found["level"].distinct == 3
+    assert sum(found["level"].histogram) == 400
+    assert len(found["fine"].histogram) == HISTOGRAM_BARS
+    assert sum(found["fine"].histogram) >= 390
+    assert found["sparse"].missing == 0.75
+    assert found["gone"].histogram == []
+    assert found["date"].kind == "date"
+
+
+def test_whole_numbers_have_no_gaps_in_their_histogram():
+    histogram = examine(pd.DataFrame({"a": np.tile(np.arange(40), 50)}))[0].histogram
+    assert all(histogram[:13])
+
+
+def test_leaks_are_named():
+    table = frame()
+    names = [c for c in table.columns if c not in ("y", "nested")]
+    assert set(leaks(table, "y", ["1"], names)) == {"near_copy", "copy"}
+    assert set(leaks(table.assign(y2=table["fine"] * 3 + 1), "y2", None, ["fine", "sparse"])) == {"fine"}
+
+
+def test_leaks_survive_missing_targets_and_odd_columns():
+    table = frame().assign(y=lambda t: t["y"].where(t.index > 10))
+    assert "near_copy" in leaks(table, "y", ["1.0"], ["near_copy", "gone", "constant", "nested"])

@@ -1,0 +1,216 @@
+"""Model files: the same bits back, and only ModelFileError from whatever is not one."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor, ModelFileError, load_model
+from gamcore.serialize import from_bytes, to_bytes
+from tests.test_boosting import friendly
+
+
+@pytest.fixture(scope="module")
+def trained():
+    X, y = friendly(600)
+    X["d"] = pd.date_range("2024-01-01", periods=600)
+    X["none"] = np.nan
+    return X, GAMClassifier(outer_bags=3, max_rounds=20, date_parts=True, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def data(trained):
+    return to_bytes(trained[1].to_saved())
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_save_load_predict_to_the_bit(binary, tmp_path):
+    X, y = friendly(500, binary=binary)
+    kind = GAMClassifier if binary else GAMRegressor
+    model = kind(outer_bags=2, max_rounds=20, random_state=0).fit(X, y)
+    model.save(tmp_path / "m.gamx")
+    loaded = load_model(tmp_path / "m.gamx")
+    hard = pd.concat([X, pd.DataFrame({"a": [np.nan, 1e300, -1e300], "b": [np.nan] * 3, "c": ["new", None, "p"]})])
+    np.testing.assert_array_equal(
+        loaded.model_.predict(loaded._encode(hard)), model.model_.predict(model._encode(hard))
+    )
+    assert loaded.get_params() == model.get_params()
+    assert loaded.n_features_in_ == 3
+    np.testing.assert_array_equal(loaded.feature_names_in_, model.feature_names_in_)
+    if binary:
+        np.testing.assert_array_equal(loaded.predict(hard), model.predict(hard))
+    pd.testing.assert_frame_equal(loaded.explain_shape("c").frame(), model.explain_shape("c").frame())
+
+
+def test_the_same_model_gives_the_same_bytes(trained, data):
+    assert to_bytes(trained[1].to_saved()) == data
+    assert to_bytes(from_bytes(data)) == data
+
+
+def test_nothing_is_left_of_a_failed_save(trained, tmp_path, monkeypatch):
+    (tmp_path / "m.gamx").write_bytes(b"before")
+    monkeypatch.setattr("os.fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        trained[1].save(tmp_path / "m.gamx")
+    assert [p.name for p in tmp_path.iterdir()] == ["m.gamx"]
+    assert (tmp_path / "m.gamx").read_bytes() == b"before"
+
+
+def test_a_missing_file_is_a_model_file_error(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_model(tmp_path / "none.gamx")
+
+
+def rewrite(data, change=None, arrays=None, keep=None, extra=None):
+    """The same archive with another manifest or other members; checksums are made true again."""
+    import hashlib
+
+    source = zipfile.ZipFile(io.BytesIO(data))
+    members = {name: source.read(name) for name in source.namelist()}
+    manifest = json.loads(members.pop("manifest.json"))
+    for name, array in (arrays or {}).items():
+        out = io.BytesIO()
+        np.lib.format.write_array(out, np.asarray(array), allow_pickle=False)
+        members[f"arrays/{name}.npy"] = out.getvalue()
+    manifest["members"] = {n: {"sha256": hashlib.sha256(d).hexdigest(), "bytes": len(d)} for n, d in members.items()}
+    if change:
+        change(manifest)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        text = manifest if isinstance(manifest, str) else json.dumps(manifest)
+        archive.writestr("manifest.json", text)
+        for name, content in {**members, **(extra or {})}.items():
+            if keep is None or keep(name):
+                archive.writestr(name, content)
+    return out.getvalue()
+
+
+def array_of(data, name):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return np.load(io.BytesIO(archive.read(f"arrays/{name}.npy")))
+
+
+def put(path, value):
+    def change(manifest):
+        place = manifest
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+
+    return change
+
+
+HOSTILE = [
+    put(["format"], "other"),
+    put(["schema"], [2, 0]),
+    put(["schema"], "1.0"),
+    put(["schema"], [True, 0]),
+    put(["kind"], "regressor"),
+    put(["kind"], "os.system"),
+    put(["loss"], "__import__"),
+    put(["classes"], [0]),
+    put(["classes"], [[0], [1]]),
+    put(["features"], []),
+    put(["features", 0, "n_cuts"], -1),
+    put(["features", 0, "n_cuts"], 10**12),
+    put(["features", 0, "n_cuts"], 1.0),
+    put(["features", 0, "kind"], "category"),
+    put(["features", 0, "kind"], "complex"),
+    put(["features", 0, "range"], []),
+    put(["features", 0, "range"], ["a", "b"]),
+    put(["features", 0, "name"], 7),
+    put(["features", 0, "name"], "b"),
+    put(["features", 2, "levels"], ["p", "p"]),
+    put(["features", 2, "levels"], [str(k) for k in range(300)]),
+    put(["features", 2, "levels"], ["other"]),
+    put(["features", 2, "seen"], "abc"),
+    put(["terms", 0, "feature"], 999),
+    put(["terms", 0, "feature"], -1),
+    put(["members", "arrays/scores.npy", "sha256"], "0" * 64),
+    put(["members", "arrays/scores.npy", "bytes"], 3),
+    put(["members"], {}),
+    put(["about"], []),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_a_manifest_that_does_not_fit_is_refused(data, number):
+    with pytest.raises(ModelFileError):
+        from_bytes(rewrite(data, HOSTILE[number]))
+
+
+def test_a_true_rewrite_is_read(data):
+    assert from_bytes(rewrite(data)).model.intercept == from_bytes(data).model.intercept
+
+
+@pytest.mark.parametrize("name", ["edges", "display", "scores", "counts", "intercepts"])
+@pytest.mark.parametrize("damage", ["nan", "longer", "shorter", "float32", "object", "empty", "minus"])
+def test_arrays_that_do_not_fit_are_refused(data, name, damage):
+    array = array_of(data, name)
+    if damage == "nan":
+        array = array.copy()
+        array.flat[0] = np.nan
+    elif damage == "minus":
+        array = array[..., ::-1] if name == "edges" else -1 - np.abs(array)
+        if name in ("display", "scores", "intercepts"):
+            return  # any finite number is a legal score
+    elif damage == "object":
+        with pytest.raises(ModelFileError):
+            from_bytes(rewrite(data, arrays=None, extra={f"arrays/{name}.npy": b"\x93NUMPY\x01\x00pickle"}))
+        return
+    else:
+        array = {
+            "longer": np.concatenate([array, array], axis=-1), "shorter": array[..., :-1],
+            "float32": array.astype(np.float32), "empty": array[..., :0],
+        }[damage]  # fmt: skip
+    with pytest.raises(ModelFileError):
+        from_bytes(rewrite(data, arrays={name: array}))
+
+
+def test_members_that_do_not_belong_are_refused(data):
+    with pytest.raises(ModelFileError):
+        from_bytes(rewrite(data, extra={"../evil": b"x"}))
+    with pytest.raises(ModelFileError):
+        from_bytes(rewrite(data, keep=lambda name: "scores" not in name))
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a": NaN}', '{"format": 1, "format": 2}', "9" * 10_000, "null", '{"a": 1e999}', "\x00"]
+)
+def test_hostile_json_is_refused(data, text):
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("manifest.json", text)
+        for name in source.namelist()[1:]:
+            archive.writestr(name, source.read(name))
+    with pytest.raises(ModelFileError):
+        from_bytes(out.getvalue())
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(data):
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            archive.writestr(name, b"\0" * 10**7 if "scores" in name else source.read(name))
+    with pytest.raises(ModelFileError, match="expands"):
+        from_bytes(out.getvalue())
+
+
+def test_mutants_raise_nothing_else(data):
+    """Bytes flipped, cut or repeated: either refused, or (in padding that nobody reads) the same model."""
+    rng = random.Random(0)
+    for _ in range(300):
+        mutant = bytearray(data)
+        for _ in range(rng.choice([1, 1, 4, 40])):
+            mutant[rng.randrange(len(mutant))] = rng.randrange(256)
+        if rng.random() < 0.3:
+            del mutant[rng.randrange(len(mutant)) :]
+        with contextlib.suppress(ModelFileError):
+            from_bytes(bytes(mutant))

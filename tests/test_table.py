@@ -1,0 +1,237 @@
+"""Typed columns from friendly and hostile frames; every refusal is one sentence with a place and a way out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor, TableError
+from gamcore.table import (
+    Feature,
+    as_frame,
+    kind_of,
+    learn_features,
+    read_class_target,
+    read_feature,
+    read_numeric_target,
+)
+
+N = 6
+NAN = np.nan
+
+KINDS = {
+    "int": ([1, 2, 3], "number"),
+    "int8 extremes": (np.array([-128, 127, 126], np.int8), "number"),
+    "uint64": (np.array([0, 2**64 - 1], np.uint64), "number"),
+    "float with NaN": ([1.5, NAN], "number"),
+    "float32": (np.array([1.5, 2], np.float32), "number"),
+    "bool": ([True, False], "boolean"),
+    "nullable Int64": (pd.array([1, None], dtype="Int64"), "number"),
+    "nullable Float64": (pd.array([1.5, None], dtype="Float64"), "number"),
+    "nullable boolean": (pd.array([True, None], dtype="boolean"), "boolean"),
+    "string": (pd.array(["a", None], dtype="string"), "category"),
+    "text": (["a", "b"], "category"),
+    "object text": (np.array(["a", None], object), "category"),
+    "object numbers": (np.array([1, 2.5, None], object), "number"),
+    "object booleans": (np.array([True, None, False], object), "boolean"),
+    "object dates": (np.array([dt.date(2024, 1, 1), None], object), "date"),
+    "decimals": (np.array([decimal.Decimal("1.5"), None], object), "number"),
+    "category of text": (pd.Categorical(["x", None, "x"], categories=["x", "unused"]), "category"),
+    "category of numbers": (pd.Categorical([3, 1]), "category"),
+    "datetime": (pd.to_datetime(["2024-01-01", None]), "date"),
+    "datetime with zone": (pd.to_datetime(["2024-01-01T12:00+02:00"]), "date"),
+    "arrow int": (pd.array([1, None], dtype=pd.ArrowDtype(pa.int64())), "number"),
+    "arrow text": (pd.array(["a", None], dtype=pd.ArrowDtype(pa.string())), "category"),
+    "arrow bool": (pd.array([True, None], dtype=pd.ArrowDtype(pa.bool_())), "boolean"),
+    "arrow dictionary": (
+        pd.array(["a", None], dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))), "category",
+    ),
+    "arrow date": (pd.array([dt.date(2024, 1, 1), None], dtype=pd.ArrowDtype(pa.date32())), "date"),
+    "arrow timestamp": (pd.array([dt.datetime(2024, 1, 1), None], dtype=pd.ArrowDtype(pa.timestamp("us"))), "date"),
+    "arrow decimal": (
+        pd.array([decimal.Decimal("1.50"), None], dtype=pd.ArrowDtype(pa.decimal128(9, 2))), "number",
+    ),
+    "sparse": (pd.arrays.SparseArray([0.0, 1.0, 0.0]), "number"),
+    "all None": ([None, None], "category"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KINDS)
+def test_a_column_is_what_its_type_says_and_can_be_read(case):
+    values, kind = KINDS[case]
+    frame = pd.DataFrame({"c": pd.Series(values)})
+    assert kind_of(frame["c"]) == kind
+    feature = learn_features(frame)[0]
+    found = read_feature(frame, feature)
+    assert found.shape == (len(frame),)
+    missing = np.isnan(found) if found.dtype == np.float64 else found == -1
+    assert missing.tolist() == frame["c"].isna().tolist()
+
+
+@pytest.mark.parametrize("case", KINDS)
+def test_every_kind_of_column_trains_and_predicts(case):
+    values, _ = KINDS[case]
+    column = pd.Series(values).take(np.arange(60) % len(values)).reset_index(drop=True)
+    X = pd.DataFrame({"c": column, "x": np.arange(60.0)})
+    model = GAMRegressor(max_rounds=3, random_state=0).fit(X, np.arange(60.0))
+    assert np.isfinite(model.predict(X)).all()
+    model.explain_shape("c").frame()
+
+
+REFUSED = {
+    "complex": ([1j, 2], "omplex"),
+    "object complex": (np.array([1j, None], object), "omplex"),
+    "nested": (pd.Series([[1], [2]]), "nests"),
+    "dicts": (pd.Series([{"a": 1}, {"a": 2}]), "nests"),
+    "bytes": (pd.Series([b"a", b"b"]), "nests"),
+    "numbers and text": (pd.Series([1, "a"]), "see row 1"),
+    "infinite": ([1.0, np.inf], "1 infinite"),
+    "minus infinite": ([-np.inf, np.inf], "2 infinite"),
+    "durations": (pd.to_timedelta([1, 2], unit="D"), "durations"),
+    "periods": (pd.period_range("2024-01", periods=2, freq="M"), "periods"),
+    "arrow list": (pd.array([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))), "flatten"),
+    "arrow struct": (pd.array([{"a": 1}], dtype=pd.ArrowDtype(pa.struct([("a", pa.int64())]))), "flatten"),
+    "arrow time": (pd.array([dt.time(1)], dtype=pd.ArrowDtype(pa.time64("us"))), "flatten"),
+    "categories of bytes": (pd.Categorical([b"a", b"b"]), "text"),
+}
+
+
+def read_all(frame):
+    return [read_feature(frame, feature) for feature in learn_features(frame)]
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_unusable_columns_are_refused_by_name(case):
+    values, word = REFUSED[case]
+    frame = pd.DataFrame({"culprit": pd.Series(values)})
+    with pytest.raises(TableError) as caught:
+        read_all(frame)
+    message = str(caught.value)
+    assert word in message
+    assert "culprit" in message or "category" in message
+    assert message.endswith(".")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("frame", "word"),
+    [
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' is used 2 times, at positions [0, 1]"),
+        (pd.DataFrame([[1, 2]], columns=[1, "1"]), "used 2 times"),
+        (pd.DataFrame(), "no rows"),
+        (pd.DataFrame({"a": []}), "no rows"),
+        (pd.DataFrame(index=[0, 1]), "no columns"),
+        (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "levels"),
+        (np.zeros(3), "Reshape"),
+        (np.zeros((2, 2, 2)), "Reshape"),
+    ],
+)
+def test_unusable_tables_are_refused(frame, word):
+    with pytest.raises(TableError, match=r".") as caught:
+        as_frame(frame)
+    assert word in str(caught.value)
+
+
+def test_categories_by_choice():
+    frame = pd.DataFrame({"code": [3, 1, 2, 3, None]})
+    assert learn_features(frame)[0].kind == "number"
+    feature = learn_features(frame, ["code"])[0]
+    assert feature.levels == ("1", "2", "3")
+    assert read_feature(frame, feature).tolist() == [2, 0, 1, 2, -1]
+    with pytest.raises(TableError, match="not a column"):
+        learn_features(frame, ["other"])
+
+
+def test_levels_that_print_alike_are_one():
+    frame = pd.DataFrame({"c": pd.Series(["1", "2"])})
+    feature = learn_features(frame)[0]
+    assert read_feature(pd.DataFrame({"c": pd.Series([1.0, 2.0, 9.0])}).astype("category"), feature).tolist() == [
+        0,
+        1,
+        -2,
+    ]
+
+
+def test_dates_are_days_with_parts_on_request():
+    frame = pd.DataFrame({"d": pd.to_datetime(["1970-01-02 12:00", None, "2024-03-04 00:00"])})
+    features = learn_features(frame, date_parts=True)
+    assert [f.name for f in features] == ["d", "d (month)", "d (weekday)"]
+    days, month, weekday = (read_feature(frame, f) for f in features)
+    assert days[0] == 1.5
+    assert np.isnan(days[1])
+    assert month.tolist() == [0, -1, 2]
+    assert weekday.tolist() == [4, -1, 0]
+
+
+def test_booleans_read_what_looks_like_them_later():
+    feature = Feature("b", "b", "boolean", levels=("False", "True"))
+    for values in ([True, False, None], [1, 0, None], ["True", "False", None]):
+        assert read_feature(pd.DataFrame({"b": pd.Series(values, dtype=object)}), feature).tolist() == [1, 0, -1]
+    assert read_feature(pd.DataFrame({"b": [2]}), feature).tolist() == [-2]
+
+
+def test_a_column_that_changed_its_kind_is_refused_at_prediction():
+    model = GAMRegressor(max_rounds=2).fit(pd.DataFrame({"a": np.arange(30.0)}), np.arange(30.0))
+    with pytest.raises(TableError, match="was a number in training and is a category now"):
+        model.predict(pd.DataFrame({"a": ["x"] * 3}))
+    with pytest.raises(TableError, match="infinite"):
+        model.predict(pd.DataFrame({"a": [np.inf]}))
+    assert np.isfinite(model.predict(pd.DataFrame({"a": [None, None]}))).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "word"),
+    [
+        ([1, None, 2], "missing"),
+        ([1, np.inf, 2], "infinite"),
+        (["a", "b", "c"], "not a number"),
+        ([1j, 2, 3], "omplex"),
+        (None, "requires y"),
+    ],
+)
+def test_unusable_regression_targets(y, word):
+    with pytest.raises(TableError, match=word):
+        read_numeric_target(y)
+
+
+@pytest.mark.parametrize(
+    ("y", "word"),
+    [
+        (["a", "a"], "1 class "),
+        (["a", "b", "c"], "3 classes"),
+        ([0.5, 1.5], "continuous"),
+        (["a", None], "missing"),
+        (None, "requires y"),
+    ],
+)
+def test_unusable_class_targets(y, word):
+    with pytest.raises(TableError, match=word):
+        read_class_target(y)
+
+
+@pytest.mark.parametrize("y", [[0, 1, 1], ["no", "yes", "yes"], [False, True, True], [-1.0, 1.0, 1.0]])
+def test_two_classes_of_any_type(y):
+    codes, classes = read_class_target(y)
+    assert codes.tolist() == [0, 1, 1]
+    assert classes.tolist() == sorted(set(y))
+
+
+def test_classes_keep_their_type():
+    X = pd.DataFrame({"a": np.arange(40.0)})
+    model = GAMClassifier(max_rounds=3, outer_bags=1).fit(X, np.where(X["a"] > 20, "late", "early"))
+    assert set(model.predict(X)) <= {"early", "late"}
+
+
+def test_the_caller_s_data_is_never_written_to():
+    X = pd.DataFrame({"a": np.arange(50.0), "c": list("ab") * 25})
+    y = np.arange(50.0)
+    before = X.copy()
+    for array in (X["a"].to_numpy(), y):
+        array.flags.writeable = False
+    GAMRegressor(max_rounds=3).fit(X, y).predict(X)
+    pd.testing.assert_frame_equal(X, before)

@@ -1,0 +1,343 @@
+"""The store, training from a specification, and runs in child processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+from gamcore import ModelFileError, TableError
+from gamcore.estimators import from_saved
+from gamcore.workspace import runs, training
+from gamcore.workspace.estimate import estimate
+from gamcore.workspace.files import new_folder, write_bytes, write_json
+from gamcore.workspace.store import MAX_NAME, StoreError, Workspace, clean_name
+from gamcore.workspace.training import Condition, Spec, held_out_rows, read_data, train
+from tests.test_boosting import friendly
+
+
+@pytest.fixture
+def space(tmp_path):
+    return Workspace(tmp_path / "space")
+
+
+def frame(n=800, binary=True):
+    X, y = friendly(n, binary=binary)
+    return X.assign(
+        who=np.arange(n) // 8, when=pd.date_range("2024-01-01", periods=n, freq="h"), w=1.0,
+        y=np.where(y == 1, "yes", "no") if binary else y,
+    )  # fmt: skip
+
+
+def spec_of(table, **changes):
+    told = {
+        "table": table, "target": "y", "name": "a model", "features": ["a", "b", "c"], "positive": ["yes"],
+        "preset": "fast", "changes": {"max_rounds": 20},
+    } | changes  # fmt: skip
+    return Spec(**told)
+
+
+# The store
+
+
+def test_a_table_is_stored_once_and_read_back(space):
+    first = space.add_table(frame(), "mine", ["a note"])
+    again = space.add_table(frame(), "another name")
+    assert (first.id, first.name, again.name) == (again.id, "mine", "mine")
+    assert [t.id for t in space.tables()] == [first.id]
+    pd.testing.assert_frame_equal(space.read_table(first.id), frame(), check_dtype=False, check_freq=False)
+    assert first.notes == ["a note"]
+    assert space.add_table(frame().assign(a=0.0), "other").id != first.id
+
+
+def test_roles_are_remembered(space):
+    table = space.add_table(frame(), "mine")
+    space.set_roles(table.id, {"w": "weight"})
+    assert Workspace(space.root).table(table.id).roles == {"w": "weight"}
+
+
+@pytest.mark.parametrize("bad", ["", "../tables", "/etc", "x" * 16, "0123456789abcdef", "0123456789ABCDEF", "..%2f"])
+def test_ids_from_outside_are_no_paths(space, bad):
+    for call in (space.table, space.model, space.table_path, space.load_model):
+        with pytest.raises(StoreError, match="no such"):
+            call(bad)
+    with pytest.raises(StoreError):
+        space.delete("tables", bad)
+    with pytest.raises(StoreError):
+        runs.read(space, bad)
+
+
+def test_empty_tables_are_refused(space):
+    with pytest.raises(StoreError, match="empty"):
+        space.add_table(pd.DataFrame(), "none")
+
+
+def test_names_are_cleaned():
+    assert clean_name("  a\tb\n\u202ec\x00 ") == "a b c"
+    assert clean_name("\n") == "unnamed"
+    assert len(clean_name("x" * 500)) == MAX_NAME
+
+
+def test_models_are_renamed_deleted_exported_and_brought_back(space):
+    table = space.add_table(frame(), "mine")
+    model = train(space, spec_of(table.id))
+    space.rename_model(model.id, "better <b>name</b>")
+    assert space.model(model.id).name == "better <b>name</b>"
+    copy = space.import_model(space.model_path(model.id).read_bytes(), "copy")
+    assert copy.target == "y"
+    original, brought = (from_saved(space.load_model(m.id)) for m in (model, copy))
+    np.testing.assert_array_equal(
+        original.predict_proba(frame()[["a", "b", "c"]]), brought.predict_proba(frame()[["a", "b", "c"]])
+    )
+    assert {m.id for m in space.models()} == {model.id, copy.id}
+    space.delete("models", model.id)
+    assert [m.id for m in space.models()] == [copy.id]
+    with pytest.raises(ModelFileError):
+        space.import_model(b"not a model", "x")
+    assert len(space.models()) == 1
+
+
+def test_a_folder_is_there_whole_or_not_at_all(tmp_path):
+    def half():
+        with new_folder(tmp_path / "a") as folder:
+            write_bytes(folder / "x", b"1")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        half()
+    assert list(tmp_path.iterdir()) == []
+    for content in (b"first", b"second"):
+        with new_folder(tmp_path / "a") as folder:
+            write_bytes(folder / "x", content)
+    assert (tmp_path / "a" / "x").read_bytes() == b"first"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    write_json(tmp_path / "x", {"a": 1})
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        write_json(tmp_path / "x", {"a": 2})
+    assert json.loads((tmp_path / "x").read_text()) == {"a": 1}
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+# Rows and targets
+
+
+def test_a_fifth_is_held_out_and_always_the_same():
+    table = frame()
+    held = held_out_rows(table, "0123456789abcdef")
+    assert held.sum() == 160
+    np.testing.assert_array_equal(held, held_out_rows(table, "0123456789abcdef"))
+    assert (held != held_out_rows(table, "1123456789abcdef")).any()
+
+
+def test_whole_groups_or_the_latest_rows_are_held_out():
+    table = frame()
+    by_group = held_out_rows(table, "01", group="who")
+    assert set(table["who"][by_group]).isdisjoint(table["who"][~by_group])
+    assert 100 < by_group.sum() <= 160
+    by_time = held_out_rows(table, "01", when="when")
+    assert by_time.sum() == 160
+    assert table["when"][by_time].min() > table["when"][~by_time].max()
+
+
+def test_scenarios_choose_rows_and_levels():
+    table = pd.DataFrame({"x": np.arange(100.0), "y": (["renew", "drop", "later", None] * 25)})
+    chosen = Spec("01", "y", "m", ["x"], ["renew"], ["drop"], [Condition("x", low=10, high=89)])
+    data = read_data(table, chosen)
+    assert set(table["y"][data.X.index]) == {"renew", "drop"}
+    assert data.X["x"].between(10, 89).all()
+    assert data.y.tolist() == (table["y"][data.X.index] == "renew").astype(int).tolist()
+    everyone = read_data(table, Spec("01", "y", "m", ["x"], ["renew"]))
+    assert set(table["y"][everyone.X.index]) == {"renew", "drop", "later"}
+    assert everyone.dropped == 25
+    levels = read_data(table, Spec("01", "y", "m", ["x"], ["renew"], None, [Condition("y", levels=["renew", "later"])]))
+    assert len(levels.X) == 50
+
+
+def test_held_out_rows_are_the_same_for_every_scenario():
+    table = frame()
+    one = read_data(table, spec_of("01"))
+    other = read_data(table, spec_of("01", conditions=[Condition("a", low=0.0)]))
+    shared = other.X.index
+    np.testing.assert_array_equal(pd.Series(one.held_out, one.X.index)[shared], other.held_out)
+
+
+def test_conditions_in_words():
+    assert Condition("age", low=20, high=30).words() == "age at least 20 and at most 30"
+    assert Condition("sex", levels=["f", "m"]).words() == "sex is f or m"
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"target": "z"}, "no column 'z'"),
+        ({"features": []}, "No features"),
+        ({"features": ["a", "gone"]}, "no column 'gone'"),
+        ({"positive": None}, "not a number"),
+        ({"positive": ["maybe"]}, "negative"),
+        ({"conditions": [Condition("a", low=1e9)]}, "No row is left"),
+        ({"conditions": [Condition("gone", low=1)]}, "row filter names"),
+        ({"weight": "b"}, "weights in 'b'"),
+    ],
+)
+def test_specifications_that_cannot_be_trained_are_refused(changes, word):
+    with pytest.raises(TableError, match=word):
+        read_data(frame(), spec_of("01", **changes))
+
+
+def test_no_fit_sees_a_held_out_row(space, monkeypatch):
+    table = space.add_table(frame(), "mine")
+    seen = {}
+    fit = training.GAMClassifier.fit
+
+    def spy(self, X, y, **rest):
+        seen["rows"] = set(X.index)
+        return fit(self, X, y, **rest)
+
+    monkeypatch.setattr(training.GAMClassifier, "fit", spy)
+    model = train(space, spec_of(table.id))
+    held = np.flatnonzero(held_out_rows(frame(), table.id))
+    assert seen["rows"].isdisjoint(held)
+    assert model.rows["held_out"] == len(held)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_metrics_are_those_of_the_held_out_rows(space, binary):
+    table = space.add_table(frame(binary=binary), "mine")
+    model = train(space, spec_of(table.id, positive=["yes"] if binary else None, weight="w", group="who"))
+    data = read_data(space.read_table(table.id), Spec.from_dict(model.spec))
+    estimator = from_saved(space.load_model(model.id))
+    X, y = data.X[data.held_out], data.y[data.held_out]
+    if binary:
+        scores = estimator.decision_function(X)
+        pairs = (scores[y == 1][:, None] > scores[y == 0]).mean()
+        assert model.metrics["auc"] == pytest.approx(pairs, abs=0.01)
+        assert model.metrics["log_loss"] < model.metrics["baseline_log_loss"]
+    else:
+        assert model.metrics["rmse"] == pytest.approx(np.sqrt(np.mean((estimator.predict(X) - y) ** 2)))
+        assert model.metrics["rmse"] < model.metrics["baseline_rmse"]
+    assert Spec.from_dict(json.loads(json.dumps(model.spec))) == Spec.from_dict(model.spec)
+
+
+def test_the_estimate_grows_with_the_work():
+    small = estimate(1000, 5, {"outer_bags": 1}, 1)
+    assert estimate(100_000, 5, {"outer_bags": 1}, 1).seconds > small.seconds
+    assert estimate(1000, 50, {"outer_bags": 1}, 1).seconds > small.seconds
+    assert estimate(1000, 5, {"outer_bags": 8}, 1).seconds > estimate(1000, 5, {"outer_bags": 8}, 2).seconds
+    assert estimate(100_000, 5, {"ensemble": "subagging"}, 1).seconds > estimate(100_000, 5, {}, 1).seconds
+
+
+# Runs
+
+
+def wait(space, identifier, seconds=90):
+    for _ in range(int(seconds / 0.1)):
+        run = runs.read(space, identifier)
+        if run.state != "running":
+            return run
+        time.sleep(0.1)
+    raise AssertionError("the run did not end")
+
+
+LONG = {"preset": "paper", "changes": {"max_rounds": 100_000, "early_stopping_rounds": 100_000}}
+
+
+def begin_long(space):
+    """A run that is surely going on, and would for minutes."""
+    table = space.add_table(frame(), "mine")
+    identifier = runs.start(space, spec_of(table.id, **LONG), 1)
+    for _ in range(600):
+        if len(runs.read(space, identifier).points):
+            return identifier
+        time.sleep(0.1)
+    raise AssertionError("the run did not begin")
+
+
+def test_a_run_trains_reports_and_stores(space):
+    table = space.add_table(frame(), "mine")
+    identifier = runs.start(space, spec_of(table.id, changes={"max_rounds": 60}), 2)
+    assert [run.id for run in runs.active(space)] == [identifier]
+    run = wait(space, identifier)
+    assert run.state == "done", run.message
+    assert run.n_refits == 2
+    assert run.points.shape[1] == 4
+    assert run.points[0, 1] == 1
+    here = train(space, spec_of(table.id, changes={"max_rounds": 60}))
+    assert space.model(run.model).metrics == here.metrics
+    assert runs.active(space) == []
+    assert [r.id for r in runs.listing(space)] == [identifier]
+
+
+def test_a_run_that_cannot_be_trained_says_why(space):
+    table = space.add_table(frame(), "mine")
+    run = wait(space, runs.start(space, spec_of(table.id, positive=["maybe"]), 1))
+    assert run.state == "failed"
+    assert "negative" in run.message
+
+
+def test_cancel_stops_a_run_and_nothing_is_stored(space):
+    identifier = begin_long(space)
+    started = time.monotonic()
+    runs.cancel(space, identifier)
+    run = wait(space, identifier)
+    assert run.state == "cancelled"
+    assert time.monotonic() - started < runs.GRACE_SECONDS + 3
+    assert space.models() == []
+
+
+def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
+    monkeypatch.setattr(runs, "GRACE_SECONDS", 0.5)
+    identifier = begin_long(space)
+    process = runs._process(space.folder("runs", identifier))
+    process.send_signal(signal.SIGSTOP)
+    runs.cancel(space, identifier)
+    process.wait(20)
+    assert wait(space, identifier).state == "cancelled"
+
+
+def test_a_killed_worker_is_noticed(space):
+    identifier = begin_long(space)
+    runs._process(space.folder("runs", identifier)).kill()
+    run = wait(space, identifier)
+    assert run.state == "interrupted"
+    assert "ended without a word" in run.message
+
+
+def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
+    """The server here is a child that starts a run and dies."""
+    import subprocess
+    import sys
+
+    table = space.add_table(frame(), "mine")
+    told = json.dumps(asdict(spec_of(table.id, **LONG)))
+    code = (
+        "import json, os, sys, time; from pathlib import Path\n"
+        "from gamcore.workspace import runs; from gamcore.workspace.store import Workspace\n"
+        "from gamcore.workspace.training import Spec\n"
+        "space = Workspace(Path(sys.argv[1])); run = runs.start(space, Spec.from_dict(json.loads(sys.argv[2])), 1)\n"
+        "while not len(runs.read(space, run).points): time.sleep(0.1)\n"
+        "print(run, flush=True); os._exit(9)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(space.root), told], capture_output=True, text=True, check=False
+    )
+    run = wait(space, done.stdout.strip())
+    assert run.state == "cancelled"
+    assert "server" in run.message
+
+
+def test_a_process_id_given_to_another_is_not_the_worker(space):
+    folder = space.root / "runs" / "00000000000000aa"
+    folder.mkdir()
+    write_json(folder / "process.json", {"pid": os.getpid(), "started": psutil.Process().create_time() - 100})
+    assert runs._process(folder) is None

@@ -178,9 +178,12 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette) -> None:
 def _view(curve: Curve) -> tuple[float, float] | None:
     """The part of the axis to open with: the middle 99% of rows, where a long tail would squeeze it; else all."""
     edges = _visible_edges(curve)
-    running = np.concatenate([[0.0], np.cumsum(curve.counts)])
-    low, high = np.interp(np.array([0.005, 0.995]) * running[-1], running, edges)
-    return (float(low), float(high)) if high - low < 0.5 * (edges[-1] - edges[0]) else None
+    share = np.cumsum(curve.counts) / max(curve.counts.sum(), 1.0)
+    first, last = (int(np.searchsorted(share, quantile)) for quantile in (0.005, 0.995))
+    last = min(last, curve.scores.size - 1)
+    reach = 0.1 * (edges[last] - edges[first + 1])  # an outer bin may be very wide: show its beginning only
+    low, high = max(edges[first], edges[first + 1] - reach), min(edges[last + 1], edges[last] + reach)
+    return (float(low), float(high)) if 0 < high - low < 0.5 * (edges[-1] - edges[0]) else None
 
 
 def is_cut(curve: Curve) -> bool:

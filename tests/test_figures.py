@@ -16,7 +16,7 @@ def model():
     rng = np.random.default_rng(0)
     n = 900
     X = pd.DataFrame({
-        "plain": rng.normal(size=n), "few": rng.integers(0, 3, n), "tail": rng.lognormal(3, 2, n),
+        "plain": rng.normal(size=n), "few": rng.integers(0, 3, n), "tail": rng.lognormal(3, 3, n),
         "level": rng.choice([f"{EVIL} {k}" for k in range(4)], n), EVIL: rng.normal(size=n),
         "date": pd.date_range("2024-01-01", periods=n), "gone": [np.nan] * n, "one": [1.0] * n,
         "many": rng.choice([f"{'long ' * 12}{k}" for k in range(120)], n), "flag": rng.random(n) < 0.5,

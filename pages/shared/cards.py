@@ -144,5 +144,7 @@ def safe_csv(table: pd.DataFrame) -> bytes:
 
 
 def _guard(cell: object) -> object:
-    risky = isinstance(cell, str) and cell.lstrip()[:1] in tuple("=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20")
-    return f"'{cell}" if risky and str(cell).strip() else cell
+    if not isinstance(cell, str) or not cell.strip():
+        return cell
+    risky = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
+    return f"'{cell}" if cell[0] in risky or cell.lstrip()[0] in risky else cell

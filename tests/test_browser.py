@@ -1,0 +1,273 @@
+"""The main flows in a real browser against a real server, and every page by a cold deep link on a fresh one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from gamcore.workspace import runs
+from gamcore.workspace.reader import read_file
+from gamcore.workspace.store import Workspace
+from gamcore.workspace.training import Spec, train
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[1]
+REAL_DATA = ROOT.parent / "shared" / "data"
+PAGES = ["data", "train", "models", "overview", "shapes"]
+PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
+
+
+def browser_path():
+    found = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+    )
+    if found is None and os.environ.get("CI") == "true":
+        pytest.fail("No browser: CI installs Debian's chromium.")
+    if found is None:
+        pytest.skip("No Chromium on this machine: install one to run the browser tests.")
+    return found
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = browser_path()
+    switches = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync"]
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=switches)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def space(tmp_path):
+    return Workspace(tmp_path / "space")
+
+
+@pytest.fixture
+def server(space):
+    """A fresh server on a workspace of its own; its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.headless",
+        "true",
+        "--server.port",
+        str(port),
+    ]
+    environment = {**os.environ, "GAMCORE_WORKSPACE": str(space.root)}
+    with (space.root / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    address = f"http://localhost:{port}"
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
+            break
+        except OSError:
+            time.sleep(0.1)
+    yield address
+    process.terminate()
+    process.wait(20)
+    assert b"Traceback" not in (space.root / "server.log").read_bytes()
+
+
+@pytest.fixture
+def page(chromium, server):
+    """A page that fails its test where the browser's console shows an error; health probes of deep links apart."""
+    context = chromium.new_context(viewport={"width": 1400, "height": 1200}, base_url=server)
+    opened = context.new_page()
+    errors = []
+    opened.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    yield opened
+    context.close()
+    assert [error for error in errors if not PROBES.search(error)] == []
+
+
+def settle(page):
+    """Wait until the server has nothing more to say."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]', timeout=60_000)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
+    page.wait_for_timeout(300)
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).first.click()
+
+
+def small_model(space, preset="fast", rounds=20):
+    data = (ROOT / "sample_data" / "housing.csv").read_bytes()
+    loaded = read_file("housing.csv", data)
+    table = space.add_table(loaded.frame, "housing", loaded.notes)
+    features = [name for name in loaded.frame.columns if name != "price_thousand"]
+    spec = Spec(table.id, "price_thousand", "prices", features, preset=preset, changes={"max_rounds": rounds})
+    return train(space, spec)
+
+
+@pytest.mark.parametrize("path", ["", *PAGES])
+def test_a_cold_deep_link_on_a_fresh_server(page, space, path):
+    small_model(space)
+    page.goto(f"/{path}")
+    settle(page)
+    heading = path.capitalize() or "Data"
+    page.get_by_role("heading", name=heading, exact=True).first.wait_for()
+    assert page.url.split("?")[0].endswith(f"/{path or 'data'}")
+    assert page.get_by_role("dialog").count() == 0
+    for link in PAGES:
+        assert page.get_by_role("link", name=link.capitalize(), exact=True).count() == 1
+    page.get_by_role("link", name="Shapes", exact=True).click()
+    page.get_by_text("Feature, by importance").wait_for()
+    page.reload()
+    settle(page)
+    page.get_by_text("Feature, by importance").wait_for()
+
+
+def test_from_nothing_to_a_shape_in_three_clicks(page):
+    page.goto("/")
+    settle(page)
+    press(page, "Load renewal")
+    press(page, "Train on this table")
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+    settle(page)
+    press(page, "Train")
+    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
+    page.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
+    assert page.get_by_text("Effect of position_clicks on step = renew").count() == 1
+    press(page, "Explore the shapes")
+    page.get_by_text("Feature, by importance").wait_for()
+    settle(page)
+    press(page, "Next")
+    settle(page)
+    assert page.get_by_text("Effect of sex on step = renew").count() == 1
+
+
+def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
+    source = REAL_DATA / "adult.parquet"
+    if not source.exists():
+        pytest.skip("The adult table is not on this machine.")
+    adult = tmp_path / "adult.csv"
+    pd.read_parquet(source).to_csv(adult, index=False)
+    page.goto("/data")
+    settle(page)
+    page.locator('input[type="file"]').first.set_input_files(str(adult))
+    page.get_by_role("button", name="Train on this table").wait_for(timeout=60_000)
+    press(page, "Train on this table")
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+    settle(page)
+    assert page.get_by_role("combobox", name=re.compile("Predict")).input_value() in ("", "income")
+    page.get_by_text("Fast", exact=True).click()
+    settle(page)
+    press(page, "Train")
+    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=180_000)
+    (model,) = space.models()
+    assert model.metrics["auc"] > 0.92
+    press(page, "Explore the shapes")
+    page.get_by_text("Feature, by importance").wait_for()
+    settle(page)
+    page.locator(".js-plotly-plot").first.wait_for()
+    with page.expect_download() as waiting:
+        press(page, "CSV")
+    assert "score" in Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()[0]
+    with page.expect_download() as waiting:
+        press(page, "HTML")
+    text = Path(waiting.value.path()).read_text()
+    assert "Plotly.newPlot" in text
+    assert 'src="http' not in text
+
+
+def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
+    small_model(space)
+    table = space.tables()[0].id
+    page.goto(f"/train?table={table}")
+    settle(page)
+    page.get_by_text("Paper", exact=True).click()
+    settle(page)
+    page.get_by_text("All settings").click()
+    for label, value in (("Most rounds", "100000"), ("Patience, in rounds", "1000")):
+        box = page.get_by_label(label)
+        box.fill(value)
+        box.press("Enter")
+        settle(page)
+    press(page, "Train")
+    page.get_by_text("rounds a second").wait_for(timeout=60_000)
+    page.reload()
+    page.get_by_text("rounds a second").wait_for(timeout=60_000)
+    other = page.context.browser.new_context(base_url=page.url.split("/train")[0]).new_page()
+    other.goto("/train")
+    other.get_by_role("button", name=re.compile("Watch .*which is training")).click()
+    other.get_by_text("rounds a second").wait_for(timeout=60_000)
+    other.context.close()
+    press(page, "Cancel")
+    page.get_by_text("cancelled").wait_for(timeout=30_000)
+    assert len(space.models()) == 1
+    assert runs.active(space) == []
+    press(page, "Close")
+    settle(page)
+    assert "run=" not in page.url
+
+
+def test_deleting_asks_once(page, space):
+    model = small_model(space)
+    page.goto(f"/models?model={model.id}")
+    settle(page)
+    press(page, "Delete")
+    page.get_by_role("button", name="Delete model").click()
+    page.get_by_text("There is no model yet.").wait_for()
+    assert space.models() == []
+    page.goto("/data")
+    settle(page)
+    press(page, "Delete")
+    page.get_by_role("button", name="Delete table").click()
+    page.get_by_text("Start with a sample").wait_for()
+    assert space.tables() == []
+
+
+def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
+    model = small_model(space)
+    page.goto(f"/models?model={model.id}")
+    settle(page)
+    with page.expect_download() as waiting:
+        press(page, "Download")
+    file = tmp_path / "brought.gamx"
+    file.write_bytes(Path(waiting.value.path()).read_bytes())
+    page.get_by_text("Bring in a model file").click()
+    page.locator('input[type="file"]').set_input_files(str(file))
+    page.get_by_role("heading", name="brought").wait_for()
+    assert len(space.models()) == 2
+    (tmp_path / "bad.gamx").write_bytes(b"no model")
+    page.get_by_text("Bring in a model file").click()
+    page.locator('input[type="file"]').set_input_files(str(tmp_path / "bad.gamx"))
+    page.get_by_text("The model file is damaged").wait_for()
+    assert len(space.models()) == 2
+
+
+def test_hostile_names_make_no_element(page, space):
+    evil = '<img src=x onerror="window.hacked=1">[link](http://evil.test)'
+    frame = pd.DataFrame(
+        {evil: range(200), "b": [f"{evil}{k % 3}" for k in range(200)], "y": [k % 7 * 1.0 for k in range(200)]}
+    )
+    table = space.add_table(frame, evil, [f"a note on {evil}"])
+    train(space, Spec(table.id, "y", evil, [evil, "b"], preset="fast", changes={"max_rounds": 5}))
+    for path in PAGES:
+        page.goto(f"/{path}")
+        settle(page)
+        assert page.locator('img[src="x"]').count() == 0
+        assert page.locator('a[href*="evil.test"]').count() == 0
+    assert page.evaluate("window.hacked") is None

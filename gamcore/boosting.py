@@ -49,7 +49,8 @@ class Parameters:
     greedy_ratio: float
     early_stopping_rounds: int
     tolerance: float = 1e-5
-    min_node_weight: float = 5.0
+    min_node_weight: float = 5.0  # rows' weight that a node needs to be cut
+    min_node_hessian: float = 1.0  # the same for LogitBoost, which weighs rows by p (1 - p): rare classes must pass
     max_delta: float = 10.0  # logistic only: the largest Newton step
     dtype: type = SUM
 
@@ -123,11 +124,16 @@ class _State:
         whatever the target's unit.
         """
         y = self.problem.y
-        base = self.problem.loss.base_score(y[train], self.problem.row_weight[train])
         if self.loss == LOGISTIC:
+            one_class = np.ptp(y[train]) == 0  # then the whole table's rate: an infinite score would swamp the mean
+            rows = slice(None) if one_class else train
+            base = self.problem.loss.base_score(y[rows], self.problem.row_weight[rows])
             return base, 1.0, np.array([base])
-        scale = float(np.std(y)) or 1.0
-        return base, scale, (y - base) / scale
+        base = self.problem.loss.base_score(y[train], self.problem.row_weight[train])
+        residual = y - base
+        spread = float(np.max(np.abs(residual))) or 1.0  # first, so that squares neither overflow nor vanish
+        scale = spread * float(np.std(residual / spread)) or 1.0
+        return base, scale, residual / scale
 
     def refresh(self) -> None:
         """Make the row scores anew from the curves."""
@@ -169,7 +175,9 @@ class _State:
             parameters.mart,
             parameters.learning_rate,
             parameters.max_leaves,
-            parameters.min_node_weight,
+            parameters.min_node_hessian
+            if self.loss == LOGISTIC and not parameters.mart
+            else parameters.min_node_weight,
             parameters.max_delta if self.loss == LOGISTIC else np.inf,
             n_bags,
         )
@@ -188,7 +196,7 @@ class _State:
         if needed:
             histogram.weigh_groups(table, self.rows.weight, train, weight)
         member = bag_pool(train.size, self.parameters.subsample, settings.n_bags, seed)
-        return Sets(train, self.split.valid, member, weight)
+        return Sets(train, member, weight)
 
     def _width(self) -> int:
         return int(self.fit.factor.size)
@@ -290,6 +298,9 @@ def boost_refits(
                 relay.tell(number, loop.send(stop))
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
+            except BaseException:
+                relay.stopped = True  # the other refits end too, before the pool waits for them
+                raise
             stop = relay.stopped or None
 
     outer = make_executor(side_by_side)

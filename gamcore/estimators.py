@@ -116,6 +116,8 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
             X = X.to_pandas()
         frame = table.as_frame(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset and not isinstance(X, pd.DataFrame):  # an array after a frame: by position, as scikit-learn does
+            return frame.set_axis(list(dict.fromkeys(bins.feature.column for bins in self.model_.bins)), axis=1)
         return frame
 
     def _read_rows(
@@ -126,7 +128,9 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
             raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target a row.")
         clusters = None
         if groups is not None:
-            clusters, _ = pd.factorize(np.asarray(groups))
+            clusters, labels = pd.factorize(np.asarray(groups), use_na_sentinel=False)
+            if len(labels) < 2 and y.size > 1:
+                raise table.TableError("groups has one label only, so no rows could validate: leave it out.")
             if clusters.size != y.size:
                 raise table.TableError(f"groups has {clusters.size} entries for {y.size} rows: give one a row.")
         if sample_weight is None:
@@ -137,7 +141,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
             raise table.TableError("Every sample weight is zero: give some rows a positive weight.")
         if clusters is not None:
             clusters = np.unique(clusters[kept], return_inverse=True)[1]
-        return frame[kept], y[kept], weight[kept], clusters
+        return frame[kept], y[kept], _in_range(weight[kept]), clusters
 
     def _encode(self, X: Any) -> NDArray[np.uint8]:
         check_is_fitted(self, "model_")
@@ -178,12 +182,13 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
     def to_saved(self, **about: Any) -> serialize.Saved:
         """The fitted model with its parameters and versions; `about` adds plain JSON values."""
         check_is_fitted(self, "model_")
-        parameters = {k: v for k, v in self.get_params().items() if isinstance(v, str | int | float | bool | None)}
+        parameters = {k: plain for k, v in self.get_params().items() if (plain := _plain(v)) is not None}
         known = {
             "parameters": parameters,
             "n_features_in": int(self.n_features_in_),
             "named_columns": hasattr(self, "feature_names_in_"),
             "best_rounds": self.best_rounds_.tolist(),
+            "validation_losses": [_plain(loss) for loss in self.validation_losses_.tolist()],
             "versions": {"python": platform.python_version(), "numpy": np.__version__},
         }
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
@@ -205,6 +210,25 @@ def _in_group_order(binned: Binned, order: NDArray[np.int64], starts: NDArray[np
     varied = [bool(np.any(line != line[0])) for line in codes]
     nominal = np.array([bins.feature.is_category for bins in binned.bins])
     return Table(codes, starts, last, nominal, np.flatnonzero(varied).astype(np.int64))
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON; None for what is none, and for numbers that are not finite."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool):
+        return value
+    listed = isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value)
+    return list(value) if listed else None
+
+
+def _in_range(weight: Floats) -> Floats:
+    """Weights of a mean far from 1 (shares, amounts), in units of their mean: only their ratios mean something, and
+    sums of float32 have limits. Ordinary weights stay, so that a weight of 2 is a doubled row."""
+    mean = float(weight.mean())
+    return weight if 0.1 <= mean <= 1000.0 else weight / mean
 
 
 def _n_threads(n_jobs: int | None) -> int:
@@ -391,6 +415,8 @@ class GAMClassifier(ClassifierMixin, _AdditiveEstimator):  # type: ignore[misc]
         frame = self._read_table(X, reset=True)
         codes, self.classes_ = table.read_class_target(_column(y))
         frame, codes, weight, clusters = self._read_rows(frame, codes, sample_weight, groups)
+        if np.ptp(codes) == 0:
+            raise table.TableError("Only one class has rows of positive weight: give the other class some.")
         self._fit_encoded(frame, codes.astype(np.float64), weight, clusters, codes)
         return self
 
@@ -433,6 +459,12 @@ def load_model(path: str | os.PathLike[str]) -> GAMRegressor | GAMClassifier:
     return from_saved(serialize.load(path))
 
 
+def _numbers(told: Any) -> list[float]:
+    """A list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
+    fine = isinstance(told, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in told)
+    return list(told) if fine else []
+
+
 def from_saved(saved: serialize.Saved) -> GAMRegressor | GAMClassifier:
     """A fitted estimator from a saved model. Parameters that this version does not know are left out."""
     cls = GAMClassifier if saved.kind == "classifier" else GAMRegressor
@@ -444,9 +476,9 @@ def from_saved(saved: serialize.Saved) -> GAMRegressor | GAMClassifier:
     estimator.n_features_in_ = len(columns)
     if saved.about.get("named_columns", True):
         estimator.feature_names_in_ = np.array(columns, object)
-    rounds = saved.about.get("best_rounds")
-    estimator.best_rounds_ = np.array(rounds if isinstance(rounds, list) else [], np.int64)
+    estimator.best_rounds_ = np.array(_numbers(saved.about.get("best_rounds")), np.int64)
     estimator.n_rounds_ = int(estimator.best_rounds_.max(initial=0))
+    estimator.validation_losses_ = np.array(_numbers(saved.about.get("validation_losses")), np.float64)
     if isinstance(estimator, GAMClassifier):
         estimator.classes_ = np.array(saved.classes)
     return estimator

@@ -237,7 +237,7 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
     figure.add_trace(
         go.Bar(
             x=place, y=scores, marker={"color": paint, "line": {"width": 0}}, width=0.62, name="effect", legendrank=1,
-            customdata=np.stack([names, counts, curve.lower[order], curve.upper[order]], axis=1),
+            customdata=[[name, f"{n:,.0f}"] for name, n in zip(names, counts, strict=True)],
             hovertemplate="%{customdata[0]}<br>%{y:.3f}<br>%{customdata[1]} rows<extra></extra>",
             error_y=_whiskers(scores, curve.lower[order], curve.upper[order], color),
         ),

@@ -17,6 +17,7 @@ import io
 import json
 import math
 import os
+import secrets
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from gamcore.binning import MAX_VALUES, Bins
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, Term
-from gamcore.table import Feature
+from gamcore.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
 
 FORMAT: Final = "gamcore-model"
 SCHEMA: Final = (1, 0)
@@ -38,6 +39,9 @@ MAX_MANIFEST: Final = 16 * 2**20
 MAX_DEPTH: Final = 32
 MAX_FEATURES: Final = 100_000
 MAX_REFITS: Final = 10_000
+MAX_SCORE: Final = 1e200
+MAX_DAYS: Final = 2_933_000
+"""Days from 1970 to the end of the year 9999, and more than to the year 1."""
 
 
 class ModelFileError(ValueError):
@@ -57,7 +61,7 @@ class Saved:
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
     """Write a model; the file appears whole or not at all."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("wb") as file:
             file.write(to_bytes(saved))
@@ -92,9 +96,12 @@ def to_bytes(saved: Saved) -> bytes:
         },
         "about": saved.about,
     }
+    text = json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    if len(text) > MAX_MANIFEST:
+        raise ModelFileError("The names of the model's levels take more than 16 MiB: shorten them, or drop a column.")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_entry("manifest.json"), json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1))
+        archive.writestr(_entry("manifest.json"), text)
         for name, data in members.items():
             archive.writestr(_entry(name), data)
     return out.getvalue()
@@ -112,13 +119,11 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 def _describe(bins: Bins) -> dict[str, Any]:
     feature = bins.feature
-    kept = set(bins.levels) | set(bins.pooled)
     return {
         "name": feature.name,
         "column": feature.column,
         "kind": feature.kind,
         "part": feature.part,
-        "seen": [level for level in feature.levels if level in kept],
         "levels": list(bins.levels),
         "pooled": list(bins.pooled),
         "n_cuts": bins.cuts.size,
@@ -172,8 +177,20 @@ def _check_entries(archive: zipfile.ZipFile) -> dict[str, int]:
     return {entry.filename: entry.file_size for entry in entries}
 
 
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member's bytes, never more than its entry says: a forged entry must not unpack without end."""
+    limit = archive.getinfo(name).file_size
+    parts, size = [], 0
+    with archive.open(name) as stream:
+        while part := stream.read(2**20):
+            size += len(part)
+            _require(size <= limit, f"{name} is longer than it says")
+            parts.append(part)
+    return b"".join(parts)
+
+
 def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
-    text = archive.read("manifest.json").decode("utf-8")
+    text = _read_member(archive, "manifest.json").decode("utf-8")
     _require(_depth(text) <= MAX_DEPTH, "its manifest is nested too deeply")
     manifest = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     _require(isinstance(manifest, dict) and manifest.get("format") == FORMAT, "it is not a gamcore model")
@@ -187,7 +204,7 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _depth(text: str) -> int:
-    """Upper bound of the nesting, counted without recursion; brackets inside strings count too, names rarely nest."""
+    """Nesting of brackets outside strings, counted without recursion."""
     deepest = depth = 0
     inside = escaped = False
     for char in text:
@@ -217,7 +234,7 @@ def _read_array(
     archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, sizes: dict[str, int]
 ) -> NDArray[np.float64]:
     member = f"arrays/{name}.npy"
-    data = archive.read(member)
+    data = _read_member(archive, member)
     told = manifest["members"][member]
     _require(told["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
     _require(hashlib.sha256(data).hexdigest() == told["sha256"], f"{member} does not match its checksum")
@@ -248,21 +265,26 @@ def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArra
     _require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
     _require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
     _require(part in ("value", "month", "weekday"), "a feature's part is not known")
-    seen = _texts(told["seen"], "levels")
     levels, pooled = _texts(told["levels"], "levels"), _texts(told["pooled"], "pooled levels")
-    feature = Feature(name, column, kind, part, seen)
-    _require(set(levels) | set(pooled) == set(seen) and not set(levels) & set(pooled), "levels do not add up")
+    feature = Feature(name, column, kind, part, levels + pooled)
+    _require(not set(levels) & set(pooled), "a level is pooled and not")
+    fixed = {"month": MONTHS, "weekday": WEEKDAYS}.get(part, BOOLEANS if kind == "boolean" else None)
+    _require(fixed is None or (levels == fixed and not pooled), "levels are not those of the feature's kind")
+    _require(part == "value" or kind == "category", "a part of a date is not a category")
     _require(len(levels) + bool(pooled) <= MAX_VALUES and display.size <= MAX_VALUES, "a feature has too many bins")
     if feature.is_category:
         _require(edges.size == display.size == 0, "a category has cuts")
     else:
-        _require(not seen and edges.size == max(display.size - 1, 0), "cuts and bins do not match")
+        _require(not feature.levels and edges.size == max(display.size - 1, 0), "cuts and bins do not match")
     _require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
     _require(bool(np.all(np.isfinite(display))), "display values are not finite")
     low, high = told["range"] or (np.nan, np.nan)
     _require(bool(told["range"]) == (display.size > 0), "a range is missing")
     if told["range"]:
         _require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
+        within = np.concatenate([[low], edges, [high]])
+        _require(bool(np.all(np.diff(within) >= 0)), "a range does not hold its cuts")
+        _require(kind != "date" or bool(np.all(np.abs(within) < MAX_DAYS)), "a date is out of range")
     return Bins(feature, edges, display, levels, pooled, float(low), float(high))
 
 
@@ -279,11 +301,14 @@ def _build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> 
     _require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     _require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
     _require(bool(np.all(arrays["counts"] >= 0)), "a count is negative")
+    largest = max(float(np.max(np.abs(arrays[name]), initial=0.0)) for name in ("scores", "intercepts"))
+    _require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], manifest["loss"]
     _require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
     classes = manifest["classes"]
     _require(isinstance(classes, list) and len(classes) == (2 if kind == "classifier" else 0), "classes do not match")
     _require(all(isinstance(label, str | int | float) for label in classes), "a class is not a plain value")
+    _require(len(set(classes)) == len(classes), "classes are not distinct")
     _require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
     ends = np.cumsum([b.size for b in bins])
     _require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")

@@ -27,6 +27,9 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BOOLEANS = ("False", "True")
 _DAY = 86_400 * 10**6  # microseconds
+_FIRST_DATE, _LAST_DATE = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-30", "us")
+LONGEST_LEVEL: Final = 1_000
+LARGEST_TARGET: Final = 1e150
 
 
 class TableError(ValueError):
@@ -108,8 +111,8 @@ def kind_of(series: pd.Series) -> Kind:
 
 
 def _kind_of_arrow(series: pd.Series) -> Kind:
-    text = str(series.dtype)
-    if text.startswith("dictionary") or "string" in text or text.startswith("null"):
+    text = str(series.dtype).removesuffix("[pyarrow]")
+    if text in ("string", "large_string", "string_view", "null") or text.startswith("dictionary<values=string"):
         return "category"
     if text.startswith("date"):
         return "date"
@@ -155,7 +158,9 @@ def read_numbers(series: pd.Series) -> NDArray[np.float64]:
 
 
 def _dates(series: pd.Series) -> pd.Series:
-    """A date column as naive UTC datetime64."""
+    """A date column as naive datetime64: the clock of its own zone where it has one, UTC where zones are mixed."""
+    if isinstance(series.dtype, pd.DatetimeTZDtype):
+        return series.dt.tz_localize(None)
     try:
         found = pd.to_datetime(series.astype(object) if isinstance(series.dtype, pd.ArrowDtype) else series, utc=True)
     except (TypeError, ValueError, OverflowError) as error:
@@ -166,8 +171,10 @@ def _dates(series: pd.Series) -> pd.Series:
 
 
 def read_dates(series: pd.Series) -> NDArray[np.float64]:
-    """A date column as days since 1970-01-01 (UTC), with fractions; NaN missing."""
+    """A date column as days since 1970-01-01, with fractions; NaN missing."""
     stamps = _dates(series).astype("datetime64[us]").to_numpy()
+    if np.any((stamps < _FIRST_DATE) | (stamps > _LAST_DATE)):
+        raise TableError(f"Column {series.name!r} has dates outside the years 1 to 9999: fix or clear them.")
     days = stamps.astype(np.int64).astype(np.float64) / _DAY
     days[np.isnat(stamps)] = np.nan
     return np.asarray(days)
@@ -196,7 +203,7 @@ def _level_name(cell: Hashable) -> str:
         )
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))  # a missing value turns a column of whole numbers into 1.0, 2.0
-    return str(cell)
+    return str(cell)[:LONGEST_LEVEL]
 
 
 def _match(series: pd.Series, levels: Sequence[str]) -> NDArray[np.int32]:
@@ -294,6 +301,8 @@ def read_numeric_target(y: Any) -> NDArray[np.float64]:
     missing = int(np.isnan(values).sum())
     if missing:
         raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
+    if np.max(np.abs(values), initial=0.0) > LARGEST_TARGET:
+        raise TableError("The target has values beyond 1e150: divide it by a constant first.")
     return values
 
 
@@ -309,6 +318,8 @@ def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         numbers = read_numbers(series.rename("the target"))
         if np.any(numbers != np.floor(numbers)):
             raise TableError("Unknown label type: the target is continuous; train a regressor, or choose two classes.")
+    if kind_of(series) == "date":
+        raise TableError("The target holds dates: turn it into text or numbers, or choose another column.")
     classes, codes = np.unique(series.to_numpy(), return_inverse=True)
     if classes.size != 2:
         raise TableError(

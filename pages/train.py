@@ -61,7 +61,7 @@ spec = Spec(
     changes=changes,
 )
 try:
-    data = read_data(frame, spec)
+    data = read_data(frame, spec, table.held_out_by)
 except TableError as error:
     st.error(md(error), icon=":material/error:")
     st.stop()
@@ -69,7 +69,9 @@ except TableError as error:
 rows = int((~data.held_out).sum())
 cost = estimate(rows, len(features), spec.parameters(), state.n_jobs())
 at_once = cost.seconds < AT_ONCE_SECONDS
-held_how = "the latest" if spec.time else "whole groups of" if spec.group else "a seeded"
+basis = table.held_out_by
+by_time, by_group = (spec.time, spec.group) if basis is None else (basis.get("time"), basis.get("group"))
+held_how = "the latest" if by_time else "whole groups of" if by_group else "a seeded"
 with st.container(horizontal=True, vertical_alignment="center"):
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
     pressed = st.button("Train", type=kind, icon=":material/play_arrow:", disabled=len(going) >= state.n_jobs())
@@ -83,8 +85,12 @@ if pressed:
     st.query_params.pop("run", None)
     st.session_state.pop("trained", None)
     if at_once:
-        with st.spinner("Training"):
-            model = train(state.workspace(), spec, state.n_jobs())
+        try:
+            with st.spinner("Training"):
+                model = train(state.workspace(), spec, state.n_jobs())
+        except TableError as error:
+            st.error(md(error), icon=":material/error:")
+            st.stop()
         state.choose("model", model.id)
         st.session_state["trained"] = model.id
     else:

@@ -225,3 +225,11 @@ def test_markdown_is_escaped():
     from pages.shared.words import md
 
     assert md("a*b_[c](d) $x$ :red[e] <f>") == r"a\*b\_\[c\]\(d\) \$x\$ \:red\[e\] \<f\>"
+
+
+def test_markdown_makes_no_link_of_an_address():
+    from pages.shared.words import md
+
+    for address in ("https://evil.example/x", "www.evil.example", "a@b.com", "mailto:a@b.com"):
+        assert address not in md(address).replace("\\", "")
+    assert "\n" not in md("a\n    b")

@@ -190,7 +190,7 @@ def test_tiny_tables_train(n):
 def test_extreme_targets_do_not_overflow():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=200)})
-    for scale in (1e-12, 1e12):
+    for scale in (1e-200, 1e-12, 1e12, 1e140):
         y = (X["a"] > 0) * scale
         model = GAMRegressor(random_state=0, outer_bags=2).fit(X, y)
         assert np.corrcoef(model.predict(X), y)[0, 1] > 0.9
@@ -212,3 +212,48 @@ def test_clusters_never_straddle_training_and_validation():
     apart = GAMRegressor(random_state=0).fit(X, y, groups=who)
     mixed = GAMRegressor(random_state=0).fit(X, y)
     assert apart.validation_losses_.mean() > 2 * mixed.validation_losses_.mean()
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e-4, 1e6, 1e12])
+@pytest.mark.parametrize("binary", [True, False])
+def test_the_unit_of_the_weights_does_not_matter(binary, factor):
+    X, y = friendly(1500, binary=binary)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 1500)
+    kind = GAMClassifier if binary else GAMRegressor
+    one, other = (
+        kind(outer_bags=2, max_rounds=20, random_state=0).fit(X, y, sample_weight=weight * c) for c in (1, factor)
+    )
+    np.testing.assert_allclose(one._predict(X), other._predict(X), atol=0.02)
+    assert np.std(other._predict(X)) > 0.1
+
+
+def test_a_rare_class_is_learnt():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=3000)})
+    y = np.zeros(3000, int)
+    y[np.argsort(X["a"])[-8:]] = 1
+    scores = GAMClassifier(random_state=0).fit(X, y).decision_function(X)
+    assert scores[y == 1].min() > np.quantile(scores[y == 0], 0.9)
+
+
+def test_refits_without_a_positive_row_do_not_swamp_the_mean():
+    who = np.repeat(np.arange(10), 20)
+    X = pd.DataFrame({"a": np.random.default_rng(0).normal(size=200)})
+    y = (who == 3).astype(int)
+    model = GAMClassifier(random_state=0).fit(X, y, groups=who)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(0.1, abs=0.06)
+    assert np.abs(model.model_.refit_intercepts).max() < 10
+
+
+def test_an_exception_in_the_callback_ends_all_refits():
+    X, y = friendly(3000)
+    calls = []
+
+    def fail_once(progress):
+        calls.append(progress)
+        if len(calls) == 5:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        GAMClassifier(outer_bags=2, n_jobs=2, random_state=0, callback=fail_once).fit(X, y)
+    assert len(calls) < 12

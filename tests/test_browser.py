@@ -105,11 +105,16 @@ def settle(page):
     """Wait until the server has nothing more to say."""
     page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]', timeout=60_000)
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(1_000)  # tables and uploaders take a moment after the script to stop moving
 
 
 def press(page, name):
     page.get_by_role("button", name=name, exact=True).first.click()
+
+
+def upload(page, path):
+    page.locator('[data-testid="stFileUploaderDropzone"]').last.wait_for()
+    page.locator('input[type="file"]').last.set_input_files(str(path))
 
 
 def small_model(space, preset="fast", rounds=20):
@@ -166,7 +171,7 @@ def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
     pd.read_parquet(source).to_csv(adult, index=False)
     page.goto("/data")
     settle(page)
-    page.locator('input[type="file"]').first.set_input_files(str(adult))
+    upload(page, adult)
     page.get_by_role("button", name="Train on this table").wait_for(timeout=60_000)
     press(page, "Train on this table")
     page.get_by_role("button", name="Train", exact=True).wait_for()
@@ -201,7 +206,7 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
     settle(page)
     page.get_by_text("All settings").click()
     for label, value in (("Most rounds", "100000"), ("Patience, in rounds", "1000")):
-        box = page.get_by_label(label)
+        box = page.get_by_role("spinbutton", name=label)
         box.fill(value)
         box.press("Enter")
         settle(page)
@@ -248,12 +253,14 @@ def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
     file = tmp_path / "brought.gamx"
     file.write_bytes(Path(waiting.value.path()).read_bytes())
     page.get_by_text("Bring in a model file").click()
-    page.locator('input[type="file"]').set_input_files(str(file))
+    upload(page, file)
     page.get_by_role("heading", name="brought").wait_for()
     assert len(space.models()) == 2
     (tmp_path / "bad.gamx").write_bytes(b"no model")
-    page.get_by_text("Bring in a model file").click()
-    page.locator('input[type="file"]').set_input_files(str(tmp_path / "bad.gamx"))
+    settle(page)
+    if not page.locator('[data-testid="stFileUploaderDropzone"]').is_visible():
+        page.get_by_text("Bring in a model file").click()
+    upload(page, tmp_path / "bad.gamx")
     page.get_by_text("The model file is damaged").wait_for()
     assert len(space.models()) == 2
 

@@ -168,3 +168,26 @@ def test_curves_tell_their_bins():
     assert str(model.explain_shape("d").frame()["from"].iloc[0]) == "2024-01-01"
     for name in X.columns:
         assert name in model.explain_shape(name).words()
+
+
+def test_an_array_after_a_frame_goes_by_position():
+    X, y = friendly(200)
+    numbers = X[["a", "b"]]
+    model = GAMClassifier(**QUICK).fit(numbers, y)
+    with pytest.warns(UserWarning, match="feature names"):
+        found = model.decision_function(numbers.to_numpy())
+    np.testing.assert_array_equal(found, model.decision_function(numbers))
+
+
+def test_one_class_of_positive_weight_is_refused():
+    X, y = friendly(200)
+    with pytest.raises(ValueError, match="Only one class"):
+        GAMClassifier(**QUICK).fit(X, y, sample_weight=(np.asarray(y) == 1).astype(float))
+
+
+def test_groups_may_miss_labels_but_not_be_one():
+    X, y = friendly(200)
+    who = [None if k % 9 == 0 else k % 7 for k in range(200)]
+    assert GAMClassifier(**QUICK).fit(X, y, groups=who).n_rounds_ >= 1
+    with pytest.raises(ValueError, match="one label"):
+        GAMClassifier(**QUICK).fit(X, y, groups=[1] * 200)

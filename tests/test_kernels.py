@@ -246,7 +246,7 @@ def test_a_grouped_round_equals_its_twin(loss, mart, weighted):
     if needed:
         histogram.weigh_groups(table, state.weight, train, weight)
     member = groups.bag_pool(6, 0.65, 3, 0)
-    sets = step.Sets(train, np.array([6, 7]), member, weight)
+    sets = step.Sets(train, member, weight)
     fit = make_fit(2, loss, np.float64)
     chosen = Settings(loss, mart, 0.3, 3, 5.0, 10.0, 3)
     score, expected = state.score.copy(), []
@@ -270,7 +270,7 @@ def test_greedy_steps_go_to_the_feature_that_gained_most():
     state.score[:] -= state.score.mean()
     weight = np.zeros((2, 8, N_CODES))
     histogram.weigh_groups(table, state.weight, np.arange(8), weight)
-    sets = step.Sets(np.arange(8), np.empty(0, np.int64), groups.bag_pool(8, 0.65, 3, 0), weight)
+    sets = step.Sets(np.arange(8), groups.bag_pool(8, 0.65, 3, 0), weight)
     fit = make_fit(2, SQUARED, np.float64)
     chosen = Settings(SQUARED, False, 0.1, 2, 5.0, 10.0, 3)
     step.grouped_round(table, state, sets, fit, chosen, 4, make_work(3, False, np.float64), np.zeros((8, 512)))
@@ -282,7 +282,7 @@ def test_gain_is_the_drop_of_the_quadratic_model(loss):
     table, state, _ = make(10, n=400, n_groups=8, loss=loss)
     weight = np.zeros((2, 8, N_CODES))
     histogram.weigh_groups(table, state.weight, np.arange(8), weight)
-    sets = step.Sets(np.arange(8), np.empty(0, np.int64), groups.bag_pool(8, 1.0, 1, 0), weight)
+    sets = step.Sets(np.arange(8), groups.bag_pool(8, 1.0, 1, 0), weight)
     fit = make_fit(2, loss, np.float64)
     g, h = gradients(state, loss)
     hist = np.zeros((8, 512))

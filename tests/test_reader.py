@@ -10,6 +10,7 @@ import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
@@ -74,6 +75,14 @@ READ = {
     ),
     "day first": (rows("a,b", "31/01/2024,x", "01/02/2024,y"), {"a": pd.to_datetime(["2024-01-31", "2024-02-01"])}, "day first"),
     "month first": (rows("a,b", "01/31/2024,x", "02/01/2024,y"), {"a": pd.to_datetime(["2024-01-31", "2024-02-01"])}, "month first"),
+    "dates with a word for missing": (rows("a,b", "2024-01-31,x", "NULL,y"), {"a": pd.to_datetime(["2024-01-31", None])}, "say that they are missing"),
+    "points between thousands": (rows("a;b", "950;x", "1.200;y", "2.350;z"), {"a": [950, 1200, 2350]}, "decimal commas"),
+    "decimal commas with three digits": (rows("a\tb", "0,125\tx", "0,250\ty", "7\tz", "1,500\tw"), {"a": [0.125, 0.25, 7, 1.5]}, "decimal commas"),
+    "digits of other scripts are text": (rows("a,b", "\uff11\uff12,x", "\uff13,y"), {"a": ["\uff11\uff12", "\uff13"]}, None),
+    "percent signs on some cells": (rows("a,b", "5%,x", "0.05,y", "7%,z"), {"a": ["5%", "0.05", "7%"]}, None),
+    "a sign inside a number": (rows("a,b", "1%2,x", "3%4,y"), {"a": ["1%2", "3%4"]}, None),
+    "a comma in a name": (rows("name;price, EUR", "x;1,5", "y;2,5"), {"price, EUR": [1.5, 2.5]}, "semicolons"),
+    "one column with a blank": (rows("a", "1", "", "3"), {"a": [1, np.nan, 3]}, None),
     "ambiguous dates stay text": (rows("a,b", "01/02/2024,x", "03/04/2024,y"), {"a": ["01/02/2024", "03/04/2024"]}, "two ways"),
     "dates that do not exist": (rows("a,b", "2024-02-31,x", "2024-01-01,y"), {"a": ["2024-02-31", "2024-01-01"]}, "do not exist"),
     "preamble": (rows("Report of May", "", "a,b", "1,x", "2,y", "3,z"), {"a": [1, 2, 3]}, "Skipped"),
@@ -116,6 +125,14 @@ REFUSED = {
     "blank": (b"\n \n\n", "no text"),
     "header only": (b"a,b\n", "no rows"),
     "an open quote": (b'a,b\n"x,1\ny,2\n', "never closed"),
+    "a header one name short": (
+        rows("age,income", "r0,20,1000", "r1,21,1100", "r2,22,1200").encode(),
+        "every column a name",
+    ),
+    "a title as wide as a short header": (
+        rows("Sales report, March", "region,product,amount", "x,y,1", "x,z,2").encode(),
+        "title",
+    ),
     "many ragged rows": (
         rows("a,b", "1,x", "1,2,3", "1,2,3,4", "2,y", "1,2,3", "3,z", "9", "4,x", "5,z").encode(),
         "cells",
@@ -216,3 +233,59 @@ def test_a_workbook_gives_values_only():
 def test_mixed_cells_of_a_workbook_are_text():
     frame = read_file("t.xlsx", sheet(["a"], [1], ["x"], [True])).frame
     assert frame["a"].map(type).eq(str).all()
+
+
+def test_a_workbook_with_a_far_cell_is_refused_before_it_is_laid_out():
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    book.active["A1"] = "a"
+    book.active["XFD1048576"] = 1
+    book.save(out)
+    with pytest.raises(ReaderError, match="spans 1,048,576 rows"):
+        read_file("t.xlsx", out.getvalue())
+
+
+def feather(table, **options):
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+def test_damaged_arrow_buffers_are_refused():
+    offsets, text = pa.py_buffer(np.array([0, 2, 2**30, 4], np.int32)), pa.py_buffer(b"abcd")
+    wild = pa.Array.from_buffers(pa.string(), 3, [None, offsets, text])
+    foreign = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
+    )
+    for column in (wild, foreign):
+        with pytest.raises(ReaderError, match="not a readable"):
+            read_file("t.feather", feather(pa.table({"a": column})))
+
+
+def test_files_that_unpack_to_too_much_are_refused(monkeypatch):
+    monkeypatch.setattr(reader, "MAX_TABLE", 1_000_000)
+    for name, data in (
+        ("t.feather", feather(pa.table({"a": np.zeros(1_000_000)}), compression="zstd")),
+        ("t.parquet", parquet(pa.table({"a": ["x" * 10_000] * 600}))),
+    ):
+        assert len(data) < 100_000
+        with pytest.raises(ReaderError, match="unpacks to more"):
+            read_file(name, data)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([b"a", b"b"]).dictionary_encode(), pa.array([b"a", b"b"]), pa.array([1, 2], pa.duration("s")),
+        pa.array([1, 2], pa.time32("s")), pa.array([[1], [2]]), pa.array([{"a": 1}, None]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_columns_without_plain_values_are_left_out(column):
+    assert read_file("t.parquet", parquet(pa.table({"c": column, "n": [1, 2]}))).frame.columns.tolist() == ["n"]
+
+
+def test_whole_numbers_of_a_workbook_keep_their_look():
+    frame = read_file("t.xlsx", sheet([2020, "b"], [1, 3], ["x", 4])).frame
+    assert frame.columns.tolist() == ["2020", "b"]
+    assert frame["2020"].tolist() == ["1", "x"]

@@ -129,8 +129,13 @@ HOSTILE = [
     put(["features", 0, "name"], "b"),
     put(["features", 2, "levels"], ["p", "p"]),
     put(["features", 2, "levels"], [str(k) for k in range(300)]),
-    put(["features", 2, "levels"], ["other"]),
-    put(["features", 2, "seen"], "abc"),
+    put(["features", 4, "levels"], ["Jan"]),
+    put(["features", 2, "pooled"], "abc"),
+    put(["features", 3, "part"], "weekday"),
+    put(["features", 0, "part"], "month"),
+    put(["features", 0, "range"], [5, -5]),
+    put(["features", 3, "range"], [0, 1e20]),
+    put(["classes"], [1, 1]),
     put(["terms", 0, "feature"], 999),
     put(["terms", 0, "feature"], -1),
     put(["members", "arrays/scores.npy", "sha256"], "0" * 64),
@@ -214,3 +219,40 @@ def test_mutants_raise_nothing_else(data):
             del mutant[rng.randrange(len(mutant)) :]
         with contextlib.suppress(ModelFileError):
             from_bytes(bytes(mutant))
+
+
+@pytest.mark.parametrize("told", [["x"], [[1], [1, 2]], [10**30], [{}], "abc", None, [True]])
+def test_what_a_file_says_beside_the_model_is_not_trusted(data, tmp_path, told):
+    (tmp_path / "m.gamx").write_bytes(rewrite(data, put(["about", "best_rounds"], told)))
+    assert load_model(tmp_path / "m.gamx").best_rounds_.size == 0
+
+
+def test_threads_save_to_one_path(trained, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: trained[1].save(tmp_path / "m.gamx"), range(40)))
+    assert [p.name for p in tmp_path.iterdir()] == ["m.gamx"]
+    load_model(tmp_path / "m.gamx")
+
+
+def test_a_forged_size_is_noticed_while_unpacking(data):
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name) + b"\0" * (3_000_000 if "counts" in name else 0))
+    forged = bytearray(out.getvalue())
+    place = forged.rfind(b"arrays/counts.npy") - 46  # the entry in the central directory
+    forged[place + 24 : place + 28] = (100).to_bytes(4, "little")
+    with pytest.raises(ModelFileError):
+        from_bytes(bytes(forged))
+
+
+def test_parameters_come_back_as_plain_values(tmp_path):
+    X, y = friendly(200)
+    model = GAMClassifier(n_bags=np.int64(3), categorical_features=["b"], outer_bags=1, max_rounds=3).fit(X, y)
+    model.save(tmp_path / "m.gamx")
+    loaded = load_model(tmp_path / "m.gamx")
+    assert loaded.n_bags == 3
+    assert loaded.categorical_features == ["b"]
+    np.testing.assert_array_equal(loaded.validation_losses_, model.validation_losses_)

@@ -235,3 +235,24 @@ def test_the_caller_s_data_is_never_written_to():
         array.flags.writeable = False
     GAMRegressor(max_rounds=3).fit(X, y).predict(X)
     pd.testing.assert_frame_equal(X, before)
+
+
+def test_a_zone_s_own_clock_gives_the_weekday():
+    frame = pd.DataFrame({"d": pd.date_range("2020-01-01", periods=3, tz="Asia/Tokyo")})
+    value, month, weekday = (read_feature(frame, f) for f in learn_features(frame, date_parts=True))
+    assert value.tolist() == [18262.0, 18263.0, 18264.0]
+    assert month.tolist() == [0, 0, 0]
+    assert weekday.tolist() == [2, 3, 4]
+
+
+def test_dates_beyond_the_calendar_are_refused():
+    far = pd.DataFrame({"d": np.array(["20000-01-01"], "datetime64[s]")})
+    with pytest.raises(TableError, match="years 1 to 9999"):
+        read_feature(far, learn_features(far)[0])
+
+
+def test_classes_that_no_file_can_hold_are_refused():
+    with pytest.raises(TableError, match="dates"):
+        read_class_target(pd.to_datetime(["2024-01-01", "2024-01-02"]))
+    with pytest.raises(TableError, match="1e150"):
+        read_numeric_target([1e200, 0.0])

@@ -237,6 +237,48 @@ def test_the_estimate_grows_with_the_work():
     assert estimate(100_000, 5, {"ensemble": "subagging"}, 1).seconds > estimate(100_000, 5, {}, 1).seconds
 
 
+def test_few_or_large_groups_still_hold_something_out():
+    for groups in (2, 4, 3):
+        table = frame().assign(who=np.arange(800) % groups)
+        held = held_out_rows(table, "01", group="who")
+        assert 0 < held.sum() < 800
+        assert set(table["who"][held]).isdisjoint(table["who"][~held])
+    with pytest.raises(TableError, match="one value"):
+        held_out_rows(frame().assign(who=1), "01", group="who")
+
+
+def test_the_first_training_fixes_what_is_held_out(space):
+    table = space.add_table(frame(), "mine")
+    train(space, spec_of(table.id))
+    first = read_data(frame(), spec_of(table.id), space.table(table.id).held_out_by).held_out
+    later = train(space, spec_of(table.id, group="who", time="when"))
+    again = read_data(frame(), Spec.from_dict(later.spec), space.table(table.id).held_out_by).held_out
+    np.testing.assert_array_equal(first, again)
+
+
+def test_weights_that_are_text_or_miss_a_part_are_refused():
+    with pytest.raises(TableError, match="not numbers"):
+        read_data(frame(), spec_of("01", weight="c"))
+    table = frame()
+    table["w"] = held_out_rows(table, "01").astype(float)
+    with pytest.raises(TableError, match="all zero"):
+        read_data(table, spec_of("01", weight="w"))
+
+
+def test_one_unreadable_description_hides_no_other(space):
+    table = space.add_table(frame(), "mine")
+    model = train(space, spec_of(table.id))
+    about = space.folder("models", model.id) / "about.json"
+    write_json(about, json.loads(about.read_text()) | {"from_the_future": 1})
+    for kind in ("tables", "models", "runs"):
+        odd = space.root / kind / "00000000000000ab"
+        odd.mkdir()
+        (odd / "about.json").write_text("{}")
+    assert [t.id for t in space.tables()] == [table.id]
+    assert [m.id for m in space.models()] == [model.id]
+    assert runs.listing(space) == runs.active(space) == []
+
+
 # Runs
 
 
@@ -341,3 +383,13 @@ def test_a_process_id_given_to_another_is_not_the_worker(space):
     folder.mkdir()
     write_json(folder / "process.json", {"pid": os.getpid(), "started": psutil.Process().create_time() - 100})
     assert runs._process(folder) is None
+
+
+def test_a_run_whose_worker_never_came_is_not_running_for_ever(space, monkeypatch):
+    table = space.add_table(frame(), "mine")
+    folder = space.root / "runs" / "00000000000000ac"
+    folder.mkdir()
+    write_json(folder / "about.json", {"spec": asdict(spec_of(table.id)), "created": "2024-01-01T00:00:00+00:00"})
+    assert runs.read(space, folder.name).state == "running"
+    monkeypatch.setattr(runs, "START_SECONDS", -1)
+    assert runs.read(space, folder.name).state == "interrupted"

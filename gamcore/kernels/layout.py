@@ -49,7 +49,6 @@ class Sets(NamedTuple):
     """Groups of one refit, and the pool of bags over its training groups."""
 
     train: NDArray[np.int64]  # (T,) groups
-    valid: NDArray[np.int64]  # groups
     member: NDArray[np.int64]  # (draws, B, groups a bag) indices into `train`
     weight: NDArray[np.floating]  # (p, T, V) row weights a group and bin; (p, 0, V) where no kernel needs them
 

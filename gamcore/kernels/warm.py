@@ -22,7 +22,7 @@ def warmup() -> None:
         logistic = loss == LOGISTIC
         state = Rows(np.ones(n, SUM), np.zeros(n if logistic else 0, np.uint8), np.empty(0, SUM))
         weight = np.zeros((1, 0 if logistic else 1, N_CODES), SUM)
-        sets = Sets(np.array([0]), np.array([1]), np.zeros((1, 1, 1), np.int64), weight)
+        sets = Sets(np.array([0]), np.zeros((1, 1, 1), np.int64), weight)
         if not logistic:
             histogram.weigh_groups(table, state.weight, sets.train, weight)
         fit = make_fit(1, loss)
@@ -30,6 +30,6 @@ def warmup() -> None:
         hist = np.zeros((1, 2 * N_CODES), SUM)
         step.grouped_round(table, state, sets, fit, settings, 0, make_work(1, False), hist)
         step.settle(table, state, sets.train, fit, loss)
-        step.catch_up(table, state, sets.valid, fit.moved, loss, fit.factor.copy())
+        step.catch_up(table, state, np.array([1]), fit.moved, loss, fit.factor.copy())
         rows.rescore(table, state, np.zeros(n), fit.curves, loss)
         rows.total_loss(state, 0, n, loss)

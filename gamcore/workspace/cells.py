@@ -9,9 +9,12 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d+)?|[+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+")
-THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[, \u00a0\u202f']\d{3})+(?:\.\d*)?|[+-]?\d+(?:\.\d*)?")
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
+DECIMAL_COMMA = re.compile(
+    r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][+-]?\d+)?|[+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+", re.ASCII
+)
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[, \u00a0\u202f']\d{3})+(?:\.\d*)?|[+-]?\d+(?:\.\d*)?", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d+")
 LONG_INTEGER = re.compile(r"[+-]?\d{19,}")
@@ -53,9 +56,12 @@ def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = Fals
     cells = series.astype("string").str.strip()
     cells = cells.mask(cells == "")
     distinct = pd.Index(cells.dropna().unique())
+    said = cells.str.lower().isin(MISSING).fillna(False)
     for attempt in (_as_booleans, _as_dates):
-        found = attempt(cells, distinct, notes)
+        found = attempt(cells.mask(said), distinct[~distinct.str.lower().isin(MISSING)], notes)
         if found is not None:
+            if said.any():
+                notes.append(f"{series.name}: {int(said.sum()):,} cells say that they are missing.")
             return found
     numbers = _as_numbers(cells, notes, comma_is_decimal)
     return numbers if numbers is not None else cells.astype("str")
@@ -87,17 +93,17 @@ def _as_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> pd.Seri
         notes.append(
             f"{cells.name}: dates such as {distinct[0]!r} can be read in two ways and stay text; use 2026-01-31."
         )
-        return cells.astype("str")
+        return None
     order = ("%d", "%m") if first > 12 else ("%m", "%d")
     plain = cells.str.replace(r"[./-]", "-", regex=True)
     found = pd.to_datetime(plain, format="-".join([*order, "%Y"]), errors="coerce")
     return _dates_or_text(cells, found, f"dates with the {'day' if first > 12 else 'month'} first", notes)
 
 
-def _dates_or_text(cells: pd.Series, found: pd.Series, what: str, notes: list[str]) -> pd.Series:
+def _dates_or_text(cells: pd.Series, found: pd.Series, what: str, notes: list[str]) -> pd.Series | None:
     if (found.isna() & cells.notna()).any():
         notes.append(f"{cells.name}: some dates do not exist, so it stays text.")
-        return cells.astype("str")
+        return None
     notes.append(f"{cells.name}: read as {what}.")
     return found
 
@@ -117,13 +123,16 @@ def _as_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> p
         readers[1], readers[2] = readers[2], readers[1]
     empty = text.str.lower().isin(MISSING) & present
     counted = present & ~empty
+    dotted = text[counted & text.str.contains(".", regex=False).fillna(False)]
+    if comma_is_decimal and len(dotted) and dotted.str.fullmatch(DOTTED).all():
+        del readers[0]  # 1.200 beside 950 in a file with semicolons: points between thousands
     for pattern, convert, what in readers:
         fits = text.str.fullmatch(pattern).fillna(False).astype(bool) | text.str.fullmatch(INFINITE).fillna(False)
         if counted.any() and (fits & counted).sum() >= MOSTLY * counted.sum():
             if _is_code(text[fits & counted], cells.name, notes):
                 return None
             _tell(cells, what, signs, empty, counted & ~fits, notes)
-            numbers = pd.to_numeric(convert(text.where(fits)), errors="coerce").astype("float64")
+            numbers = pd.to_numeric(convert(text.where(fits)), errors="raise").astype("float64")
             return _integers(_without_infinity(numbers, notes))
     return None
 
@@ -135,10 +144,12 @@ def _plain_decimals(text: pd.Series) -> pd.Series:
 def _without_signs(cells: pd.Series) -> tuple[pd.Series, str]:
     """Cells without one kind of sign around their numbers, and with a plain minus."""
     text = cells.str.replace("\u2212", "-", regex=False)
+    numbers = text.str.contains(r"\d", regex=True).fillna(False)
     for sign, name in SIGNS.items():
-        if text.str.contains(sign, regex=False).fillna(False).any():
-            bare = text.str.replace(sign, "", regex=False).str.strip()
-            return bare, name
+        signed = (text.str.startswith(sign) | text.str.endswith(sign)).fillna(False)
+        # Percentages among plain numbers may be a hundred times too large: that column stays text.
+        if signed.any() and (sign != "%" or (signed | ~numbers).all()):
+            return text.str.removeprefix(sign).str.removesuffix(sign).str.strip(), name
     return text, ""
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
+import pyarrow.ipc
 import pyarrow.parquet
 import python_calamine
 from charset_normalizer import from_bytes
@@ -26,12 +28,16 @@ from charset_normalizer import from_bytes
 from gamcore.workspace.cells import type_columns
 
 MAX_UNPACKED = 2**30
+MAX_TABLE = 4 * 2**30
 MAX_CELLS = 500_000_000
+MAX_SHEET_CELLS = 20_000_000
+BATCH_ROWS = 4096
 MAX_COLUMNS = 10_000
 MAX_FIELD = 100_000
 SAMPLE_LINES = 200
 MAX_RAGGED_SHARE = 0.01
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+# Commas last: where two fit alike, the comma may be a decimal mark or part of a sentence.
+DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
 
@@ -168,24 +174,37 @@ def _sniff(text: str) -> tuple[str, int, int]:
         widths = _widths(lines, delimiter)
         if not widths:
             continue
-        width, times = Counter(found for _, found in widths).most_common(1)[0]
+        width, times = Counter(cells for _, cells, _ in widths).most_common(1)[0]
         score = times / len(widths)
         if width > 1 and score > best[0] + 1e-9:
-            near = [line for line, found in widths if found in (width, width - 1) and found > 1]
-            best = (score, delimiter, width, near[0] if near else 0)
+            best = (score, delimiter, width, _header_line(widths, width))
     if not best[1]:
         return ",", 1, 0
     return best[1], best[2], best[3]
 
 
-def _widths(lines: list[str], delimiter: str) -> list[tuple[int, int]]:
-    """First line and number of cells of every row that is not blank."""
-    found, start = [], 0
+def _header_line(widths: list[tuple[int, int, bool]], width: int) -> int:
+    """The line of the column names: the first as wide as most, or one cell less where every row ends in a spare
+    separator. A narrower line right before rows of data could be a title or names with one missing: refused."""
+    spare = all(empty for _, cells, empty in widths if cells == width)
+    first = next(k for k, (_, cells, _) in enumerate(widths) if cells in ((width, width - 1) if spare else (width,)))
+    if first > 0 and widths[first - 1][1] == width - 1 and width > 2:
+        raise ReaderError(
+            f"Line {widths[first - 1][0] + 1} has {width - 1} cells and the rows below have {width}: "
+            "give every column a name, or remove the line if it is a title."
+        )
+    return widths[first][0]
+
+
+def _widths(lines: list[str], delimiter: str) -> list[tuple[int, int, bool]]:
+    """First line and number of cells of every row that is not blank, and whether its last cell is empty."""
+    found: list[tuple[int, int, bool]] = []
+    start = 0
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         for row in rows:
             if row:
-                found.append((start, len(row)))
+                found.append((start, len(row), row[-1] == ""))
             start = rows.line_num
     except csv.Error as error:
         raise ReaderError(
@@ -248,7 +267,8 @@ def _parse(body: str, names: list[str], delimiter: str, notes: list[str]) -> pd.
             io.BytesIO(body.encode()),
             read_options=pa.csv.ReadOptions(column_names=names, use_threads=False, block_size=16 << 20),
             parse_options=pa.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values='"' in body, invalid_row_handler=skip, ignore_empty_lines=True
+                delimiter=delimiter, newlines_in_values='"' in body, invalid_row_handler=skip,
+                ignore_empty_lines=len(names) > 1,
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""],
@@ -284,29 +304,61 @@ def _read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
         if suffix == ".parquet":
             file = pa.parquet.ParquetFile(io.BytesIO(data))
             # The footer's byte counts can be made up or run-length encoded; rows times columns cannot lie.
-            cells = file.metadata.num_rows * max(file.metadata.num_columns, 1)
-            if cells > MAX_CELLS:
-                raise ReaderError(
-                    f"The file holds {cells:,} cells, more than {MAX_CELLS:,}: keep fewer rows or columns."
-                )
-            table = file.read()
+            _check_cells(file.metadata.num_rows * max(file.metadata.num_columns, 1))
+            table = _gather(file.iter_batches(BATCH_ROWS), file.schema_arrow)
         else:
-            table = pa.feather.read_table(io.BytesIO(data))
+            stream = pa.ipc.open_file(io.BytesIO(data))
+            table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
+        table.validate(full=True)  # offsets and text as they should be: nothing below looks again
+        frame = _flat(table, notes).to_pandas(ignore_metadata=True)
     except ReaderError:
         raise
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
         raise ReaderError(
             f"The file is not a readable {suffix[1:]} file ({str(error)[:120]}): write it again."
         ) from error
-    nested = [f.name for f in table.schema if pa.types.is_nested(f.type) or pa.types.is_time(f.type)]
+    return type_columns(frame, notes, comma_is_decimal=False, text_too=False)
+
+
+def _check_cells(cells: int) -> None:
+    if cells > MAX_CELLS:
+        raise ReaderError(f"The file holds {cells:,} cells, more than {MAX_CELLS:,}: keep fewer rows or columns.")
+
+
+def _gather(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Batches as one table, given up as soon as they are too much: a small file may unpack to a huge one."""
+    kept, cells, size = [], 0, 0
+    for batch in batches:
+        cells += batch.num_rows * max(batch.num_columns, 1)
+        size += batch.nbytes
+        _check_cells(cells)
+        if size > MAX_TABLE:
+            raise ReaderError(f"The file unpacks to more than {MAX_TABLE >> 30} GiB: keep fewer rows or columns.")
+        kept.append(batch)
+    return pa.Table.from_batches(kept, schema)
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether a column holds one number, text, date or truth value a cell."""
+    if pa.types.is_dictionary(kind):
+        return _is_plain(kind.value_type)
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        or pa.types.is_boolean(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+        or pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    )  # fmt: skip
+
+
+def _flat(table: pa.Table, notes: list[str]) -> pa.Table:
+    """The columns of a table that hold plain values, under clean names."""
+    nested = [column.name for column in table.schema if not _is_plain(column.type)]
     if nested:
         notes.append(f"Left out columns that do not hold one plain value a cell: {', '.join(nested[:5])}.")
         table = table.drop_columns(nested)
     names = clean_names(table.column_names, notes)
     if not names:
         raise ReaderError("No column of the file holds plain values: flatten its nested columns first.")
-    frame = table.rename_columns(names).to_pandas(ignore_metadata=True)
-    return type_columns(frame, notes, comma_is_decimal=False, text_too=False)
+    return table.rename_columns(names)
 
 
 def _read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
@@ -315,6 +367,7 @@ def _read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED:
                 raise ReaderError(f"The workbook unpacks to more than {MAX_UNPACKED >> 20:,} MiB: save it as CSV.")
+            _check_sheets(archive)
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         rows = book.get_sheet_by_index(0).to_python(skip_empty_area=True)
     except ReaderError:
@@ -326,12 +379,36 @@ def _read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
     rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
     if len(rows) < 2:
         raise ReaderError("The first sheet needs a line of column names and at least one row.")
-    names = clean_names([str(cell) for cell in rows[0]], notes)
+    names = clean_names([_plain(cell) for cell in rows[0]], notes)
     cells = [[None if cell == "" else cell for cell in row] for row in rows[1:]]
     frame = pd.DataFrame(cells, columns=names).infer_objects()
     for name in names:  # cells of several kinds in one column are text, like in a CSV
         if pd.api.types.is_object_dtype(frame[name].dtype):
             kinds = {type(cell) for cell in frame[name].dropna()}
             if len(kinds) > 1:
-                frame[name] = frame[name].map(str, na_action="ignore").astype("string")
+                frame[name] = frame[name].map(_plain, na_action="ignore").astype("string")
     return type_columns(frame, notes, comma_is_decimal=False)
+
+
+def _plain(cell: object) -> str:
+    """A cell of a workbook as text; it keeps whole numbers as floats."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _check_sheets(archive: zipfile.ZipFile) -> None:
+    """Refuse a sheet whose cells span too wide a rectangle: the parser would make room for all of it."""
+    for entry in archive.infolist():
+        if not re.fullmatch(r"xl/worksheets/[^/]+\.xml", entry.filename):
+            continue
+        rows = columns = 0
+        tail = b""
+        with archive.open(entry) as stream:
+            while part := stream.read(2**20):
+                for letters, digits in re.findall(rb'\br="([A-Z]{1,3})(\d{1,7})"', tail + part):
+                    rows = max(rows, int(digits))
+                    columns = max(columns, sum((c - 64) * 26**k for k, c in enumerate(reversed(letters))))
+                tail = part[-32:]
+        if rows * columns > MAX_SHEET_CELLS:
+            raise ReaderError(
+                f"A sheet of the workbook spans {rows:,} rows and {columns:,} columns: save the table itself as CSV."
+            )

@@ -9,11 +9,13 @@ runs/<id>/  about.json      what is trained, when it began, the worker's process
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +30,7 @@ from gamcore.workspace.training import Spec
 
 State = Literal["running", "done", "failed", "cancelled", "interrupted"]
 
+START_SECONDS = 30.0
 GRACE_SECONDS = 5.0
 """Time a worker has to heed a request to stop, and then a signal to."""
 
@@ -52,7 +55,9 @@ def start(workspace: Workspace, spec: Spec, n_jobs: int) -> str:
     workspace.table(spec.table)
     identifier = new_id()
     folder = workspace.root / "runs" / identifier
-    about: dict[str, Any] = {"id": identifier, "spec": asdict(spec), "created": now(), "n_jobs": n_jobs}
+    about: dict[str, Any] = {
+        "id": identifier, "spec": asdict(spec), "created": now(), "n_jobs": n_jobs, "server": os.getpid(),
+    }  # fmt: skip
     with new_folder(folder) as making:
         write_json(making / "about.json", about)
     # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
@@ -93,7 +98,7 @@ def read(workspace: Workspace, identifier: str) -> Run:
     end = read_json(folder / "end.json") if (folder / "end.json").is_file() else None
     if end is None and not alive and (folder / "cancel").exists():
         end = {"state": "cancelled", "model": None, "message": "Cancelled."}
-    elif end is None and not alive and (folder / "process.json").is_file():
+    elif end is None and not alive and _has_begun(folder):
         tail = _tail(folder / "log.txt")
         end = {"state": "interrupted", "model": None, "message": f"The worker ended without a word.{tail}"}
     end = end or {"state": "running", "model": None, "message": ""}
@@ -122,6 +127,11 @@ def _read_progress(path: Path) -> tuple[int, float, NDArray[np.float64]]:
     return lines[-1]["n_refits"], lines[-1]["seconds"], points.reshape(-1, 4)
 
 
+def _has_begun(folder: Path) -> bool:
+    """Whether a worker was there, or should long have been: between the folder and the process is a moment."""
+    return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
+
+
 def _tail(path: Path, size: int = 2000) -> str:
     text = path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
     return f" Its last words: {text}" if text else ""
@@ -130,20 +140,24 @@ def _tail(path: Path, size: int = 2000) -> str:
 def listing(workspace: Workspace) -> list[Run]:
     """All runs, the newest first."""
     folders = [path for path in (workspace.root / "runs").iterdir() if (path / "about.json").is_file()]
-    found = []
-    for folder in folders:
-        try:
-            found.append(read(workspace, folder.name))
-        except StoreError:  # deleted meanwhile, or a folder being made
-            continue
+    found = _readable(workspace, [folder.name for folder in folders])
     return sorted(found, key=lambda run: run.created, reverse=True)
+
+
+def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
+    """The runs that can be read: one may be deleted meanwhile, or just be in the making."""
+    found = []
+    for identifier in identifiers:
+        with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):
+            found.append(read(workspace, identifier))
+    return found
 
 
 def active(workspace: Workspace) -> list[Run]:
     """Runs that are being worked on, the newest first."""
     waiting = (path for path in (workspace.root / "runs").iterdir() if not (path / "end.json").is_file())
     names = [path.name for path in waiting if (path / "about.json").is_file() and not path.name.startswith(".")]
-    found = [read(workspace, name) for name in names]
+    found = _readable(workspace, names)
     return sorted((run for run in found if run.state == "running"), key=lambda run: run.created, reverse=True)
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
 import re
 import secrets
 import shutil
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import platformdirs
@@ -27,6 +29,7 @@ from gamcore.workspace.files import new_folder, read_json, write_bytes, write_js
 
 _ID = re.compile(r"[0-9a-f]{16}")
 MAX_NAME = 120
+log = logging.getLogger(__name__)
 
 
 class StoreError(ValueError):
@@ -45,6 +48,7 @@ class TableAbout:
     created: str
     notes: list[str] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=dict)
+    held_out_by: dict[str, str] | None = None  # set at the first training: {"group": column} or {"time": column} or {}
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,9 @@ class ModelAbout:
     rows: dict[str, int] = field(default_factory=dict)
 
 
+About = TypeVar("About", TableAbout, ModelAbout)
+
+
 def now() -> str:
     """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -78,6 +85,23 @@ def clean_name(name: str) -> str:
     """A name for display: no control characters, no runs of space, not too long, not empty."""
     text = " ".join("".join(c if c.isprintable() else " " for c in name).split())
     return (text[: MAX_NAME - 1] + "…" if len(text) > MAX_NAME else text) or "unnamed"
+
+
+def _known(cls: type[About], told: dict[str, Any]) -> About:
+    """A description from its file; what a newer version added is left out."""
+    names = {field.name for field in fields(cls)}
+    return cls(**{name: value for name, value in told.items() if name in names})
+
+
+def _readable(read: Callable[[str], About], identifiers: list[str]) -> list[About]:
+    """What can be read of some things: one may be deleted meanwhile, and one bad file must not hide the others."""
+    found = []
+    for identifier in identifiers:
+        try:
+            found.append(read(identifier))
+        except (StoreError, OSError, ValueError, TypeError) as error:
+            log.warning("%s cannot be read and is not listed: %s", identifier, error)
+    return found
 
 
 def default_root() -> Path:
@@ -127,11 +151,11 @@ class Workspace:
 
     def table(self, identifier: str) -> TableAbout:
         """What is known of a table."""
-        return TableAbout(**read_json(self.folder("tables", identifier) / "about.json"))
+        return _known(TableAbout, read_json(self.folder("tables", identifier) / "about.json"))
 
     def tables(self) -> list[TableAbout]:
         """All tables, the newest first."""
-        return sorted((self.table(i) for i in self._ids("tables")), key=lambda t: t.created, reverse=True)
+        return sorted(_readable(self.table, self._ids("tables")), key=lambda t: t.created, reverse=True)
 
     def table_path(self, identifier: str) -> Path:
         """The Parquet file of a table."""
@@ -146,6 +170,15 @@ class Workspace:
         about = replace(self.table(identifier), roles=roles)
         write_json(self.folder("tables", identifier) / "about.json", asdict(about))
 
+    def hold_out_by(self, identifier: str, group: str | None, when: str | None) -> dict[str, str]:
+        """What decides which rows of a table are held out: fixed by its first training, whatever comes later."""
+        about = self.table(identifier)
+        if about.held_out_by is None:
+            chosen = {"time": when} if when else {"group": group} if group else {}
+            about = replace(about, held_out_by=chosen)
+            write_json(self.folder("tables", identifier) / "about.json", asdict(about))
+        return about.held_out_by or {}
+
     # Models
 
     def add_model(self, saved: serialize.Saved, about: ModelAbout) -> ModelAbout:
@@ -157,11 +190,11 @@ class Workspace:
 
     def model(self, identifier: str) -> ModelAbout:
         """What is known of a model."""
-        return ModelAbout(**read_json(self.folder("models", identifier) / "about.json"))
+        return _known(ModelAbout, read_json(self.folder("models", identifier) / "about.json"))
 
     def models(self) -> list[ModelAbout]:
         """All models, the newest first."""
-        return sorted((self.model(i) for i in self._ids("models")), key=lambda m: m.created, reverse=True)
+        return sorted(_readable(self.model, self._ids("models")), key=lambda m: m.created, reverse=True)
 
     def model_path(self, identifier: str) -> Path:
         """The `.gamx` file of a model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn import metrics
 from gamcore.boosting import Progress
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.presets import PRESETS
-from gamcore.table import TableError, as_frame, kind_of
+from gamcore.table import TableError, as_frame, kind_of, read_numbers
 from gamcore.workspace.store import ModelAbout, Workspace, new_id, now
 
 HELD_OUT = 0.2
@@ -84,7 +84,8 @@ class Spec:
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Spec:
         """The inverse of `asdict`."""
-        return cls(**{**told, "conditions": [Condition(**c) for c in told.get("conditions", [])]})
+        known = {name: told[name] for name in (f.name for f in fields(cls)) if name in told}
+        return cls(**{**known, "conditions": [Condition(**c) for c in told.get("conditions", [])]})
 
     def parameters(self) -> dict[str, Any]:
         """The preset's parameters with the user's changes on top."""
@@ -92,9 +93,10 @@ class Spec:
 
 
 def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, when: str | None = None) -> Bools:
-    """The rows (n,) that no fit of this table ever sees: a fifth, drawn by the table's id.
+    """The rows (n,) that no fit of this table sees: a fifth, drawn by the table's id.
 
-    Whole clusters where a group column is named; the latest rows where a time column is named.
+    Whole clusters where a group column is named, as near to a fifth as they allow; the latest rows where a time column
+    is named. `Workspace.hold_out_by` keeps the choice of column from changing after the first training.
     """
     n = len(frame)
     size = round(HELD_OUT * n)
@@ -104,9 +106,17 @@ def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, whe
     rng = np.random.default_rng(int(table, 16))
     if group is not None:
         clusters, names = pd.factorize(frame[group], use_na_sentinel=False)
-        chosen = rng.permutation(len(names))
-        rows = np.cumsum(np.bincount(clusters, minlength=len(names))[chosen])
-        return np.asarray(np.isin(clusters, chosen[: int(np.searchsorted(rows, size, side="right"))]))
+        if len(names) < 2:
+            raise TableError(f"The group column {group!r} has one value only: choose another, or none.")
+        sizes = np.bincount(clusters, minlength=len(names))
+        taken: list[int] = []
+        filled = 0
+        for cluster in rng.permutation(len(names)):
+            if abs(filled + sizes[cluster] - size) < abs(filled - size):
+                taken.append(cluster)
+                filled += sizes[cluster]
+        taken = taken or [int(np.argmin(sizes))]
+        return np.asarray(np.isin(clusters, taken))
     held = np.zeros(n, bool)
     held[rng.permutation(n)[:size]] = True
     return held
@@ -125,15 +135,21 @@ class Data:
     dropped: int  # rows without a target
 
 
-def read_data(frame: pd.DataFrame, spec: Spec) -> Data:
-    """Choose the rows and columns of a specification; TableError says what cannot be used."""
+def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | None = None) -> Data:
+    """Choose the rows and columns of a specification; TableError says what cannot be used.
+
+    held_out_by : what the table's first training set aside its rows by; None goes by the specification.
+    """
     frame = as_frame(frame)
-    for column in [spec.target, *spec.features, *[c for c in (spec.weight, spec.group, spec.time) if c]]:
+    if held_out_by is None:
+        held_out_by = {"time": spec.time} if spec.time else {"group": spec.group} if spec.group else {}
+    named = [spec.weight, spec.group, spec.time, *held_out_by.values()]
+    for column in [spec.target, *spec.features, *[name for name in named if name]]:
         if column not in frame.columns:
             raise TableError(f"The table has no column {column!r}: choose another on the Train page.")
     if not spec.features:
         raise TableError("No features are chosen: turn on at least one.")
-    held = held_out_rows(frame, spec.table, spec.group, spec.time)
+    held = held_out_rows(frame, spec.table, held_out_by.get("group"), held_out_by.get("time"))
     inside = np.ones(len(frame), bool)
     for condition in spec.conditions:
         inside &= condition.holds(frame)
@@ -157,12 +173,21 @@ def read_data(frame: pd.DataFrame, spec: Spec) -> Data:
     dropped = int((inside & ~belongs).sum())
     rows = inside & belongs
     _check_rows(values[rows], held[rows], spec)
-    weight = frame.loc[rows, spec.weight].to_numpy(np.float64) if spec.weight else None
-    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise TableError(f"The weights in {spec.weight!r} must be non-negative numbers without gaps.")
+    weight = _read_weight(frame.loc[rows, spec.weight], held[rows]) if spec.weight else None
     groups = frame.loc[rows, spec.group].astype("string").fillna("").to_numpy() if spec.group else None
     X = frame.loc[rows, spec.features]
     return Data(X, values[rows], held[rows], weight, groups, spec.positive is not None, dropped)
+
+
+def _read_weight(series: pd.Series, held: Bools) -> NDArray[np.float64]:
+    if kind_of(series) not in ("number", "boolean"):
+        raise TableError(f"The weights in {series.name!r} are not numbers: choose another column on the Data page.")
+    weight = read_numbers(series)
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise TableError(f"The weights in {series.name!r} must be non-negative numbers without gaps.")
+    if not (weight[held].any() and weight[~held].any()):
+        raise TableError(f"The weights in {series.name!r} are all zero in the training or in the held-out rows.")
+    return weight
 
 
 def _check_rows(y: pd.Series, held: Bools, spec: Spec) -> None:
@@ -204,7 +229,8 @@ def train(
     workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
 ) -> ModelAbout:
     """Train a specification and store the model."""
-    data = read_data(workspace.read_table(spec.table), spec)
+    basis = workspace.hold_out_by(spec.table, spec.group, spec.time)
+    data = read_data(workspace.read_table(spec.table), spec, basis)
     kind = GAMClassifier if data.binary else GAMRegressor
     model = kind(
         **spec.parameters(),

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 from gamcore.boosting import Progress
 from gamcore.table import TableError
@@ -29,28 +30,33 @@ class _StoppedError(Exception):
 class _Reporter:
     """Writes the rounds since the last report as one line, at most ten a second, and looks for a reason to stop."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, server: int) -> None:
         self._cancel = folder / "cancel"
-        self._file = (folder / "progress.jsonl").open("a", encoding="utf-8")
-        self._parent = os.getppid()
+        self._path = folder / "progress.jsonl"
+        self._server = server
         self._last = 0.0
-        self._points: list[list[float | None]] = []
+        self._told: dict[str, Any] = {"n_refits": 0, "seconds": 0.0, "points": []}
 
     def __call__(self, progress: Progress) -> None:
         losses = _finite(progress.train_loss), _finite(progress.valid_loss)
-        self._points.append([progress.refit, progress.round, *losses])
+        self._told["n_refits"], self._told["seconds"] = progress.n_refits, round(progress.seconds, 2)
+        self._told["points"].append([progress.refit, progress.round, *losses])
         now = time.monotonic()
         if now - self._last < REPORT_SECONDS:
             return
         self._last = now
+        self.write()
         if self._cancel.exists():
             raise _StoppedError("Cancelled.")
-        if os.getppid() != self._parent:
+        if os.getppid() != self._server:
             raise _StoppedError("The server that began this run is gone.")
-        told = {"n_refits": progress.n_refits, "seconds": round(progress.seconds, 2), "points": self._points}
-        self._points = []
-        self._file.write(json.dumps(told) + "\n")
-        self._file.flush()
+
+    def write(self) -> None:
+        """Append what has not been told yet."""
+        if self._told["points"]:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self._told) + "\n")
+            self._told["points"] = []
 
 
 def _finite(value: float) -> float | None:
@@ -62,8 +68,10 @@ def main(folder: Path) -> int:
     workspace = Workspace(folder.parent.parent)
     about = read_json(folder / "about.json")
     state, model, message = "failed", None, ""
+    reporter = _Reporter(folder, about["server"])
     try:
-        model = train(workspace, Spec.from_dict(about["spec"]), about["n_jobs"], _Reporter(folder)).id
+        model = train(workspace, Spec.from_dict(about["spec"]), about["n_jobs"], reporter).id
+        reporter.write()
         state = "done"
     except _StoppedError as stop:
         state, message = "cancelled", str(stop)

@@ -7,12 +7,15 @@ from datetime import datetime
 
 from gamcore.workspace.store import ModelAbout
 
+WORD_JOINER = "\u2060"
+_LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what Markdown turns into links by itself
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$:~^])")
 
 
 def md(text: object) -> str:
     """A name from data as plain Markdown: streamlit's labels would take it for markup."""
-    return _SPECIAL.sub(r"\\\1", str(text))
+    plain = _LINKED.sub(lambda found: found.group() + WORD_JOINER, " ".join(str(text).split()))
+    return _SPECIAL.sub(r"\\\1", plain)
 
 
 def count(number: float) -> str:

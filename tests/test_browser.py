@@ -137,6 +137,8 @@ def test_a_cold_deep_link_on_a_fresh_server(page, space, path):
     assert page.get_by_role("dialog").count() == 0
     for link in PAGES:
         assert page.get_by_role("link", name=link.capitalize(), exact=True).count() == 1
+    page.get_by_role("link", name="Models", exact=True).click()
+    page.get_by_role("button", name="Rename").wait_for()
     page.get_by_role("link", name="Shapes", exact=True).click()
     page.get_by_text("Feature, by importance").wait_for()
     page.reload()
@@ -205,7 +207,7 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
     page.get_by_text("Paper", exact=True).click()
     settle(page)
     page.get_by_text("All settings").click()
-    for label, value in (("Most rounds", "100000"), ("Patience, in rounds", "1000")):
+    for label, value in (("Refits", "100"), ("Most rounds", "100000"), ("Patience, in rounds", "1000")):
         box = page.get_by_role("spinbutton", name=label)
         box.fill(value)
         box.press("Enter")

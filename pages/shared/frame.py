@@ -52,6 +52,7 @@ def begin(title: str, caption: str = "") -> None:
     if RUNS_UNDER_APP not in st.session_state:
         configure()
         navigation()
+        st.rerun()  # from here on under app.py: widgets drawn by this first run would lose their first click
     st.title(title, anchor=False)
     if caption:
         st.caption(caption)

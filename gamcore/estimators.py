@@ -68,6 +68,46 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         "callback": [callable, None],
     }
 
+    def __init__(
+        self,
+        ensemble: Literal["grouped", "subagging", "bagging"] = "grouped",
+        histogram: Literal["auto", "rescan", "mst", "complement", "mask"] = "auto",
+        n_bags: int | None = None,
+        subsample: float = 0.65,
+        n_groups: int = 32,
+        max_rounds: int = 5000,
+        learning_rate: float = 0.2,
+        max_leaves: int = 2,
+        max_bins: int = 256,
+        greedy_ratio: float = 2.0,
+        validation_fraction: float = 0.15,
+        early_stopping_rounds: int = 50,
+        outer_bags: int = 8,
+        categorical_features: Sequence[str] | Literal["infer"] = "infer",
+        date_parts: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+    ) -> None:
+        self.ensemble = ensemble
+        self.histogram = histogram
+        self.n_bags = n_bags
+        self.subsample = subsample
+        self.n_groups = n_groups
+        self.max_rounds = max_rounds
+        self.learning_rate = learning_rate
+        self.max_leaves = max_leaves
+        self.max_bins = max_bins
+        self.greedy_ratio = greedy_ratio
+        self.validation_fraction = validation_fraction
+        self.early_stopping_rounds = early_stopping_rounds
+        self.outer_bags = outer_bags
+        self.categorical_features = categorical_features
+        self.date_parts = date_parts
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
     def _fit_encoded(self, frame: pd.DataFrame, y: Floats, weight: Floats | None, clusters: Any, strata: Any) -> None:
         """Bin, deal, boost and assemble; sets the fitted attributes."""
         features = table.learn_features(frame, self.categorical_features, self.date_parts)
@@ -285,46 +325,6 @@ class GAMRegressor(RegressorMixin, _AdditiveEstimator):  # type: ignore[misc]
     _kind: ClassVar[str] = "regressor"
     _loss: ClassVar[str] = "squared"
 
-    def __init__(
-        self,
-        ensemble: Literal["grouped", "subagging", "bagging"] = "grouped",
-        histogram: Literal["auto", "rescan", "mst", "complement", "mask"] = "auto",
-        n_bags: int | None = None,
-        subsample: float = 0.65,
-        n_groups: int = 32,
-        max_rounds: int = 5000,
-        learning_rate: float = 0.2,
-        max_leaves: int = 2,
-        max_bins: int = 256,
-        greedy_ratio: float = 2.0,
-        validation_fraction: float = 0.15,
-        early_stopping_rounds: int = 50,
-        outer_bags: int = 8,
-        categorical_features: Sequence[str] | Literal["infer"] = "infer",
-        date_parts: bool = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-    ) -> None:
-        self.ensemble = ensemble
-        self.histogram = histogram
-        self.n_bags = n_bags
-        self.subsample = subsample
-        self.n_groups = n_groups
-        self.max_rounds = max_rounds
-        self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.max_bins = max_bins
-        self.greedy_ratio = greedy_ratio
-        self.validation_fraction = validation_fraction
-        self.early_stopping_rounds = early_stopping_rounds
-        self.outer_bags = outer_bags
-        self.categorical_features = categorical_features
-        self.date_parts = date_parts
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to a table (n, p) and a numeric target (n,).
 
@@ -389,25 +389,27 @@ class GAMClassifier(ClassifierMixin, _AdditiveEstimator):  # type: ignore[misc]
         random_state: int | np.random.RandomState | None = None,
         callback: Callable[[Progress], bool | None] | None = None,
     ) -> None:
-        self.ensemble = ensemble
-        self.histogram = histogram
+        super().__init__(
+            ensemble=ensemble,
+            histogram=histogram,
+            n_bags=n_bags,
+            subsample=subsample,
+            n_groups=n_groups,
+            max_rounds=max_rounds,
+            learning_rate=learning_rate,
+            max_leaves=max_leaves,
+            max_bins=max_bins,
+            greedy_ratio=greedy_ratio,
+            validation_fraction=validation_fraction,
+            early_stopping_rounds=early_stopping_rounds,
+            outer_bags=outer_bags,
+            categorical_features=categorical_features,
+            date_parts=date_parts,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            callback=callback,
+        )
         self.boosting = boosting
-        self.n_bags = n_bags
-        self.subsample = subsample
-        self.n_groups = n_groups
-        self.max_rounds = max_rounds
-        self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.max_bins = max_bins
-        self.greedy_ratio = greedy_ratio
-        self.validation_fraction = validation_fraction
-        self.early_stopping_rounds = early_stopping_rounds
-        self.outer_bags = outer_bags
-        self.categorical_features = categorical_features
-        self.date_parts = date_parts
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to a table (n, p) and a target (n,) of two classes; see `GAMRegressor.fit`."""

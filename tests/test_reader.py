@@ -14,7 +14,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from gamcore.workspace import reader
+from gamcore.workspace import binary, reader
 from gamcore.workspace.reader import ReaderError, read_file
 
 PLAIN = "a,b\n1,x\n2,y\n3,z\n"
@@ -199,7 +199,7 @@ def test_infinite_values_become_missing_with_a_note():
 
 
 def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch):
-    monkeypatch.setattr(reader, "MAX_CELLS", 10_000)
+    monkeypatch.setattr(binary, "MAX_CELLS", 10_000)
     with pytest.raises(ReaderError, match="cells"):
         read_file("t.parquet", parquet(pa.table({"a": np.zeros(20_000, np.int8)})))
 
@@ -263,7 +263,7 @@ def test_damaged_arrow_buffers_are_refused():
 
 
 def test_files_that_unpack_to_too_much_are_refused(monkeypatch):
-    monkeypatch.setattr(reader, "MAX_TABLE", 1_000_000)
+    monkeypatch.setattr(binary, "MAX_TABLE", 1_000_000)
     for name, data in (
         ("t.feather", feather(pa.table({"a": np.zeros(1_000_000)}), compression="zstd")),
         ("t.parquet", parquet(pa.table({"a": ["x" * 10_000] * 600}))),

@@ -1,0 +1,31 @@
+"""What all file formats share: the refusal, the limits, and names made whole."""
+
+from __future__ import annotations
+
+MAX_UNPACKED = 2**30
+
+
+class ReaderError(ValueError):
+    """A file that cannot be read; the message names the place and the way out."""
+
+
+def clean_names(names: list[str], notes: list[str]) -> list[str]:
+    """Names without control characters, none empty, all distinct; changes are noted."""
+    cleaned, seen = [], set(names)
+    taken: set[str] = set()
+    for place, raw in enumerate(names, 1):
+        name = " ".join("".join(c if c.isprintable() else " " for c in str(raw)).split())
+        if not name:
+            name = f"column {place}"
+        if len(name) > 80:
+            name = name[:79] + "…"
+        if name in taken:
+            number = 2
+            while f"{name} ({number})" in taken or f"{name} ({number})" in seen:
+                number += 1
+            name = f"{name} ({number})"
+        if name != raw:
+            notes.append(f"Column {place} is named {name!r} here." if raw.strip() else f"Column {place} had no name.")
+        taken.add(name)
+        cleaned.append(name)
+    return cleaned

@@ -24,6 +24,7 @@ from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
 
 SEEDS = range(5)
 SLOW_TABLES = ("compact", "magic")  # learning rate .01 as well
+MARKS = ("<!-- accuracy: begin -->", "<!-- accuracy: end -->")
 
 # 40 groups: eight of them are the paper's 20% for validation exactly.
 PAPER = {
@@ -82,6 +83,28 @@ def summary(folder: Path) -> pd.DataFrame:
     return found.reset_index().sort_values(["table", "variant"], ignore_index=True)
 
 
+def document(folder: Path, path: Path) -> None:
+    """Write the tables as Markdown between the two marks of a page, so that no number there is typed by hand."""
+    found = summary(folder)
+    found["shown"] = [f"{m:.4f} ± {s:.4f}" if k == "AUC" else f"{m:.3f} ± {s:.3f}" for m, s, k in
+                      zip(found["mean"], found["sd"], found["metric"], strict=True)]  # fmt: skip
+    found["time"] = found["seconds"].map("{:.2f}".format)
+    known = json.loads(next(iter(sorted(folder.glob("*.json")))).read_text())["machine"]
+    lines = [f"{known['processor']}, {known['cores']} cores, one thread a fit; Python {known['python']}, "
+             f"numba {known['numba']}, numpy {known['numpy']}. Mean ± standard deviation over {found['seeds'].max()} seeds."]  # fmt: skip
+    for title, tables in (("Test RMSE", REGRESSION), ("Test AUC", BINARY)):
+        part = found[found["table"].isin(tables)]
+        for heading, column in ((title, "shown"), ("Seconds a fit, median", "time")):
+            wide = part.pivot_table(index="variant", columns="table", values=column, aggfunc="first", sort=False)
+            wide = wide.reindex(columns=[t for t in tables if t in wide]).fillna("")
+            lines += ["", f"### {heading}: {', '.join(wide.columns)}", "", f"| variant | {' | '.join(wide.columns)} |"]
+            lines += ["|---" * (wide.shape[1] + 1) + "|"]
+            lines += [f"| {name} | {' | '.join(row)} |" for name, row in zip(wide.index, wide.to_numpy(), strict=True)]
+    before, rest = path.read_text().split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    path.write_text(f"{before}{MARKS[0]}\n{chr(10).join(lines)}\n{MARKS[1]}{after}")
+
+
 def main() -> None:
     """Measure what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -90,6 +113,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=[*REGRESSION, *BINARY])
     parser.add_argument("--only", default="", help="measure only variants whose name contains this")
     parser.add_argument("--n-jobs", type=int, default=1)
+    parser.add_argument("--doc", type=Path, help="a page whose table is to be made anew, such as docs/presets.md")
     asked = parser.parse_args()
     asked.json.mkdir(parents=True, exist_ok=True)
     warmup()
@@ -104,6 +128,8 @@ def main() -> None:
                 known = {"table": name, "variant": variant, "seed": seed, "parameters": parameters}
                 path.write_text(json.dumps(known | cell | {"machine": describe()}, indent=1))
                 print(name, variant, seed, {k: v for k, v in cell.items() if k != "rounds"}, flush=True)
+    if asked.doc:
+        document(asked.json, asked.doc)
     with pd.option_context("display.width", 140, "display.max_rows", None):
         print(summary(asked.json).to_string(float_format="{:.4f}".format))
 

@@ -64,8 +64,8 @@ def template(mode: Mode) -> go.layout.Template:
             "xaxis": axis,
             "yaxis": {**axis, "showgrid": True, "gridcolor": color.hairline},
             "hoverlabel": {"bgcolor": color.background, "bordercolor": color.hairline, "font": {"color": color.ink}},
-            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"},
-            "margin": {"l": 60, "r": 16, "t": 72, "b": 48},
+            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+            "margin": {"l": 60, "r": 16, "t": 100, "b": 48},
         }
     )
 
@@ -80,7 +80,7 @@ def _title(headline: str, detail: str, color: Palette) -> dict[str, Any]:
     return {
         "text": f"<b>{escape(headline, 100)}</b>",
         "subtitle": {"text": escape(detail, 160), "font": {"color": color.muted, "size": 13}},
-        "x": 0, "xref": "paper", "xanchor": "left", "y": 0.97, "yanchor": "top", "font": {"size": 18},
+        "x": 0, "xref": "paper", "xanchor": "left", "y": 0.98, "yanchor": "top", "font": {"size": 18},
     }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _numbers(values: NDArray[np.float64], kind: str) -> list[Any] | NDArray[np.f
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
-def shape(curve: Curve, target: str, detail: str, mode: Mode = "light", height: int = 480) -> go.Figure:
+def shape(curve: Curve, target: str, detail: str, mode: Mode = "light", height: int = 500) -> go.Figure:
     """One curve: step line or bars, band, a strip of rows below, missing and unseen in a panel of their own."""
     color = PALETTES[mode]
     figure = make_subplots(

@@ -90,8 +90,11 @@ def document(folder: Path, path: Path) -> None:
                       zip(found["mean"], found["sd"], found["metric"], strict=True)]  # fmt: skip
     found["time"] = found["seconds"].map("{:.2f}".format)
     known = json.loads(next(iter(sorted(folder.glob("*.json")))).read_text())["machine"]
-    lines = [f"{known['processor']}, {known['cores']} cores, one thread a fit; Python {known['python']}, "
-             f"numba {known['numba']}, numpy {known['numpy']}. Mean ± standard deviation over {found['seeds'].max()} seeds."]  # fmt: skip
+    versions = f"Python {known['python']}, numba {known['numba']}, numpy {known['numpy']}"
+    lines = [
+        f"{known['processor']}, {known['cores']} cores, one thread a fit; {versions}. "
+        f"Mean ± standard deviation over {found['seeds'].max()} seeds."
+    ]
     for title, tables in (("Test RMSE", REGRESSION), ("Test AUC", BINARY)):
         part = found[found["table"].isin(tables)]
         for heading, column in ((title, "shown"), ("Seconds a fit, median", "time")):

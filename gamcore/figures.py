@@ -64,7 +64,14 @@ def template(mode: Mode) -> go.layout.Template:
             "xaxis": axis,
             "yaxis": {**axis, "showgrid": True, "gridcolor": color.hairline},
             "hoverlabel": {"bgcolor": color.background, "bordercolor": color.hairline, "font": {"color": color.ink}},
-            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+            "legend": {
+                "orientation": "h",
+                "x": 1,
+                "xanchor": "right",
+                "y": 1.0,
+                "yanchor": "bottom",
+                "traceorder": "normal",
+            },
             "margin": {"l": 60, "r": 16, "t": 100, "b": 48},
         }
     )

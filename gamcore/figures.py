@@ -83,6 +83,14 @@ def escape(text: str, most: int = 80) -> str:
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
 
 
+def shorten(text: str, n_labels: int) -> str:
+    """A label that leaves room for its neighbours: cut in the middle, since names often differ at their end."""
+    most = MOST_LABEL if n_labels <= 8 else MOST_LABEL // 2
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}…{text[-(most - most // 2 - 1) :]}"
+
+
 def _title(headline: str, detail: str, color: Palette) -> dict[str, Any]:
     return {
         "text": f"<b>{escape(headline, 100)}</b>",
@@ -237,7 +245,7 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
     """A bar a level, sorted by effect, with the band as error bars."""
     order = np.argsort(curve.scores, kind="stable")
     names = [escape(curve.labels[k], 400) for k in order]
-    shown = [escape(curve.labels[k], MOST_LABEL) for k in order]
+    shown = [escape(shorten(curve.labels[k], order.size)) for k in order]
     place = np.arange(order.size)
     scores, counts = curve.scores[order], curve.counts[order]
     paint = [color.few if n < FEW_ROWS else color.primary for n in counts]
@@ -263,7 +271,7 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
         ),
         row=1, col=1,
     )  # fmt: skip
-    step = max(1, int(np.ceil(order.size / 24)))
+    step = max(1, int(np.ceil(order.size / 30)))
     figure.update_xaxes(tickvals=place[::step], ticktext=shown[::step], row=2, col=1)
 
 

@@ -22,7 +22,7 @@ frame = state.frame(table.id)
 going = runs.active(state.workspace())
 shown = st.query_params.get("run")
 busy = bool(shown) and running.show(shown)
-if not busy and st.session_state.get("trained"):
+if not busy and st.session_state.get("trained_on") == table.id and st.session_state.get("trained"):
     busy = True
     running.result(st.session_state["trained"])
 for run in going:
@@ -92,7 +92,7 @@ if pressed:
             st.error(md(error), icon=":material/error:")
             st.stop()
         state.choose("model", model.id)
-        st.session_state["trained"] = model.id
+        st.session_state["trained"], st.session_state["trained_on"] = model.id, table.id
     else:
         st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs())
     st.rerun()

@@ -83,7 +83,7 @@ def metrics(model: ModelAbout) -> None:
         )
         columns[1].metric(
             "Log-loss, held-out rows", f"{found['log_loss']:.4f}",
-            f"{found['log_loss'] / found['baseline_log_loss'] - 1:+.0%} against the base rate",
+            _change(found["log_loss"], found["baseline_log_loss"], "the base rate"),
             delta_color="inverse", border=True, height="stretch",
         )  # fmt: skip
         columns[2].metric(
@@ -92,7 +92,7 @@ def metrics(model: ModelAbout) -> None:
     else:
         columns[0].metric(
             "RMSE, held-out rows", number(found["rmse"]),
-            f"{found['rmse'] / found['baseline_rmse'] - 1:+.0%} against the mean", delta_color="inverse", border=True,
+            _change(found["rmse"], found["baseline_rmse"], "the mean"), delta_color="inverse", border=True,
             height="stretch",
         )  # fmt: skip
         columns[1].metric(
@@ -107,6 +107,12 @@ def metrics(model: ModelAbout) -> None:
         "Training rows", count(model.rows["training"]), border=True, height="stretch",
         help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them.",
     )  # fmt: skip
+
+
+def _change(value: float, baseline: float, name: str) -> str | None:
+    """How much better or worse than a baseline; nothing where that rounds to nothing."""
+    percent = round(100 * (value / baseline - 1)) if baseline > 0 else 0
+    return f"{percent:+d}% against {name}" if percent else None
 
 
 def file_name(*parts: str) -> str:

@@ -14,6 +14,7 @@ from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
 
+NO_BAND = "no band: one refit"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -48,6 +49,11 @@ class Curve:
     band: str
     intercept: float
     loss: str
+
+    @property
+    def has_band(self) -> bool:
+        """Whether there are refits to tell how sure the curve is."""
+        return self.band != NO_BAND
 
     def place(self, k: int) -> str:
         """Bin k in words: its level, or its range."""
@@ -145,7 +151,7 @@ def explain_shape(model: AdditiveModel, feature: int) -> Curve:
         counts=term.counts[inside],
         missing=at(0),
         unseen=at(bins.unseen),
-        band=f"range of {model.n_refits} refits" if model.n_refits > 1 else "no band: one refit",
+        band=f"range of {model.n_refits} refits" if model.n_refits > 1 else NO_BAND,
         intercept=model.intercept,
         loss=model.loss.name,
     )

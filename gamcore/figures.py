@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from gamcore.explain import Curve, Importance, as_date
+from gamcore.table import MONTHS, WEEKDAYS
 
 Mode = Literal["light", "dark"]
 FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
@@ -167,7 +168,7 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette) -> None:
         row=1, col=1,
     )  # fmt: skip
     few = curve.counts < FEW_ROWS
-    if few.any() and not few.all():  # drawn over the line, so that thin bins look as uncertain as they are
+    if few.any():  # drawn over the line, so that thin bins look as uncertain as they are
         pale = np.where(np.repeat(few, 2), y, np.nan)
         figure.add_trace(
             go.Scatter(
@@ -222,8 +223,9 @@ def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
     """Rows along the axis, in bars of equal width: bins of equal count have unequal widths."""
     edges = _visible_edges(curve)
     view = _view(curve)
-    if curve.scores.size <= 60:
-        grid = edges
+    widths = np.diff(edges)
+    if curve.scores.size <= 60 and widths.max() < 3 * np.median(widths):
+        grid = edges  # a bar a value
     elif view is None:
         grid = np.linspace(edges[0], edges[-1], 61)
     else:  # bars of the opening view, and the tails as one bar each
@@ -241,9 +243,16 @@ def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
     )  # fmt: skip
 
 
+def _level_order(curve: Curve) -> NDArray[np.intp]:
+    """By effect; months and weekdays by the calendar."""
+    if curve.labels in (MONTHS, WEEKDAYS):
+        return np.arange(len(curve.labels))
+    return np.argsort(curve.scores, kind="stable")
+
+
 def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
     """A bar a level, sorted by effect, with the band as error bars."""
-    order = np.argsort(curve.scores, kind="stable")
+    order = _level_order(curve)
     names = [escape(curve.labels[k], 400) for k in order]
     shown = [escape(shorten(curve.labels[k], order.size)) for k in order]
     place = np.arange(order.size)
@@ -291,7 +300,10 @@ def _add_special(figure: go.Figure, curve: Curve, color: Palette) -> None:
     figure.add_trace(
         go.Scatter(
             x=names, y=scores, mode="markers", showlegend=False,
-            marker={"symbol": "line-ew", "size": 24, "line": {"width": 2.4, "color": color.primary}},
+            marker={
+                "symbol": "line-ew", "size": 24,
+                "line": {"width": 2.4, "color": [color.primary if n >= FEW_ROWS else color.few for n in counts]},
+            },
             error_y=_whiskers(scores, lower, upper, color), customdata=counts[:, None],
             hovertemplate="%{x}<br>%{y:.3f}<br>%{customdata[0]:,.0f} rows<extra></extra>",
         ),
@@ -311,11 +323,13 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
     color = PALETTES[mode]
     figure = go.Figure()
     if curve.kind in ("category", "boolean"):
-        order = np.argsort(curve.scores, kind="stable")
+        order = _level_order(curve)
         names = [escape(curve.labels[k], MOST_LABEL) for k in order]
         figure.add_trace(go.Bar(x=np.arange(order.size), y=curve.scores[order], marker={"color": color.primary},
                                 width=0.6, hovertext=names, hoverinfo="text+y"))  # fmt: skip
-        figure.update_xaxes(showticklabels=False)
+        few = order.size <= 4
+        ticks = [escape(shorten(curve.labels[k], 9)) for k in order] if few else []
+        figure.update_xaxes(showticklabels=few, tickvals=np.arange(order.size), ticktext=ticks)
     elif curve.scores.size:
         edges = _numbers(_visible_edges(curve), curve.kind)
         x, y = _steps(edges, curve.scores)
@@ -378,10 +392,12 @@ def progress(points: NDArray[np.float64], mode: Mode = "light") -> go.Figure:
                 name="validation, latest refit" if newest else f"refit {refit + 1:.0f}", showlegend=bool(newest),
             )
         )  # fmt: skip
-        if newest and np.isfinite(mine[:, 2]).any():
+        measured = mine[np.isfinite(mine[:, 2])]
+        if newest and len(measured):
             figure.add_trace(
                 go.Scatter(
-                    x=mine[:, 1], y=mine[:, 2], mode="lines", line={"color": color.muted, "width": 1.5, "dash": "dot"},
+                    x=measured[:, 1], y=measured[:, 2], mode="lines+markers", marker={"size": 4},
+                    line={"color": color.muted, "width": 1.5, "dash": "dot"},
                     name="training",
                 )
             )  # fmt: skip

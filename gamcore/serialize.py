@@ -153,6 +153,8 @@ def from_bytes(data: bytes) -> Saved:
         return _build(manifest, arrays)
     except ModelFileError:
         raise
+    except zipfile.BadZipFile as error:
+        raise ModelFileError(f"This is not a whole .gamx model file: {error}.") from error
     except Exception as error:  # a hostile file reaches many corners of zipfile, json and numpy
         raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {str(error)[:200]}.") from error
 

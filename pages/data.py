@@ -77,8 +77,8 @@ edited = st.data_editor(
         "Role": st.column_config.SelectboxColumn(
             options=["feature", "target", "ignore", "weight", "group", "time"],
             required=True,
-            help="What the column is for. Group: rows that belong together, such as one customer's. Time: the latest "
-            "rows are then held out.",
+            help="What the column is for. Group: rows that belong together, such as one customer's, are held out "
+            "together. Time: the latest rows are held out. What is held out is fixed by a table's first training.",
         ),
         "To know": st.column_config.TextColumn(width="medium", help="What may go wrong with the column."),
     },
@@ -88,9 +88,10 @@ roles = {r.name: role for r, role in zip(reports, edited["Role"], strict=True) i
 if roles != table.roles:
     once = [role for role in roles.values() if role in ("target", "weight", "group", "time")]
     if len(once) != len(set(once)):
-        st.error("Only one column can be the target, the weight, the group and the time: change the other one first.")
+        st.error("Two columns have the same role, and only one can be the target, weight, group or time: change one.")
     else:
         state.workspace().set_roles(table.id, roles)
+        st.rerun()  # at once: the editor starts anew with other data, and would lose an edit made meanwhile
 
 with st.expander("First rows"):
     st.dataframe(state.frame(table.id).head(200), hide_index=True)

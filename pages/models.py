@@ -55,7 +55,7 @@ models = state.workspace().models()
 if not models:
     with st.expander("Bring in a model file"):
         bring_in()
-    cards.empty("inventory_2", "There is no model yet.", "Train one", "train")
+    cards.no_model()
 
 listing = pd.DataFrame(
     {
@@ -75,11 +75,12 @@ event = st.dataframe(
     hide_index=True,
     on_select="rerun",
     selection_mode="single-row",
-    key="models",
+    key=f"models-{hash(tuple(m.id for m in models))}",  # another list: rows mean other models
+    selection_default={"selection": {"rows": [models.index(current or models[0])], "columns": [], "cells": []}},
     alt="One row a model; select one to act on it.",
 )
 picked = event["selection"]["rows"]
-model = models[picked[0]] if picked and picked[0] < len(models) else (current or models[0])
+model = models[picked[0]] if picked else (current or models[0])
 state.choose("model", model.id)
 
 st.subheader(md(model.name), anchor=False)
@@ -107,6 +108,8 @@ with st.container(horizontal=True):
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
     if st.button("Delete", icon=":material/delete:"):
         confirm_delete(model)
+if model.spec.get("conditions"):
+    st.caption("Only rows where " + md(state.row_filter(model)) + ".")
 with st.expander("Settings"):
     st.json(model.spec)
 with st.expander("Bring in a model file"):

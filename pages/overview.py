@@ -54,10 +54,12 @@ if len(ranked):
         lambda: figures.importance(part, "light", shown, measure),
     )
 
+if ranked.empty:
+    st.stop()
 st.subheader("Strongest shapes", anchor=False)
-st.caption(
-    "All on one scale, so that heights can be compared. The band is the " + estimator.explain_shape(0).band + "."
-)
+first = estimator.explain_shape(0)
+about_band = f" The band is the {first.band}." if first.has_band else ""
+st.caption("All on one scale, so that heights can be compared." + about_band)
 curves = [estimator.explain_shape(name) for name in ranked["feature"].head(MULTIPLES)]
 if curves:
     low = min(float(min(c.lower.min(initial=0), c.scores.min(initial=0))) for c in curves)

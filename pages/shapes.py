@@ -47,8 +47,12 @@ with st.container(border=True):
     )
 few = int((curve.counts < figures.FEW_ROWS).sum())
 st.caption(
-    f"Missing cells ({count(curve.missing[3])} training rows) have an effect of their own; a value never seen in "
-    "training gets the average effect, 0."
+    (
+        f"Missing cells ({count(curve.missing[3])} training rows) have an effect of their own; "
+        if curve.missing[3]
+        else "No cell was missing in training, so a missing one gets the average effect, 0; so does "
+    )
+    + ("a value never seen in training gets the average effect, 0." if curve.missing[3] else "a value never seen.")
     + (" The axis opens on the middle 99% of rows: drag it to see the rest." if figures.is_cut(curve) else "")
     + (f" {few} of {curve.scores.size} bins have under {figures.FEW_ROWS} rows and are grey." if few else "")
 )

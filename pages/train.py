@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore.table import TableError
 from gamcore.workspace import runs
@@ -21,6 +22,9 @@ frame = state.frame(table.id)
 
 going = runs.active(state.workspace())
 shown = st.query_params.get("run")
+if shown and not running.belongs(shown, table.id):
+    st.query_params.pop("run", None)
+    shown = None
 busy = bool(shown) and running.show(shown)
 if not busy and st.session_state.get("trained_on") == table.id and st.session_state.get("trained"):
     busy = True
@@ -67,19 +71,24 @@ except TableError as error:
     st.stop()
 
 rows = int((~data.held_out).sum())
-cost = estimate(rows, len(features), spec.parameters(), state.n_jobs())
+n_dates = sum(is_datetime64_any_dtype(frame[name].dtype) for name in features) if changes.get("date_parts") else 0
+n_features = len(features) + 2 * n_dates
+cost = estimate(rows, n_features, spec.parameters(), state.n_jobs())
 at_once = cost.seconds < AT_ONCE_SECONDS
 basis = table.held_out_by
 by_time, by_group = (spec.time, spec.group) if basis is None else (basis.get("time"), basis.get("group"))
 held_how = "the latest" if by_time else "whole groups of" if by_group else "a seeded"
+fixed = ", as at its first training" if basis is not None and (by_time, by_group) != (spec.time, spec.group) else ""
+rest = len(frame) - len(data.X)
+left_out = f"{count(rest)} rows are left out by levels, filter or missing targets. " if rest else ""
 with st.container(horizontal=True, vertical_alignment="center"):
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
     pressed = st.button("Train", type=kind, icon=":material/play_arrow:", disabled=len(going) >= state.n_jobs())
     st.caption(
-        f"{count(rows)} training rows, {len(features)} features; {held_how} {HELD_OUT:.0%} of the table "
-        f"({count(data.held_out.sum())} rows) stays held out. "
-        f"About {duration(cost.seconds + (0 if at_once else WORKER_SECONDS))} and {size(cost.memory)} on "
-        f"{state.n_jobs()} threads."
+        f"{count(rows)} training rows, {n_features} features; {count(data.held_out.sum())} more rows stay held out "
+        f"({held_how} {HELD_OUT:.0%} of the table{fixed}). {left_out}"
+        f"About {duration(cost.seconds + (0 if at_once else WORKER_SECONDS))}, at most {duration(cost.most)} if early "
+        f"stopping never stops it, and {size(cost.memory)} on {state.n_jobs()} threads."
     )
 if pressed:
     st.query_params.pop("run", None)

@@ -236,7 +236,7 @@ def test_deleting_asks_once(page, space):
     settle(page)
     press(page, "Delete")
     page.get_by_role("button", name="Delete model").click()
-    page.get_by_text("There is no model yet.").wait_for()
+    page.get_by_text("There is no model yet").wait_for()
     assert space.models() == []
     page.goto("/data")
     settle(page)
@@ -263,8 +263,21 @@ def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
     if not page.locator('[data-testid="stFileUploaderDropzone"]').is_visible():
         page.get_by_text("Bring in a model file").click()
     upload(page, tmp_path / "bad.gamx")
-    page.get_by_text("The model file is damaged").wait_for()
+    page.get_by_text("not a whole .gamx model file").wait_for()
     assert len(space.models()) == 2
+
+
+def test_models_act_on_the_row_that_is_ticked(page, space):
+    first, second = small_model(space), small_model(space, rounds=5)
+    space.rename_model(first.id, "the first")
+    space.rename_model(second.id, "the second")
+    page.goto(f"/models?model={first.id}")
+    settle(page)
+    page.get_by_role("heading", name="the first").wait_for()
+    press(page, "Delete")
+    page.get_by_role("button", name="Delete model").click()
+    page.get_by_role("heading", name="the second").wait_for()
+    assert [model.id for model in space.models()] == [second.id]
 
 
 def test_hostile_names_make_no_element(page, space):

@@ -110,7 +110,8 @@ def _histogram(series: pd.Series, kind: Kind) -> list[int]:
         if np.all(values == np.floor(values)):  # a whole number of values a bar, else some bars look empty
             width = np.ceil(width)
             low -= 0.5
-        edges = low + width * np.arange(HISTOGRAM_BARS + 1)
+        bars = int(min(HISTOGRAM_BARS, np.ceil((high - low) / width + 1e-9))) or 1
+        edges = low + width * np.arange(bars + 1)
         return [int(count) for count in np.histogram(values, edges)[0]]
     codes, _ = read_texts(series)
     counts = np.sort(np.bincount(codes[codes >= 0]))[::-1]
@@ -154,6 +155,8 @@ def _leak(series: pd.Series, y: np.ndarray[tuple[int], np.dtype[np.float64]], bi
         return None
     if binary:
         auc = roc_auc_score(y[known], x[known])
-        return f"alone it separates the target (AUC {max(auc, 1 - auc):.3f})" if max(auc, 1 - auc) > LEAK_AUC else None
+        return (
+            f"gives the target away on its own (AUC {max(auc, 1 - auc):.3f})" if max(auc, 1 - auc) > LEAK_AUC else None
+        )
     strength = abs(float(np.corrcoef(x[known], y[known])[0, 1]))
-    return f"alone it equals the target (correlation {strength:.4f})" if strength > LEAK_CORRELATION else None
+    return f"gives the target away on its own (correlation {strength:.4f})" if strength > LEAK_CORRELATION else None

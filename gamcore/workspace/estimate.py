@@ -15,15 +15,17 @@ STEP_SECONDS = 25e-6
 BAG_SECONDS = 1.2e-6
 ROW_SECONDS = 2.5e-9
 ROUNDS_AT_FIFTH = 120
+MOST_ROUNDS = 5000
 WORKER_SECONDS = 2.0
 """Start of a child process: importing the libraries, reading the table."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of boosting, and bytes beyond the table itself."""
+    """Seconds of boosting, as usual and if every refit ran all its rounds, and bytes beyond the table itself."""
 
     seconds: float
+    most: float
     memory: int
 
 
@@ -34,9 +36,10 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     n_bags = parameters.get("n_bags") or (16 if ensemble == "grouped" else 100)
     a_row = ROW_SECONDS * (1 if ensemble == "grouped" else 1 + n_bags / 12)
     rounds = ROUNDS_AT_FIFTH * 0.2 / parameters.get("learning_rate", 0.2)
-    rounds = min(rounds + parameters.get("early_stopping_rounds", 50), parameters.get("max_rounds", 5000))
-    steps = rounds * ceil(features * (1 + parameters.get("greedy_ratio", 2.0)))
+    rounds = min(rounds + parameters.get("early_stopping_rounds", 50), parameters.get("max_rounds", MOST_ROUNDS))
+    a_round = ceil(features * (1 + parameters.get("greedy_ratio", 2.0)))
     at_once = max(1, min(n_jobs, refits))
-    seconds = refits / at_once * steps * (STEP_SECONDS + BAG_SECONDS * n_bags / 2 + a_row * rows)
+    step = STEP_SECONDS + BAG_SECONDS * n_bags / 2 + a_row * rows
+    seconds, most = (refits / at_once * n * a_round * step for n in (rounds, parameters.get("max_rounds", MOST_ROUNDS)))
     a_refit = 13 * rows + features * 256 * 32 * 4 + (rows * n_bags if ensemble == "subagging" else 0)
-    return Estimate(seconds, rows * features + rows * 24 + at_once * a_refit)
+    return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit)

@@ -279,7 +279,10 @@ def target_levels(series: pd.Series) -> list[str]:
     """Levels of a target with at most 50 of them, in order; a longer list is refused."""
     found = series.dropna().astype("string").unique().tolist()
     if len(found) > MOST_CLASSES:
-        raise TableError(f"{series.name!r} has {len(found)} levels: choose a target with at most {MOST_CLASSES}.")
+        raise TableError(
+            f"{series.name!r} has {len(found):,} different values: choose a number, or a column with at most "
+            f"{MOST_CLASSES} levels."
+        )
     try:
         return sorted(found, key=float)
     except ValueError:

@@ -46,11 +46,18 @@ def _table_label(table: TableAbout) -> str:
     return f"{table.name} ({count(table.rows)} rows, {date(table.created)})"
 
 
+def no_model() -> None:
+    """The empty state of a page about models: the way on is a table where there is none."""
+    if state.workspace().tables():
+        empty("model_training", "There is no model yet.", "Train one", "train")
+    empty("model_training", "There is no model yet, and no table to train on.", "Load a table", "data")
+
+
 def pick_model() -> ModelAbout:
     """The model in hand, changeable; without any, the empty state."""
     model = state.current_model()
     if model is None:
-        empty("model_training", "There is no model yet.", "Train one", "train")
+        no_model()
     known = {m.id: m for m in state.workspace().models()}
     if len(known) > 1:
         chosen = st.selectbox(
@@ -127,7 +134,7 @@ def figure(
     st.plotly_chart(drawn, key=key, theme=None, config=CONFIG, alt=alt)
     with st.container(horizontal=True):
         with st.popover("Numbers", icon=":material/table_rows:"):
-            st.dataframe(table, hide_index=True)
+            st.dataframe(table, hide_index=True, width=640)
         st.download_button(
             "CSV", lambda: safe_csv(table), f"{name}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
             icon=":material/download:",

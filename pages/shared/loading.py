@@ -28,11 +28,14 @@ def _store(name: str, data: bytes) -> None:
     try:
         with st.spinner(f"Reading {md(name)}"):
             loaded: Loaded = read_file(name, data)
+            known = {table.id for table in state.workspace().tables()}
             table = state.workspace().add_table(loaded.frame, Path(name).stem, loaded.notes)
     except (ReaderError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
     state.choose("table", table.id)
+    if table.id in known:
+        st.toast(f"This table is here already, as {md(table.name)}.", icon=":material/info:")
     st.rerun()
 
 

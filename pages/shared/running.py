@@ -20,8 +20,16 @@ def left_seconds(run: Run) -> float | None:
     return run.seconds / ended * (run.n_refits - ended) if ended else None
 
 
+def belongs(identifier: str, table: str) -> bool:
+    """Whether a run trains on this table; false for a run that is no longer there."""
+    try:
+        return runs.read(state.workspace(), identifier).spec.table == table
+    except StoreError:
+        return False
+
+
 def show(identifier: str) -> bool:
-    """A run: its progress if it goes on, else how it ended. False where there is no such run any more."""
+    """A run: its progress if it goes on, else how it ended. True where it goes on or has a result to explore."""
     try:
         run = runs.read(state.workspace(), identifier)
     except StoreError:
@@ -39,6 +47,7 @@ def show(identifier: str) -> bool:
             if st.button("Close", key=f"close-{identifier}"):
                 del st.query_params["run"]
                 st.rerun()
+        return False
     return True
 
 
@@ -64,7 +73,8 @@ def _watch(identifier: str) -> None:
                 f"{rounds / max(run.seconds, 0.1):,.0f} rounds a second",
                 f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
             ]
-            st.progress(begun / (run.n_refits + 1), " · ".join(words))
+            ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
+            st.progress(ended / run.n_refits, " · ".join(words))
             st.plotly_chart(
                 figures.progress(run.points, state.mode()),
                 key=f"progress-{identifier}",

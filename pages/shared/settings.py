@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore import PRESETS
 from gamcore.estimators import GAMClassifier
@@ -19,7 +20,7 @@ from pages.shared.words import md
 
 # The sample tables' scenarios, so that one click on Train means something.
 SUGGESTED = {"renewal": (["renew"], ["not now", "drop"])}
-YES = ("yes", "true", "1", "y", "positive")
+YES = ("yes", "true", "1", "1.0", "y", "positive", "ja", "oui", "si", "sí", "sim", "да")
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,11 @@ class Scenario:
     @property
     def words(self) -> str:
         """The scenario as a name."""
+        where = f" where {' and '.join(c.words() for c in self.conditions)}" if self.conditions else ""
         if not self.positive:
-            return self.target
+            return self.target + where
         against = f" against {', '.join(self.negative)}" if self.negative else ""
-        return f"{self.target}: {', '.join(self.positive)}{against}"
+        return f"{self.target}: {', '.join(self.positive)}{against}{where}"
 
 
 def scenario(table: TableAbout, frame: pd.DataFrame) -> Scenario | None:
@@ -78,7 +80,7 @@ def _levels(table: TableAbout, target: pd.Series) -> tuple[list[str] | None, lis
     counts = target.dropna().astype("string").value_counts()
     suggested, against = SUGGESTED.get(table.name, ([], []))
     if not set(suggested) | set(against) <= set(levels) or not suggested:
-        yes = [level for level in levels if level.lower() in YES]
+        yes = [level for level in levels if level.lower() in YES] if len(levels) == 2 else []
         suggested, against = (yes or [str(counts.index[-1])])[:1], []
     left, right = st.columns(2)
     positive = left.multiselect(
@@ -99,9 +101,8 @@ def _levels(table: TableAbout, target: pd.Series) -> tuple[list[str] | None, lis
 def _conditions(table: TableAbout, frame: pd.DataFrame, target: str) -> list[Condition]:
     """The row filter: a range or levels for each chosen column."""
     with st.expander("Only some rows"):
-        chosen = st.multiselect(
-            "Filter on", [c for c in frame.columns if c != target], key=f"filter-{table.id}", placeholder="No filter"
-        )
+        names = [name for name in frame.columns if name != target and not is_datetime64_any_dtype(frame[name].dtype)]
+        chosen = st.multiselect("Filter on", names, key=f"filter-{table.id}", placeholder="No filter")
         return [condition for name in chosen if (condition := _condition(table, frame[name])) is not None]
 
 
@@ -117,9 +118,6 @@ def _condition(table: TableAbout, series: pd.Series) -> Condition | None:
         low = left.number_input(f"{md(name)} at least", value=None, placeholder=f"{series.min():g}", key=f"{key}-low")
         high = right.number_input(f"{md(name)} at most", value=None, placeholder=f"{series.max():g}", key=f"{key}-high")
         return Condition(name, low=low, high=high) if low is not None or high is not None else None
-    if kind == "date":
-        st.caption(f"{md(name)} is a date: a filter on dates is not offered; filter the file instead.")
-        return None
     levels = series.dropna().astype("string").value_counts().index[:200].tolist()
     kept = st.multiselect(f"{md(name)} is", levels, key=key)
     return Condition(name, levels=kept) if kept else None

@@ -18,6 +18,7 @@ from gamcore.explain import Curve
 from gamcore.figures import Mode
 from gamcore.workspace.doctor import ColumnReport, examine
 from gamcore.workspace.store import ModelAbout, TableAbout, Workspace, default_root
+from gamcore.workspace.training import Spec
 from pages.shared.words import metric
 
 
@@ -101,12 +102,20 @@ def goal(model: ModelAbout) -> str:
     return f"{model.target} = {' or '.join(positive)}" if positive else model.target or "the target"
 
 
+def row_filter(model: ModelAbout) -> str:
+    """The rows a model was trained on, in words; empty where on all."""
+    conditions = Spec.from_dict(model.spec).conditions if model.spec else []
+    return " and ".join(condition.words() for condition in conditions)
+
+
 def detail(model: ModelAbout, curve: Curve) -> str:
     """The grey line under a plot's title: scale, base rate, refits, held-out metric."""
     parts = [f"effect on {'the log-odds' if curve.loss == 'logistic' else goal(model)}"]
     if "base_rate" in model.metrics:
         parts.append(f"base rate {model.metrics['base_rate']:.1%}")
-    parts.append(f"band: {curve.band}")
+    parts.append(f"band: {curve.band}" if curve.has_band else "one refit, no band")
+    if model.spec.get("conditions"):
+        parts.append(f"only {row_filter(model)}")
     if model.metrics:
         parts.append(f"held-out {metric(model)}")
     return " · ".join(parts)

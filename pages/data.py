@@ -36,11 +36,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     if st.button("Train on this table", type="primary", icon=":material/model_training:"):
         st.switch_page("pages/train.py", query_params={"table": table.id})
 
-cards = st.columns(4)
-cards[0].metric("Rows", count(table.rows), border=True)
-cards[1].metric("Columns", count(table.columns), border=True)
-cards[2].metric("Memory", size(state.frame(table.id).memory_usage(deep=True).sum()), border=True)
-cards[3].metric("On disk", size(table.bytes), border=True)
+row = st.container(horizontal=True)  # wraps where the window is narrow
+row.metric("Rows", count(table.rows), border=True)
+row.metric("Columns", count(table.columns), border=True)
+row.metric("Memory", size(state.frame(table.id).memory_usage(deep=True).sum()), border=True)
+row.metric("On disk", size(table.bytes), border=True)
 
 if table.notes:
     with st.container(border=True):

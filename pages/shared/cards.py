@@ -79,38 +79,38 @@ def metrics(model: ModelAbout) -> None:
     if not found:
         st.caption("This model was imported: it has not been measured on a table here.")
         return
-    columns = st.columns(4)
+    row = st.container(horizontal=True)  # wraps where the window is narrow
     if "auc" in found:
-        columns[0].metric(
+        row.metric(
             "AUC, held-out rows",
             f"{found['auc']:.3f}",
             border=True,
             height="stretch",
             help="0.5 is guessing, 1 is perfect.",
         )
-        columns[1].metric(
+        row.metric(
             "Log-loss, held-out rows", f"{found['log_loss']:.4f}",
             _change(found["log_loss"], found["baseline_log_loss"], "the base rate"),
             delta_color="inverse", border=True, height="stretch",
         )  # fmt: skip
-        columns[2].metric(
+        row.metric(
             "Base rate", f"{found['base_rate']:.1%}", border=True, height="stretch", help="Share of positive rows."
         )
     else:
-        columns[0].metric(
+        row.metric(
             "RMSE, held-out rows", number(found["rmse"]),
             _change(found["rmse"], found["baseline_rmse"], "the mean"), delta_color="inverse", border=True,
             height="stretch",
         )  # fmt: skip
-        columns[1].metric(
+        row.metric(
             "R², held-out rows",
             f"{found['r2']:.3f}",
             border=True,
             height="stretch",
             help="1 is perfect, 0 is the mean.",
         )
-        columns[2].metric("Mean of the target", number(found["mean"]), border=True, height="stretch")
-    columns[3].metric(
+        row.metric("Mean of the target", number(found["mean"]), border=True, height="stretch")
+    row.metric(
         "Training rows", count(model.rows["training"]), border=True, height="stretch",
         help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them.",
     )  # fmt: skip

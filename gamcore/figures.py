@@ -318,6 +318,16 @@ def _add_special(figure: go.Figure, curve: Curve, color: Palette) -> None:
     )  # fmt: skip
 
 
+def common_limits(curves: list[Curve]) -> tuple[float, float]:
+    """Lowest and highest score of some curves, with their bands where there are rows enough to draw them by."""
+    parts = [np.zeros(1)]
+    for curve in curves:
+        thick = curve.counts >= FEW_ROWS
+        parts += [curve.scores, curve.lower[thick], curve.upper[thick]]
+    everything = np.concatenate(parts)
+    return float(everything.min()), float(everything.max())
+
+
 def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go.Figure:
     """A small multiple: the bare curve on a scale shared with its neighbours."""
     color = PALETTES[mode]
@@ -327,9 +337,9 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         names = [escape(curve.labels[k], MOST_LABEL) for k in order]
         figure.add_trace(go.Bar(x=np.arange(order.size), y=curve.scores[order], marker={"color": color.primary},
                                 width=0.6, hovertext=names, hoverinfo="text+y"))  # fmt: skip
-        few = order.size <= 4
-        ticks = [escape(shorten(curve.labels[k], 9)) for k in order] if few else []
-        figure.update_xaxes(showticklabels=few, tickvals=np.arange(order.size), ticktext=ticks)
+        named = order.size <= 4
+        ticks = [escape(shorten(curve.labels[k], 9)) for k in order] if named else []
+        figure.update_xaxes(showticklabels=named, tickvals=np.arange(order.size), ticktext=ticks)
     elif curve.scores.size:
         edges = _numbers(_visible_edges(curve), curve.kind)
         x, y = _steps(edges, curve.scores)
@@ -337,6 +347,12 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.lower, 2), **band))
         figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.upper, 2), fill="tonexty", fillcolor=color.band, **band))
         figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line={"color": color.primary, "width": 1.8}))
+        thin = curve.counts < FEW_ROWS
+        if thin.any():
+            pale = np.where(np.repeat(thin, 2), y, np.nan)
+            figure.add_trace(
+                go.Scatter(x=x, y=pale, mode="lines", line={"color": color.few, "width": 1.8}, hoverinfo="skip")
+            )
         view = _view(curve)
         if view is not None:
             figure.update_xaxes(range=_numbers(np.array(view), curve.kind))
@@ -345,6 +361,11 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         template=template(mode), height=170, showlegend=False, margin={"l": 36, "r": 8, "t": 30, "b": 24},
         title={"text": escape(curve.feature, 32), "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.96},
     )  # fmt: skip
+    if curve.missing[3]:
+        figure.add_annotation(
+            text=f"missing: {curve.missing[0]:+.2g}", x=1, y=0, xref="paper", yref="paper", xanchor="right",
+            yanchor="bottom", showarrow=False, font={"size": 11, "color": color.muted},
+        )  # fmt: skip
     figure.update_yaxes(range=limits, nticks=4)
     figure.update_xaxes(nticks=4)
     return figure

@@ -62,8 +62,7 @@ about_band = f" The band is the {first.band}." if first.has_band else ""
 st.caption("All on one scale, so that heights can be compared." + about_band)
 curves = [estimator.explain_shape(name) for name in ranked["feature"].head(MULTIPLES)]
 if curves:
-    low = min(float(min(c.lower.min(initial=0), c.scores.min(initial=0))) for c in curves)
-    high = max(float(max(c.upper.max(initial=0), c.scores.max(initial=0))) for c in curves)
+    low, high = figures.common_limits(curves)
     margin = 0.06 * (high - low or 1)
     columns = st.columns(3)
     for k, curve in enumerate(curves):

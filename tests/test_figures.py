@@ -121,3 +121,13 @@ def test_thin_bins_are_grey():
     curve = GAMRegressor(max_rounds=5, outer_bags=2, random_state=0).fit(X, X["a"]).explain_shape("a")
     pale = next(trace for trace in figures.shape(curve, "y", "d").data if trace.name == "under 30 rows")
     assert np.isfinite(np.array(pale.y, float)).sum() == 2
+
+
+def test_small_curves_share_limits_that_thin_bins_do_not_stretch(model):
+    curves = [model.explain_shape(name) for name in ("plain", "few", "level")]
+    low, high = figures.common_limits(curves)
+    assert low <= min(curve.scores.min() for curve in curves)
+    assert high >= max(curve.scores.max() for curve in curves)
+    texts = [note.text for note in figures.small(curves[0], (low, high)).layout.annotations]
+    assert texts == [f"missing: {curves[0].missing[0]:+.2g}"]
+    assert not figures.small(curves[1], (low, high)).layout.annotations

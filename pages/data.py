@@ -49,11 +49,16 @@ if table.notes:
 
 st.subheader("Columns", anchor=False)
 reports = state.reports(table.id)
+editor = f"doctor-{table.id}"
+if editor not in st.session_state:
+    # The editor keeps its edits as changes to the data it began with: other data would make it lose them.
+    st.session_state[f"{editor}-began"] = table.roles
+shown_roles = st.session_state[f"{editor}-began"]
 doctor = pd.DataFrame(
     {
         "Column": [r.name for r in reports],
         "Type": [r.kind or "unusable" for r in reports],
-        "Role": [table.roles.get(r.name, r.role) for r in reports],
+        "Role": [shown_roles.get(r.name, r.role) for r in reports],
         "Missing": [r.missing for r in reports],
         "Distinct": [r.distinct for r in reports],
         "Distribution": [r.histogram for r in reports],
@@ -64,7 +69,7 @@ doctor = pd.DataFrame(
 )
 edited = st.data_editor(
     doctor,
-    key=f"doctor-{table.id}",
+    key=editor,
     hide_index=True,
     height=min(38 + 35 * len(doctor), 600),
     disabled=[c for c in doctor.columns if c != "Role"],
@@ -91,7 +96,6 @@ if roles != table.roles:
         st.error("Two columns have the same role, and only one can be the target, weight, group or time: change one.")
     else:
         state.workspace().set_roles(table.id, roles)
-        st.rerun()  # at once: the editor starts anew with other data, and would lose an edit made meanwhile
 
 with st.expander("First rows"):
     st.dataframe(state.frame(table.id).head(200), hide_index=True)

@@ -11,21 +11,26 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.executor import Executor, make_executor
-from gamcore.groups import Split, bag_pool
-from gamcore.kernels import SUM, histogram, step
+from gamcore.groups import Split
+from gamcore.kernels import SUM, step
 from gamcore.kernels import rows as row_kernels
-from gamcore.kernels.layout import LOGISTIC, Rows, Sets, Settings, Table, make_fit
+from gamcore.kernels.course import BEST, BEST_ROUND, MARK_ROUND, MOST_AT_ONCE, ROUND, Rule, make_course, validate
+from gamcore.kernels.layout import LOGISTIC, Rows, Settings, Table, make_fit
 from gamcore.losses import Loss
-from gamcore.rounds import GroupedRounds, Rounds, RowLevelRounds, row_strategy
+from gamcore.rounds import GroupedRounds, Rounds, RowLevelRounds, ThreadedRounds, make_sets, row_strategy, weigh_groups
 
 REFRESH = 50
 """Rounds after which row scores are made anew from the curves: float32 products drift by about 1e-3 in 400 rounds."""
+
+CALL_SECONDS = 0.02
+"""Rounds of about so long are one call: long enough that threads seldom meet, short enough to be stopped at."""
 
 WATCH_SECONDS = 0.1
 """Least time between two looks at the training loss, which costs a pass over the rows."""
@@ -48,6 +53,7 @@ class Parameters:
     max_leaves: int
     greedy_ratio: float
     early_stopping_rounds: int
+    coarse_leaves: int = 0  # leaves of the first rounds' trees; no such rounds unless more than max_leaves
     tolerance: float = 1e-5
     min_node_weight: float = 5.0  # rows' weight that a node needs to be cut
     min_node_hessian: float = 1.0  # the same for LogitBoost, which weighs rows by p (1 - p): rare classes must pass
@@ -94,6 +100,11 @@ class Problem:
         """Weights as an array of length n."""
         return self.weight if self.weight.size else np.ones(self.y.size)
 
+    @cached_property
+    def group_weight(self) -> NDArray[np.float64]:
+        """Row weights of each group a bin, (G, cells): counted once for all refits."""
+        return weigh_groups(self.table, self.weight)
+
 
 def _rows_of(table: Table, groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row numbers of some groups, ascending."""
@@ -115,7 +126,10 @@ class _State:
             weight=problem.weight.astype(parameters.dtype),
         )
         self.fit = make_fit(problem.table.codes.shape[0], self.loss, parameters.dtype)
+        valid_weight = self._weight_of(split.valid)
+        self.course = make_course(self.fit.curves.shape[0], split.valid, valid_weight, parameters.dtype)
         self.refresh()
+        self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
 
     def _start(self, train: NDArray[np.int64]) -> tuple[float, float, NDArray[np.float64]]:
         """Base score, unit of the scores, and what `rescore` starts from.
@@ -135,71 +149,77 @@ class _State:
         scale = spread * float(np.std(residual / spread)) or 1.0
         return base, scale, residual / scale
 
+    def _weight_of(self, groups: NDArray[np.int64]) -> float:
+        return float(self.problem.row_weight[_rows_of(self.problem.table, groups)].sum())
+
     def refresh(self) -> None:
         """Make the row scores anew from the curves."""
         row_kernels.rescore(self.problem.table, self.rows, self._response, self.fit.curves, self.loss)
         self._nothing_pending()
+        self.fit.moved[:] = 0.0
+
+    def rewind(self) -> None:
+        """Go back to the best round, and count rounds without improvement from now."""
+        self.fit.curves[:] = self.course.curves
+        self.course.counts[MARK_ROUND] = self.course.counts[ROUND]
+        self.refresh()
 
     def _nothing_pending(self) -> None:
         self.fit.factor[:] = 1.0 if self.loss == LOGISTIC else 0.0
 
-    def mean_loss(self, groups: NDArray[np.int64]) -> float:
-        """Mean loss of the rows of `groups`, whose scores are up to date."""
-        starts = self.problem.table.starts
-        total = sum(row_kernels.total_loss(self.rows, starts[g], starts[g + 1], self.loss) for g in groups)
-        weight = sum(self.problem.row_weight[starts[g] : starts[g + 1]].sum() for g in groups)
-        return float(total / weight) * self.scale**2 if weight > 0 else float("nan")
-
-    def valid_loss(self) -> float:
-        """Bring the validation rows up to date, and their mean loss."""
-        factor = np.empty_like(self.fit.factor)
-        step.catch_up(self.problem.table, self.rows, self.split.valid, self.fit.moved, self.loss, factor)
-        return self.mean_loss(self.split.valid)
-
     def train_loss(self) -> float:
         """Apply what is pending to the training rows, and their mean loss."""
-        step.settle(self.problem.table, self.rows, self.split.train, self.fit, self.loss)
-        self._nothing_pending()
-        return self.mean_loss(self.split.train)
-
-    def curves(self) -> NDArray[np.float64]:
-        """The curves so far, on the scale of the target's link."""
-        return self.fit.curves * self.scale
-
-    def rounds(self, seed: int, executor: Executor | None) -> Rounds:
-        """The way of making histograms that the parameters ask for."""
-        problem, parameters = self.problem, self.parameters
-        n_bags = 1 if parameters.ensemble != "bagging" and parameters.subsample >= 1.0 else parameters.n_bags
-        settings = Settings(
-            self.loss,
-            parameters.mart,
-            parameters.learning_rate,
-            parameters.max_leaves,
-            parameters.min_node_hessian
-            if self.loss == LOGISTIC and not parameters.mart
-            else parameters.min_node_weight,
-            parameters.max_delta if self.loss == LOGISTIC else np.inf,
-            n_bags,
-        )
-        if parameters.ensemble == "grouped":
-            return GroupedRounds(problem.table, self.rows, self._sets(settings, seed), self.fit, settings, executor)
-        train = _rows_of(problem.table, self.split.train)
-        strategy = row_strategy(
-            parameters.ensemble, parameters.histogram, train, problem.y.size, n_bags, parameters.subsample, seed
-        )
-        return RowLevelRounds(problem.table, self.rows, self.split.train, self.fit, settings, strategy)
-
-    def _sets(self, settings: Settings, seed: int) -> Sets:
         table, train = self.problem.table, self.split.train
-        needed = self.loss != LOGISTIC or settings.mart
-        weight = np.zeros((table.codes.shape[0], train.size if needed else 0, self._width()), self.rows.score.dtype)
-        if needed:
-            histogram.weigh_groups(table, self.rows.weight, train, weight)
-        member = bag_pool(train.size, self.parameters.subsample, settings.n_bags, seed)
-        return Sets(train, member, weight)
+        step.settle(table, self.rows, train, self.fit, self.loss)
+        self._nothing_pending()
+        runs = [(table.starts[g], table.starts[g + 1]) for g in train]
+        total = sum(row_kernels.total_loss(self.rows, *run, self.loss) for run in runs)
+        return float(total / self._weight_of(train)) * self.scale**2
 
-    def _width(self) -> int:
-        return int(self.fit.factor.size)
+    def best(self) -> Refit:
+        """The best round so far, on the scale of the target's link."""
+        course = self.course
+        curves = course.curves if self.split.valid.size else self.fit.curves
+        loss = float(course.losses[BEST]) * self.scale**2
+        return Refit(curves * self.scale, self.base_score, int(course.counts[BEST_ROUND]), loss)
+
+    def settings(self) -> Settings:
+        """The scalars of the final trees."""
+        parameters, logistic = self.parameters, self.loss == LOGISTIC
+        by_hessian = logistic and not parameters.mart
+        one_bag = parameters.ensemble != "bagging" and parameters.subsample >= 1.0
+        return Settings(
+            loss=self.loss,
+            mart=parameters.mart,
+            learning_rate=parameters.learning_rate,
+            max_leaves=parameters.max_leaves,
+            min_node_weight=parameters.min_node_hessian if by_hessian else parameters.min_node_weight,
+            max_delta=parameters.max_delta if logistic else np.inf,
+            n_bags=1 if one_bag else parameters.n_bags,
+        )
+
+    def rounds(self, settings: Settings, seed: int, executor: Executor | None) -> Rounds:
+        """The way of making histograms that the parameters ask for."""
+        problem, parameters, fit = self.problem, self.parameters, self.fit
+        table, train, n_bags = problem.table, self.split.train, settings.n_bags
+        if parameters.ensemble == "grouped":
+            weight = problem.group_weight if self.loss != LOGISTIC or parameters.mart else None
+            sets = make_sets(table, train, weight, parameters.subsample, n_bags, seed, parameters.dtype)
+            if executor is None:
+                return GroupedRounds(table, self.rows, sets, fit, settings)
+            return ThreadedRounds(table, self.rows, sets, fit, settings, executor)
+        strategy = row_strategy(
+            table,
+            parameters.ensemble,
+            parameters.histogram,
+            _rows_of(table, train),
+            n_bags,
+            parameters.subsample,
+            seed,
+            self.loss,
+            parameters.dtype,
+        )
+        return RowLevelRounds(table, self.rows, train, fit, settings, strategy)
 
 
 def boost(
@@ -210,45 +230,50 @@ def boost(
     executor: Executor | None = None,
     watch: bool = False,
 ) -> Generator[Progress, bool | None, Refit]:
-    """Boost one refit; yields after every round, and returns the curves of the best one. Send True to stop it.
+    """Boost one refit; yields a `Progress` a round, a few rounds at a time, and returns the curves of the best one.
+    Send True to stop it.
 
-    Without validation rows, all `max_rounds` are run and the last is kept. `watch` also looks at the training loss.
-    Stops early when `early_stopping_rounds` have not lowered the validation loss by a share of `tolerance`.
+    Rounds of trees with `coarse_leaves` come first, until the validation loss stops falling for a single round: they
+    find most of every shape in a fraction of the steps. From the best of them, trees of `max_leaves` go on until
+    `early_stopping_rounds` have not lowered the validation loss by a share of `tolerance` (a young refit is given
+    fewer, see `course.Rule`). Without validation rows, all `max_rounds` are run and the last is kept. `watch` also
+    looks at the training loss.
     """
     state = _State(problem, split, parameters)
-    rounds = state.rounds(seed, executor)
+    fine = state.settings()
+    rounds = state.rounds(fine, seed, executor)
     n_greedy = ceil(parameters.greedy_ratio * problem.table.active.size)
-    best = Refit(state.curves(), state.base_score, 0, state.mean_loss(split.valid))
-    mark, mark_round = best.valid_loss, 0
+    count = state.course.counts
+    settings, rule = fine, Rule(parameters.early_stopping_rounds, parameters.tolerance)
+    if split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
+        settings, rule = fine._replace(max_leaves=parameters.coarse_leaves), Rule(1, parameters.tolerance)
     started = looked = time.monotonic()
-    train_loss = float("nan")
-    number = 0
-    for number in range(1, parameters.max_rounds + 1 if problem.table.active.size else 0):
-        rounds.run(n_greedy)
-        now = time.monotonic()
-        if watch and (now - looked > WATCH_SECONDS or number == 1):
-            train_loss, looked = state.train_loss(), now
-        if split.valid.size:
-            valid_loss = state.valid_loss()
-            if valid_loss < best.valid_loss:
-                best = replace(best, curves=state.curves(), best_round=number, valid_loss=valid_loss)
-            if valid_loss < mark - parameters.tolerance * abs(mark):
-                mark, mark_round = valid_loss, number
-        else:
-            valid_loss = float("nan")
-        term = int(state.fit.pending[0])
-        told = Progress(
-            0, 1, number, parameters.max_rounds, term, train_loss, valid_loss, best.best_round, now - started
+    train_loss, at_once = float("nan"), 1
+    last_round = parameters.max_rounds if problem.table.active.size else 0
+    while count[ROUND] < last_round:
+        done, began = int(count[ROUND]), time.monotonic()
+        ran, stalled = rounds.run(
+            settings, n_greedy, rule, state.course, min(at_once, REFRESH - done % REFRESH, last_round - done)
         )
-        if (yield told):
+        now = time.monotonic()
+        at_once = max(1, min(MOST_AT_ONCE, int(CALL_SECONDS / max((now - began) / ran, 1e-9))))
+        if watch and (now - looked > WATCH_SECONDS or done == 0):
+            train_loss, looked = state.train_loss(), now
+        stop = False
+        for k in range(ran):
+            loss = float(state.course.history[k]) * state.scale**2
+            best_round = min(done + k + 1, int(count[BEST_ROUND]))
+            term, seconds = int(state.fit.pending[0]), now - started
+            told = Progress(0, 1, done + k + 1, parameters.max_rounds, term, train_loss, loss, best_round, seconds)
+            stop = bool((yield told)) or stop
+        if stop or (stalled and settings is fine):
             break
-        if split.valid.size and number - mark_round >= parameters.early_stopping_rounds:
-            break
-        if number % REFRESH == 0:
+        if stalled:
+            settings, rule = fine, Rule(parameters.early_stopping_rounds, parameters.tolerance)
+            state.rewind()
+        elif count[ROUND] % REFRESH == 0:
             state.refresh()
-    if not split.valid.size:
-        best = replace(best, curves=state.curves(), best_round=number)
-    return best
+    return state.best()
 
 
 Callback = Callable[[Progress], bool | None]
@@ -286,6 +311,7 @@ def boost_refits(
     far. An exception it raises ends the fit.
     """
     relay = _Relay(callback, len(splits))
+    problem.group_weight  # noqa: B018  (made here, before several threads ask for it)
     side_by_side = min(n_jobs, len(splits))
     inside = n_jobs // side_by_side if problem.y.size >= THREADED_ROWS else 1
     within = make_executor(inside) if inside > 1 else None

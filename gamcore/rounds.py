@@ -1,77 +1,138 @@
 """How a round's histograms are made: from groups of rows, or from row-level bags.
 
-Both end in the same second half of a step (`cut_bags`): the line of a feature's bins is cut for every bag, and the mean
-of the trees, shrunk, is added to the feature's curve.
+Both end in the same second half of a step: the line of a feature's bins is cut for every bag, and the mean of the
+trees, shrunk, is added to the feature's curve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.executor import Executor
-from gamcore.groups import RowList, bootstraps, subsamples, tour
-from gamcore.kernels import N_CODES, histogram, rowbags, step
-from gamcore.kernels.layout import CHAINS, LOGISTIC, Fit, Rows, Sets, Settings, Table, make_work
+from gamcore.groups import RowList, bag_pool, bootstraps, subsamples, tour
+from gamcore.kernels import N_CODES, histogram, rowbags, rowmask, step
+from gamcore.kernels.course import MOST_AT_ONCE, Course, Rule, grouped_rounds, judge, validate
+from gamcore.kernels.layout import CHAINS, LOGISTIC, SQUARED, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
 from gamcore.kernels.rowbags import RowLists
+
+MAX_LEAVES: Final = 64
+"""Leaves that a tree may have."""
 
 Floats = NDArray[np.floating]
 
 
 class Rounds(Protocol):
-    """Runs one round: a step on each feature, then greedy steps."""
+    """Runs rounds: a step a feature, `n_greedy` steps on those that gained most, validation, and the stop rule."""
 
-    def run(self, n_greedy: int) -> None: ...
+    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        ...
 
 
-def choose(table: Table, fit: Fit, n_greedy: int) -> list[Callable[[], int]]:
-    """The features of a round, each decided when its turn comes: first all, then those that gained most."""
-    cyclic = [(lambda j=j: int(j)) for j in table.active]
-    return [*cyclic, *[lambda: int(np.argmax(fit.gains))] * n_greedy]
+class _StepwiseRounds:
+    """Rounds whose steps are calls of their own."""
+
+    def __init__(self, table: Table, rows: Rows, fit: Fit) -> None:
+        self._table, self._rows, self._fit = table, rows, fit
+
+    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        table, fit = self._table, self._fit
+        for k in range(n_rounds):
+            for j in table.active:
+                self.step(int(j), settings)
+            for _ in range(n_greedy):
+                self.step(int(np.argmax(fit.gains)), settings)
+            course.history[k] = validate(table, self._rows, fit, settings.loss, course)
+            if judge(course.history[k], fit, rule, course):
+                return k + 1, True
+        return n_rounds, False
+
+    def step(self, feature: int, settings: Settings) -> None:
+        """One step on one feature."""
+        raise NotImplementedError
+
+
+def first_cells(table: Table) -> NDArray[np.int64]:
+    """Where the bins of each feature stand when they are laid end to end: (p + 1,)."""
+    return np.concatenate([[0], np.cumsum(table.last + 1)]).astype(np.int64)
+
+
+def weigh_groups(table: Table, weight: Floats) -> NDArray[np.float64]:
+    """Row weights of each group a bin, (G, cells); `weight` is (n,), or empty where all rows weigh 1."""
+    first = first_cells(table)
+    out = np.empty((table.starts.size - 1, int(first[-1])))
+    histogram.weigh_groups(table, weight, first, out)
+    return out
+
+
+def make_sets(
+    table: Table,
+    train: NDArray[np.int64],
+    group_weight: NDArray[np.float64] | None,
+    subsample: float,
+    n_bags: int,
+    seed: int,
+    dtype: type,
+) -> Sets:
+    """The pool of bags over the training groups, with their weights a bin where `group_weight` (G, cells) is given."""
+    member = bag_pool(train.size, subsample, n_bags, seed)
+    draws = member.shape[0]
+    if group_weight is None:
+        return Sets(train, member, first_cells(table), np.empty(0), np.empty((draws, n_bags, 0), dtype))
+    total = group_weight[train].sum(axis=0)
+    mine: Floats = group_weight[train].astype(dtype)
+    weight = np.empty((draws, n_bags, total.size), dtype)
+    for draw, bag in np.ndindex(draws, n_bags):  # not a matrix product: its library's threads would wait in a busy loop
+        histogram.combine(mine, member[draw, bag], total.size, weight[draw, bag])
+    return Sets(train, member, first_cells(table), total, weight)
 
 
 class GroupedRounds:
-    """Bags as sums of groups; serially a round is one compiled call; with threads, each fills its share."""
+    """Bags as sums of groups; many rounds are one compiled call."""
 
-    def __init__(
-        self, table: Table, rows: Rows, sets: Sets, fit: Fit, settings: Settings, executor: Executor | None = None
-    ) -> None:
+    def __init__(self, table: Table, rows: Rows, sets: Sets, fit: Fit, settings: Settings) -> None:
         dtype = rows.score.dtype.type
-        self._table, self._rows, self._sets, self._fit, self._settings = table, rows, sets, fit, settings
-        self._hist = np.zeros((sets.train.size, 2 * N_CODES), dtype)
-        self._executor = executor
-        n_shares = executor.n_workers if executor else 1
-        fours = np.arange(0, sets.train.size, CHAINS)  # whole fours to a thread keep its chains apart
-        self._shares = [slice(int(s[0]), int(s[-1]) + CHAINS) for s in np.array_split(fours, n_shares) if s.size]
-        self._works = [make_work(settings.n_bags, settings.mart, dtype) for _ in self._shares]
+        self._table, self._rows, self._sets, self._fit = table, rows, sets, fit
+        self._buffer = aligned((sets.train.size * 2 * N_CODES,), dtype)
+        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype)
 
-    def run(self, n_greedy: int) -> None:
-        """One cyclic pass and `n_greedy` greedy steps."""
-        if self._executor is None or len(self._shares) == 1:
-            arguments = (self._table, self._rows, self._sets, self._fit, self._settings, n_greedy)
-            step.grouped_round(*arguments, self._works[0], self._hist)
-            return
-        for pick in choose(self._table, self._fit, n_greedy):
-            feature = pick()
-            self._executor.map(partial(self._fill, feature), range(len(self._shares)))
-            step.grouped_trees(self._table, self._sets, feature, self._hist, self._fit, self._settings, self._works[0])
-
-    def _fill(self, feature: int, k: int) -> None:
-        share = self._shares[k]
-        histogram.add_groups(
-            self._table,
-            self._rows,
-            self._sets.train[share],
-            self._fit,
-            feature,
-            self._settings.loss,
-            self._works[k],
-            self._hist[share],
+    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        data = (self._table, self._rows, self._sets, self._fit)
+        ran, stalled = grouped_rounds(
+            *data, settings, n_greedy, self._work, self._buffer, rule, course, min(n_rounds, MOST_AT_ONCE)
         )
+        return int(ran), bool(stalled)
+
+
+class ThreadedRounds(_StepwiseRounds):
+    """The same with the groups of a step shared between threads: each fills its own histograms, so the bits stay."""
+
+    def __init__(self, table: Table, rows: Rows, sets: Sets, fit: Fit, settings: Settings, executor: Executor) -> None:
+        super().__init__(table, rows, fit)
+        dtype = rows.score.dtype.type
+        self._sets, self._executor = sets, executor
+        self._buffer = aligned((sets.train.size * 2 * N_CODES,), dtype)
+        fours = np.arange(0, sets.train.size, CHAINS)  # whole fours to a thread keep its chains apart
+        shares = [slice(int(s[0]), int(s[-1]) + CHAINS) for s in np.array_split(fours, executor.n_workers) if s.size]
+        self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, dtype)) for share in shares]
+
+    def step(self, feature: int, settings: Settings) -> None:
+        """One step on one feature."""
+        table, fit, sets = self._table, self._fit, self._sets
+        hist = histogram.lines(self._buffer, sets.train.size, histogram.width(table.last[feature], settings.loss))
+
+        def fill(share: tuple[slice, Work]) -> None:
+            groups, work = sets.train[share[0]], share[1]
+            histogram.add_groups(table, self._rows, groups, fit, feature, settings.loss, work, hist[share[0]])
+
+        self._executor.map(fill, self._shares)
+        step.grouped_trees(table, sets, feature, hist, fit, settings, self._shares[0][1])
 
 
 def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> RowLists:
@@ -81,44 +142,62 @@ def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> 
     return RowLists(np.concatenate(lists).astype(np.int32), offsets, repeated)
 
 
-Fill = Callable[[NDArray[np.uint8], Floats, Floats, Floats], None]
+def membership(table: Table, rows: NDArray[np.int64], bags: list[RowList]) -> rowmask.Membership:
+    """Bags as bits, and the rows in the order of each feature's bins."""
+    n_features, n_rows = table.codes.shape
+    words = np.zeros((-(-len(bags) // rowmask.WORD), n_rows), np.uint32)
+    for b, bag in enumerate(bags):
+        words[b // rowmask.WORD, bag] |= np.uint32(1 << b % rowmask.WORD)
+    by_bin = np.empty((n_features, rows.size), np.int32)
+    ends = np.zeros((n_features, N_CODES + 1), np.int64)
+    for j, line in enumerate(table.codes):
+        code = line[rows]
+        by_bin[j] = rows[np.argsort(code, kind="stable")]
+        ends[j, 1:] = np.cumsum(np.bincount(code, minlength=N_CODES))
+    return rowmask.Membership(words, by_bin, ends)
+
+
+Fill = Callable[[int, Floats, Floats], None]
+"""Fills the bags' histograms (B, 2 V) of a feature from the rows' gradients."""
 
 
 def row_strategy(
-    ensemble: str, strategy: str, rows: NDArray[np.int64], n_rows: int, n_bags: int, share: float, seed: int
+    table: Table,
+    ensemble: str,
+    strategy: str,
+    rows: NDArray[np.int64],
+    n_bags: int,
+    share: float,
+    seed: int,
+    loss: int,
+    dtype: type,
 ) -> tuple[Fill, RowLists]:
     """The function that fills the bags' histograms, and the bags themselves.
 
     ensemble : "subagging" (drawn without replacement; `strategy` says how to add up) or "bagging" (bootstrap).
-    rows : the training rows among the `n_rows` of the table.
+    rows : the training rows.
     """
+    codes = table.codes
     if ensemble == "bagging":
         drawn = bootstraps(rows, n_bags, seed)
         lists = join([chosen for chosen, _ in drawn], [times for _, times in drawn])
-        return (lambda code, g, h, out: rowbags.rescan(code, g, h, lists, out)), lists
+        return (lambda j, gradient, out: rowbags.rescan(codes[j], gradient, loss, lists, out)), lists
     bags = subsamples(rows, n_bags, share, seed)
     lists = join(bags)
     if strategy == "rescan":
-        return (lambda code, g, h, out: rowbags.rescan(code, g, h, lists, out)), lists
+        return (lambda j, gradient, out: rowbags.rescan(codes[j], gradient, loss, lists, out)), lists
     if strategy == "complement":
         left_out = join([np.setdiff1d(rows, bag, True).astype(np.int32) for bag in bags])
-        return (lambda code, g, h, out: rowbags.complement(code, g, h, left_out, out)), lists
+        return (lambda j, gradient, out: rowbags.complement(codes[j], gradient, loss, left_out, out)), lists
     if strategy == "mst":
         walk = tour(bags)
-        added, removed = join(walk.added), join(walk.removed)
-        order, parent = walk.order, walk.parent
-        return (lambda code, g, h, out: rowbags.walk_tree(code, g, h, order, parent, added, removed, out)), lists
-    member = np.zeros((n_rows, n_bags), np.uint8)
-    for b, bag in enumerate(bags):
-        member[bag, b] = 1
-    return (lambda code, g, h, out: _mask(code, g, h, member, out)), lists
+        tree = (walk.order, walk.parent, join(walk.added), join(walk.removed))
+        return (lambda j, gradient, out: rowbags.walk_tree(codes[j], gradient, loss, *tree, out)), lists
+    member, lanes = membership(table, rows, bags), rowmask.make_lanes(dtype)
+    return (lambda j, gradient, out: rowmask.masked(member, j, gradient, loss, lanes, out)), lists
 
 
-def _mask(code: NDArray[np.uint8], g: Floats, h: Floats, member: NDArray[np.uint8], out: Floats) -> None:
-    rowbags.masked(code, g, h, member, np.empty((N_CODES, 2, member.shape[1]), g.dtype), out)
-
-
-class RowLevelRounds:
+class RowLevelRounds(_StepwiseRounds):
     """The paper's bags of rows: gradients of all rows first, then the bags' histograms by the chosen strategy."""
 
     def __init__(
@@ -130,45 +209,39 @@ class RowLevelRounds:
         settings: Settings,
         strategy: tuple[Fill, RowLists],
     ) -> None:
+        super().__init__(table, rows, fit)
         dtype = rows.score.dtype.type
-        self._table, self._rows, self._train, self._fit, self._settings = table, rows, train, fit, settings
+        self._train = train
         self._fill, lists = strategy
-        self._gradient, self._hessian = (np.zeros(rows.score.size, dtype) for _ in range(2))
-        self._work = make_work(settings.n_bags, settings.mart, dtype)
-        self._total, self._weights = _row_weights(table, rows, train, lists, settings.n_bags)
+        each = 2 if settings.loss == LOGISTIC else 1
+        self._gradient = np.zeros(each * rows.score.size, dtype)
+        self._line = np.zeros(2 * N_CODES)
+        self._work = make_work(settings.n_bags, MAX_LEAVES, dtype)
+        self._first = first_cells(table)
+        self._total = weigh_groups(table, rows.weight)[train].sum(axis=0)
+        self._weights = _bag_weights(table, rows, lists, self._first, settings.n_bags)
 
-    def run(self, n_greedy: int) -> None:
-        """One cyclic pass and `n_greedy` greedy steps."""
-        for pick in choose(self._table, self._fit, n_greedy):
-            self._step(pick())
-
-    def _step(self, feature: int) -> None:
-        work, loss = self._work, self._settings.loss
-        code = self._table.codes[feature]
-        rowbags.row_gradients(self._table, self._rows, self._train, self._fit, loss, self._gradient, self._hessian)
-        rowbags.add_all(code, self._gradient, self._hessian, loss, work.total)
-        self._fill(code, self._gradient, self._hessian, work.bags)
-        rowbags.clear_empty(self._weights[feature], work.bags)
-        if loss != LOGISTIC:  # in squared loss the weights are the hessians
-            work.bags[:, 1::2] = self._weights[feature]
-            work.total[1::2] = self._total[feature]
-        elif self._settings.mart:
-            work.weights[:] = self._weights[feature]
-        step.cut_bags(self._table, feature, self._fit, self._settings, work)
+    def step(self, feature: int, settings: Settings) -> None:
+        """One step on one feature."""
+        work, table = self._work, self._table
+        rowbags.row_gradients(table, self._rows, self._train, self._fit, settings.loss, work, self._gradient)
+        rowbags.add_all(table.codes[feature], self._gradient, settings.loss, self._line, work.total)
+        self._fill(feature, self._gradient, work.bags)
+        cells = slice(self._first[feature], self._first[feature + 1])
+        weight = self._weights[:, cells]
+        rowbags.clear_empty(weight, settings.loss, work.bags)
+        if settings.loss != LOGISTIC:
+            work.total[1, : table.last[feature] + 1] = self._total[cells]
+        step.cut_bags(table, feature, weight, self._fit, settings, work)
 
 
-def _row_weights(
-    table: Table, rows: Rows, train: NDArray[np.int64], lists: RowLists, n_bags: int
-) -> tuple[Floats, Floats]:
-    """Row weights a feature and bin: of all training rows (p, V), and of each bag (p, B, V)."""
+def _bag_weights(table: Table, rows: Rows, lists: RowLists, first: NDArray[np.int64], n_bags: int) -> Floats:
+    """Row weights of each bag a bin: (B, cells)."""
     dtype = rows.score.dtype.type
-    n_features = table.codes.shape[0]
     weight = rows.weight if rows.weight.size else np.ones(rows.score.size, dtype)
-    groups = np.zeros((n_features, train.size, N_CODES), dtype)
-    histogram.weigh_groups(table, rows.weight, train, groups)
-    bags = np.empty((n_features, n_bags, N_CODES), dtype)
-    both = np.empty((n_bags, 2 * N_CODES), dtype)
-    for j in range(n_features):
-        rowbags.rescan(table.codes[j], weight, weight, lists, both)
-        bags[j] = both[:, ::2]
-    return groups.sum(axis=1, dtype=np.float64), bags
+    bags = np.empty((n_bags, int(first[-1])), dtype)
+    line = np.empty((n_bags, N_CODES), dtype)
+    for j, code in enumerate(table.codes):
+        rowbags.rescan(code, weight, SQUARED, lists, line)
+        bags[:, first[j] : first[j + 1]] = line[:, : first[j + 1] - first[j]]
+    return bags

@@ -37,14 +37,13 @@ def problem(loss, n=900, p=3, seed=0):
     return Problem(table, y[dealt.order], np.empty(0), LOSSES[loss])
 
 
-def fit(of, ensemble="grouped", histogram="rescan", dtype=np.float64, n_jobs=1, **changes):
+def fit(of, ensemble="grouped", histogram="rescan", dtype=np.float64, n_jobs=1, n_refits=3, callback=None, **changes):
     chosen = {
         "mart": False, "n_bags": 10, "subsample": 0.65, "max_rounds": 25, "learning_rate": 0.2, "max_leaves": 3,
         "greedy_ratio": 1.0, "early_stopping_rounds": 50, "dtype": dtype,
     } | changes  # fmt: skip
-    n_refits = 3
     chosen_splits = splits(16, 0.2, n_refits, 0)
-    return boost_refits(of, chosen_splits, Parameters(ensemble, histogram, **chosen), [1, 2, 3], n_jobs)
+    return boost_refits(of, chosen_splits, Parameters(ensemble, histogram, **chosen), [1, 2, 3], n_jobs, callback)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -70,6 +69,32 @@ def test_all_rows_in_one_bag_is_plain_boosting(loss, ensemble):
     found = fit(of, ensemble, subsample=1.0, n_bags=7)
     for one, other in zip(found, plain, strict=True):
         np.testing.assert_allclose(one.curves, other.curves, atol=1e-9)
+
+
+def test_fine_rounds_go_on_from_the_best_coarse_one():
+    of = problem("logistic", n=3000)
+    seen = []
+    fit(of, n_refits=1, max_rounds=400, max_leaves=2, coarse_leaves=5, early_stopping_rounds=20, callback=seen.append)
+    losses = [told.valid_loss for told in seen]
+    stall = next(k for k in range(1, len(losses)) if losses[k] >= min(losses[:k]))
+    assert len(losses) > stall + 5
+    assert losses[stall + 1] < losses[stall - 1] * 1.001  # from the best round, whatever the stalled one was like
+    plain = []
+    fit(of, n_refits=1, max_rounds=400, max_leaves=2, early_stopping_rounds=20, callback=plain.append)
+    assert min(losses) == pytest.approx(min(told.valid_loss for told in plain), rel=1e-2)
+
+
+def test_without_more_leaves_or_without_validation_no_round_is_coarse():
+    of = problem("squared")
+    for changes in ({"coarse_leaves": 3, "max_leaves": 3}, {"coarse_leaves": 2, "max_leaves": 3}):
+        for one, other in zip(fit(of, **changes), fit(of, max_leaves=3), strict=True):
+            np.testing.assert_array_equal(one.curves, other.curves)
+    X, y = friendly()
+    kept = [
+        GAMClassifier(outer_bags=1, validation_fraction=0.0, max_rounds=9, coarse_leaves=c, random_state=0).fit(X, y)
+        for c in (None, 5)
+    ]
+    np.testing.assert_array_equal(kept[0].model_.terms[0].scores, kept[1].model_.terms[0].scores)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -111,8 +136,15 @@ def test_watching_the_training_loss_does_not_change_the_model(monkeypatch):
 
 def test_a_callback_can_stop_the_fit_and_an_exception_ends_it():
     X, y = friendly()
-    model = GAMClassifier(outer_bags=2, random_state=0, callback=lambda p: p.round >= 3).fit(X, y)
-    assert model.n_rounds_ <= 3
+    told = []
+
+    def stop(progress):
+        told.append(progress.round)
+        return progress.round >= 3
+
+    free = GAMClassifier(outer_bags=2, random_state=0, learning_rate=0.01).fit(X, y)
+    model = GAMClassifier(outer_bags=2, random_state=0, learning_rate=0.01, callback=stop).fit(X, y)
+    assert 1 <= model.n_rounds_ <= max(told) < free.n_rounds_
 
     class CancelledError(Exception):
         pass
@@ -130,7 +162,7 @@ def test_the_best_round_is_kept():
     model = GAMClassifier(outer_bags=1, learning_rate=0.5, random_state=0, callback=seen.append).fit(X, y)
     losses = [p.valid_loss for p in seen]
     assert model.best_rounds_[0] == 1 + int(np.argmin(losses))
-    assert len(losses) >= model.best_rounds_[0] + model.early_stopping_rounds
+    assert len(losses) >= model.best_rounds_[0] + 5
     assert model.validation_losses_[0] == min(losses)
 
 
@@ -255,5 +287,5 @@ def test_an_exception_in_the_callback_ends_all_refits():
             raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        GAMClassifier(outer_bags=2, n_jobs=2, random_state=0, callback=fail_once).fit(X, y)
-    assert len(calls) < 12
+        GAMClassifier(outer_bags=2, n_jobs=2, validation_fraction=0.0, max_rounds=2000, callback=fail_once).fit(X, y)
+    assert len(calls) < 1000  # of 4000

@@ -15,8 +15,8 @@ CODE = """
 import numpy as np
 from gamcore.kernels import histogram
 total = np.zeros(4)
-histogram.add_up(np.ones((3, 4)), total)
-print(total.tolist(), sum(histogram.add_up.stats.cache_hits.values()))
+histogram.combine(np.ones((3, 4)), np.arange(3), 4, total)
+print(total.tolist(), sum(histogram.combine.stats.cache_hits.values()))
 """
 
 
@@ -29,7 +29,7 @@ def run(folder, **environment):
 
 
 def files(folder, suffix):
-    return [path for path in folder.rglob(f"*{suffix}") if "add_up" in path.name]
+    return [path for path in folder.rglob(f"*{suffix}") if "combine" in path.name]
 
 
 def test_kernels_are_kept_privately_and_found_again(tmp_path):

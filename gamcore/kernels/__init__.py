@@ -8,6 +8,7 @@ values or levels, K + 1 the unseen bin.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numba
@@ -28,16 +29,19 @@ CURVE: Final = np.float64
 N_CODES: Final = 256
 """V: one more than the largest bin code."""
 
-LANES: Final = 16
-"""Bags that go side by side through one vector operation: 16 float32 fill the widest common register."""
-
 _FOLDER = cache_folder()
 
 Kernel = Callable[..., Any]
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
-    """Compile lazily, without the interpreter lock, cached on disk; division by zero gives inf or NaN as in numpy."""
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+def kernel(function: Callable[..., Any] | None = None, *, fastmath: frozenset[str] = frozenset()) -> Kernel:
+    """Compile lazily, without the interpreter lock, cached on disk; division by zero gives inf or NaN as in numpy.
+
+    fastmath : what the compiler may take for granted of floating point, by LLVM's names; nothing by default, so that
+        sums keep their order.
+    """
+    if function is None:
+        return partial(kernel, fastmath=fastmath)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=set(fastmath))(function)
     attach(dispatcher, _FOLDER)
     return dispatcher  # type: ignore[no-any-return]

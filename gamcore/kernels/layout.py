@@ -5,16 +5,21 @@ Rows stand in group order: the rows of group g are `starts[g] : starts[g + 1]` o
 
     codes[j]:  | group 0 ........ | group 1 ........ | ... | group G-1 ....... |
                 ^starts[0]         ^starts[1]               ^starts[G-1]        ^starts[G] = n
+
+A histogram is one line of bins. Logistic loss keeps gradient and hessian of a bin side by side, so that adding a row
+touches one cache line; squared loss has gradients only, since its hessians are row weights, which never change.
+
+    logistic: | g0 h0 | g1 h1 | ... |  (2 V,)        squared: | g0 | g1 | ... |  (V,)
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import CURVE, LANES, N_CODES, SUM
+from gamcore.kernels import CURVE, N_CODES, SUM
 
 SQUARED: Final = 0
 LOGISTIC: Final = 1
@@ -25,6 +30,8 @@ CHUNK: Final = 512
 CHAINS: Final = 4
 """Groups that a pass adds up in turn: neighbouring adds then hit different tables, so they need not wait for each
 other even where a column has one heavy bin."""
+
+_CACHE_LINE = 64
 
 
 class Table(NamedTuple):
@@ -46,11 +53,17 @@ class Rows(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """Groups of one refit, and the pool of bags over its training groups."""
+    """Groups of one refit, the pool of bags over its training groups, and the bags' row weights a bin.
+
+    The weights of feature j stand at `first[j] : first[j + 1]`, codes 0 .. last[j]; where no kernel needs them
+    (LogitBoost splits on hessians), `total` and `weight` have no cells.
+    """
 
     train: NDArray[np.int64]  # (T,) groups
     member: NDArray[np.int64]  # (draws, B, groups a bag) indices into `train`
-    weight: NDArray[np.floating]  # (p, T, V) row weights a group and bin; (p, 0, V) where no kernel needs them
+    first: NDArray[np.int64]  # (p + 1,)
+    total: NDArray[np.float64]  # (cells,) of all training rows
+    weight: NDArray[np.floating]  # (draws, B, cells)
 
 
 class Fit(NamedTuple):
@@ -67,14 +80,18 @@ class Fit(NamedTuple):
 class Work(NamedTuple):
     """Scratch, one a thread."""
 
-    gradient: NDArray[np.floating]  # (CHAINS, CHUNK)
-    hessian: NDArray[np.floating]  # (CHAINS, CHUNK)
-    bags: NDArray[np.floating]  # (B, 2 V) gradient and hessian of each bag, side by side as in a group
-    weights: NDArray[np.floating]  # (B, V) row weights of each bag, (1, V) where no kernel needs them
-    prefix: NDArray[np.float64]  # (3, V, LANES) running sums along the line: gradient, hessian, weight
-    total: NDArray[np.float64]  # (2 V,) gradient and hessian of all training rows
-    order: NDArray[np.int64]  # (V,) the line: code of its k-th place
-    update: NDArray[np.float64]  # (V,) sum of the bags' trees
+    gathered: NDArray[np.floating]  # (CHUNK,) factors of rows
+    gradient: NDArray[np.floating]  # (CHAINS, 2 CHUNK) gradients, or gradients and hessians side by side
+    bags: NDArray[np.floating]  # (B, 2 V) histogram of each bag
+    prefix: NDArray[np.float64]  # (3, V) running sums along the line: gradient, denominator of leaves, weight (MART)
+    value: NDArray[np.floating]  # (V,) reduction of each cut
+    bits: NDArray[np.signedinteger]  # (V,) the same memory as integers
+    ends: NDArray[np.int64]  # (L + 1,) leaf i holds the places ends[i] + 1 .. ends[i + 1]
+    cuts: NDArray[np.int64]  # (L,) best cut of each leaf
+    reductions: NDArray[np.float64]  # (L,) its reduction
+    total: NDArray[np.float64]  # (2, V) gradient and hessian of all training rows, by code
+    order: NDArray[np.uint8]  # (V,) the line: code of its k-th place
+    update: NDArray[np.float64]  # (V,) sum of the bags' trees, by place
 
 
 class Settings(NamedTuple):
@@ -89,17 +106,30 @@ class Settings(NamedTuple):
     n_bags: int
 
 
-def make_work(n_bags: int, mart: bool, dtype: type = SUM) -> Work:
+def aligned(shape: tuple[int, ...], dtype: type) -> Any:
+    """Zeros that begin on a cache line: vector reads that straddle two cost about a quarter of a step's combining."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + _CACHE_LINE, np.uint8)
+    begin = -raw.ctypes.data % _CACHE_LINE
+    return raw[begin : begin + size].view(dtype).reshape(shape)
+
+
+def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
     """Scratch for one thread."""
+    value = aligned((N_CODES,), dtype)
     return Work(
-        gradient=np.zeros((CHAINS, CHUNK), dtype),
-        hessian=np.zeros((CHAINS, CHUNK), dtype),
-        bags=np.zeros((n_bags, 2 * N_CODES), dtype),
-        weights=np.zeros((n_bags if mart else 1, N_CODES), dtype),
-        prefix=np.zeros((3, N_CODES, LANES), CURVE),
-        total=np.zeros(2 * N_CODES, CURVE),
-        order=np.arange(N_CODES, dtype=np.int64),
-        update=np.zeros(N_CODES, CURVE),
+        gathered=aligned((CHUNK,), dtype),
+        gradient=aligned((CHAINS, 2 * CHUNK), dtype),
+        bags=aligned((n_bags, 2 * N_CODES), dtype),
+        prefix=aligned((3, N_CODES), CURVE),
+        value=value,
+        bits=value.view(np.int32 if value.itemsize == 4 else np.int64),
+        ends=np.zeros(max_leaves + 1, np.int64),
+        cuts=np.zeros(max_leaves, np.int64),
+        reductions=np.zeros(max_leaves, CURVE),
+        total=np.zeros((2, N_CODES), CURVE),
+        order=np.arange(N_CODES, dtype=np.uint8),
+        update=aligned((N_CODES,), CURVE),
     )
 
 

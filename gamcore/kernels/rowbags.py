@@ -7,10 +7,11 @@ and a share alpha of the rows in each:
     mst          along the edges of a spanning tree of the bags: copy the parent, add and subtract the difference
                  (Algorithm 4); about 2 alpha (1 - alpha) n B
     complement   all rows minus those left out: (1 - alpha) n B
-    mask         one pass over the rows, each adding to all B bags at once where its membership is 1; n B, but in lanes
+    mask         the rows of a bin one after the other, each adding to all bags at once where its membership bit is 1;
+                 n B, but in vector lanes (see rowmask.py)
 
-Every kernel fills out (B, 2 V), gradient and hessian of a bin side by side. `gradient` and `hessian` are (n,), zero for
-rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.
+Every kernel fills out (B, 2 V) in the layout of layout.py. `gradient` is (n,), or (2 n,) with the hessians beside them
+for logistic loss, zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import N_CODES, kernel
+from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_run
-from gamcore.kernels.layout import LOGISTIC, Fit, Rows, Table
-from gamcore.kernels.rows import advance
+from gamcore.kernels.layout import CHUNK, LOGISTIC, Fit, Rows, Table, Work
+from gamcore.kernels.rows import advance_run
 
 
 class RowLists(NamedTuple):
@@ -41,76 +42,80 @@ def row_gradients(
     groups: NDArray[np.int64],
     fit: Fit,
     loss: int,
+    work: Work,
     gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
 ) -> None:
-    """Apply the pending update to the rows of `groups`, and write their gradients and hessians at the same places."""
+    """Apply the pending update to the rows of `groups`, and write their gradients (and hessians) at their places."""
     before = table.codes[fit.pending[0]]
+    each = 2 if loss == LOGISTIC else 1
     for q in range(groups.size):
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
-        advance(before[start:stop], fit.factor, rows, start, loss, gradient[start:stop], hessian[start:stop])
+        for begin in range(start, stop, CHUNK):
+            end = min(begin + CHUNK, stop)
+            advance_run(before, begin, end, rows, fit, loss, work, 0)
+            gradient[each * begin : each * end] = work.gradient[0, : each * (end - begin)]
 
 
 @kernel
 def add_all(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
     loss: int,
+    line: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> None:
-    """Sums over all training rows: total (2 V,), float64; hessians only for logistic loss."""
-    total[:] = 0.0
-    add_run(code, gradient, hessian, loss == LOGISTIC, total)
+    """Sums over all training rows: total (2, V); hessians only for logistic loss. line (2 V,) is scratch."""
+    line[:] = 0.0
+    add_run(code, gradient, loss, line)
+    for v in range(total.shape[1]):
+        if loss == LOGISTIC:
+            total[0, v], total[1, v] = line[2 * v], line[2 * v + 1]
+        else:
+            total[0, v] = line[v]
 
 
 @kernel
 def _add_rows(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
+    loss: int,
     lists: RowLists,
     bag: int,
     sign: float,
     out: NDArray[np.floating],
 ) -> None:
-    """Add (sign 1) or subtract (sign -1) the rows of one list."""
-    factor = gradient.dtype.type(sign)
+    """Add (sign 1) or subtract (sign -1) the rows of one list, as often as each is in it."""
+    once = gradient.dtype.type(sign)
     for k in range(lists.offsets[bag], lists.offsets[bag + 1]):
         i = lists.rows[k]
-        at = np.intp(code[i]) * 2
-        out[at] += factor * gradient[i]
-        out[at + 1] += factor * hessian[i]
+        factor = once * gradient.dtype.type(lists.times[k]) if lists.times.size else once
+        if loss == LOGISTIC:
+            at = np.intp(code[i]) * 2
+            out[at] += factor * gradient[2 * i]
+            out[at + 1] += factor * gradient[2 * i + 1]
+        else:
+            out[code[i]] += factor * gradient[i]
 
 
 @kernel
 def rescan(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
+    loss: int,
     lists: RowLists,
     out: NDArray[np.floating],
 ) -> None:
     """A pass a bag; with multiplicities for the bootstrap."""
     out[:] = 0
     for b in range(out.shape[0]):
-        line = out[b]
-        if lists.times.size == 0:
-            _add_rows(code, gradient, hessian, lists, b, 1.0, line)
-        else:
-            for k in range(lists.offsets[b], lists.offsets[b + 1]):
-                i = lists.rows[k]
-                at = np.intp(code[i]) * 2
-                times = gradient.dtype.type(lists.times[k])
-                line[at] += times * gradient[i]
-                line[at + 1] += times * hessian[i]
+        _add_rows(code, gradient, loss, lists, b, 1.0, out[b])
 
 
 @kernel
 def walk_tree(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
+    loss: int,
     order: NDArray[np.int64],
     parent: NDArray[np.int64],
     added: RowLists,
@@ -126,60 +131,33 @@ def walk_tree(
             out[b] = 0
         else:
             out[b] = out[parent[b]]
-        _add_rows(code, gradient, hessian, added, b, 1.0, out[b])
-        _add_rows(code, gradient, hessian, removed, b, -1.0, out[b])
+        _add_rows(code, gradient, loss, added, b, 1.0, out[b])
+        _add_rows(code, gradient, loss, removed, b, -1.0, out[b])
 
 
 @kernel
 def complement(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
+    loss: int,
     left_out: RowLists,
     out: NDArray[np.floating],
 ) -> None:
     """All rows minus the rows left out of each bag."""
     out[0] = 0
-    add_run(code, gradient, hessian, True, out[0])
+    add_run(code, gradient, loss, out[0])
     for b in range(out.shape[0] - 1, -1, -1):
         out[b] = out[0]
-        _add_rows(code, gradient, hessian, left_out, b, -1.0, out[b])
+        _add_rows(code, gradient, loss, left_out, b, -1.0, out[b])
 
 
 @kernel
-def masked(
-    code: NDArray[np.uint8],
-    gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
-    member: NDArray[np.uint8],
-    lanes: NDArray[np.floating],
-    out: NDArray[np.floating],
-) -> None:
-    """One pass over the rows; each adds to the bags it belongs to, side by side.
-
-    member : (n, B) 0 or 1; lanes : (V, 2, B), scratch: a bin's sums of all bags are contiguous, and turned at the end.
-    """
-    lanes[:] = 0
-    n_bags = out.shape[0]
-    for i in range(code.size):
-        g, h = gradient[i], hessian[i]
-        of_row = member[i]
-        to_g, to_h = lanes[code[i], 0], lanes[code[i], 1]
-        for b in range(n_bags):
-            inside = gradient.dtype.type(of_row[b])
-            to_g[b] += g * inside
-            to_h[b] += h * inside
-    for b in range(n_bags):
-        for v in range(N_CODES):
-            out[b, 2 * v] = lanes[v, 0, b]
-            out[b, 2 * v + 1] = lanes[v, 1, b]
-
-
-@kernel
-def clear_empty(weight: NDArray[np.floating], out: NDArray[np.floating]) -> None:
-    """Set bins without rows to exactly 0: adding and subtracting leaves crumbs there. weight (B, V), out (B, 2 V)."""
+def clear_empty(weight: NDArray[np.floating], loss: int, out: NDArray[np.floating]) -> None:
+    """Set bins without rows to exactly 0, where subtracting leaves crumbs: weight (B, cells), out (B, 2 V)."""
     for b in range(out.shape[0]):
-        for v in range(N_CODES):
+        for v in range(weight.shape[1]):
             if weight[b, v] <= 0:
-                out[b, 2 * v] = 0
-                out[b, 2 * v + 1] = 0
+                if loss == LOGISTIC:
+                    out[b, 2 * v] = out[b, 2 * v + 1] = 0
+                else:
+                    out[b, v] = 0

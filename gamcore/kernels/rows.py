@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.layout import CHUNK, LOGISTIC, Rows, Table
+from gamcore.kernels.layout import CHUNK, LOGISTIC, Fit, Rows, Table, Work
 
 LEAST_ODDS = 1e-13
 MOST_ODDS = 1e13
@@ -24,53 +24,70 @@ MOST_ODDS = 1e13
 def advance(
     code: NDArray[np.uint8],
     factor: NDArray[np.floating],
-    rows: Rows,
-    start: int,
+    score: NDArray[np.floating],
+    target: NDArray[np.uint8],
+    weight: NDArray[np.floating],
     loss: int,
+    gathered: NDArray[np.floating],
     gradient: NDArray[np.floating],
-    hessian: NDArray[np.floating],
 ) -> None:
-    """Apply `factor[code]` to rows start : start + len(code), and write their weighted gradient (and hessian).
+    """Apply `factor[code]` to one run of at most CHUNK rows, and write their weighted gradients (logistic: with their
+    hessians, side by side).
 
-    `gradient` and `hessian` have at least len(code) places; for squared loss `hessian` is left as it is.
+    `target` and `weight` are those of the same rows, or empty. Looking factors up and using them are two loops, since
+    only the second can be vectorised.
     """
     n = code.size
-    score = rows.score[start : start + n]
-    if loss == LOGISTIC:
-        one = score.dtype.type(1.0)
-        zero = score.dtype.type(0.0)
-        low = score.dtype.type(LEAST_ODDS)
-        high = score.dtype.type(MOST_ODDS)
-        target = rows.target[start : start + n]
+    for i in range(n):
+        gathered[i] = factor[code[i]]
+    if loss != LOGISTIC:
         for i in range(n):
-            odds = min(max(score[i] * factor[code[i]], low), high)
-            score[i] = odds
-            rest = one / (one + odds)
-            chance = odds * rest
-            gradient[i] = (one if target[i] else zero) - chance
-            hessian[i] = chance * rest
-    else:
-        for i in range(n):
-            residual = score[i] - factor[code[i]]
+            residual = score[i] - gathered[i]
             score[i] = residual
             gradient[i] = residual
-    if rows.weight.size:
-        weight = rows.weight[start : start + n]
-        for i in range(n):
+        for i in range(weight.size):
             gradient[i] *= weight[i]
-        if loss == LOGISTIC:
-            for i in range(n):
-                hessian[i] *= weight[i]
+        return
+    kind = score.dtype.type
+    one, low, high = kind(1.0), kind(LEAST_ODDS), kind(MOST_ODDS)
+    for i in range(n):
+        odds = score[i] * gathered[i]
+        odds = low if odds < low else odds
+        odds = high if odds > high else odds
+        score[i] = odds
+        rest = one / (one + odds)
+        chance = odds * rest
+        gradient[2 * i] = kind(target[i]) - chance
+        gradient[2 * i + 1] = chance * rest
+    for i in range(weight.size):
+        gradient[2 * i] *= weight[i]
+        gradient[2 * i + 1] *= weight[i]
+
+
+@kernel
+def advance_run(
+    before: NDArray[np.uint8], start: int, stop: int, rows: Rows, fit: Fit, loss: int, work: Work, chain: int
+) -> None:
+    """`advance` with the pending update, whose feature has the codes `before`, on the rows start : stop.
+
+    Their gradients go to work.gradient[chain].
+    """
+    weight = rows.weight[start:stop] if rows.weight.size else rows.weight
+    target = rows.target[start:stop] if loss == LOGISTIC else rows.target
+    score = rows.score[start:stop]
+    advance(before[start:stop], fit.factor, score, target, weight, loss, work.gathered, work.gradient[chain])
 
 
 @kernel
 def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[np.floating], loss: int) -> None:
     """Apply `factor[code]` to the scores of one run of rows and nothing else."""
+    kind = score.dtype.type
+    low, high = kind(LEAST_ODDS), kind(MOST_ODDS)
     if loss == LOGISTIC:
-        low = score.dtype.type(LEAST_ODDS)
-        high = score.dtype.type(MOST_ODDS)
         for i in range(code.size):
-            score[i] = min(max(score[i] * factor[code[i]], low), high)
+            odds = score[i] * factor[code[i]]
+            odds = low if odds < low else odds
+            score[i] = high if odds > high else odds
     else:
         for i in range(code.size):
             score[i] -= factor[code[i]]

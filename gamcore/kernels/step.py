@@ -11,10 +11,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import LANES, N_CODES, kernel
-from gamcore.kernels.histogram import add_groups, add_up, combine, lay_weights
+from gamcore.kernels import kernel
+from gamcore.kernels.histogram import add_groups, add_up, combine, lines, width
 from gamcore.kernels.layout import LOGISTIC, Fit, Rows, Sets, Settings, Table, Work
-from gamcore.kernels.linecut import cut_block, sort_line
+from gamcore.kernels.linecut import cut_lines, sort_line
 from gamcore.kernels.rows import shift
 
 SMOOTH = 10.0
@@ -30,34 +30,45 @@ def start_line(table: Table, feature: int, work: Work) -> None:
     else:
         for k in range(last + 1):
             work.order[k] = k
-    work.update[:] = 0.0
+    work.update[: last + 1] = 0.0
 
 
 @kernel
-def cut_bags(table: Table, feature: int, fit: Fit, settings: Settings, work: Work) -> None:
-    """Second half of a step, from the histograms in `work` (bags, weights, total) to the updated curve.
+def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Work) -> None:
+    """From the bags' summed trees to the curve: their mean, shrunk, is added to it and left pending for the rows.
 
-    The mean of the bags' trees, shrunk, is added to the curve and left pending for the rows. The feature's gain is the
-    drop of the loss's quadratic model on all training rows, 2 sum(G u) - sum(H u^2): the mean of the bags' own gains
-    would reward noise.
+    The feature's gain is the drop of the loss's quadratic model on all training rows, 2 sum(G u) - sum(H u^2): the mean
+    of the bags' own gains would reward noise.
     """
-    last = table.last[feature]
-    start_line(table, feature, work)
-    for first in range(0, settings.n_bags, LANES):
-        cut_block(work, first, min(LANES, settings.n_bags - first), last, settings)
     gain = 0.0
     before, factor = 0.0, 1.0 if settings.loss == LOGISTIC else 0.0
-    for v in range(N_CODES):
-        step = work.update[v] * settings.learning_rate / settings.n_bags if v <= last else 0.0
+    fit.factor[:] = factor
+    for k in range(last + 1):
+        step = work.update[k] * settings.learning_rate / settings.n_bags
         if step != before:  # trees have few leaves, so few exponentials
             before, factor = step, math.exp(step) if settings.loss == LOGISTIC else step
+        v = work.order[k]
         fit.factor[v] = factor
-        gain += 2.0 * work.total[2 * v] * step - work.total[2 * v + 1] * step * step
+        gain += 2.0 * work.total[0, v] * step - work.total[1, v] * step * step
         fit.curves[feature, v] += step
         fit.moved[feature, v] += step
     fit.gains[feature] = gain
     fit.steps[feature] += 1
     fit.pending[0] = feature
+
+
+@kernel
+def cut_bags(
+    table: Table, feature: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
+) -> None:
+    """Second half of a step, from the histograms in `work` (bags, total) to the updated curve.
+
+    weight : (B, last + 1) row weights of the bags, or (B, 0) for LogitBoost.
+    """
+    last = table.last[feature]
+    start_line(table, feature, work)
+    cut_lines(weight, last, settings, work)
+    finish_step(last, feature, fit, settings, work)
 
 
 @kernel
@@ -69,14 +80,18 @@ def grouped_trees(
     The pool holds several draws of B bags; a feature takes the next one at each of its steps, and neighbouring
     features start apart.
     """
+    last = table.last[feature]
+    add_up(hist, last, settings.loss, work.total)
+    low, high = sets.first[feature], sets.first[feature + 1]
+    if sets.total.size == 0:
+        low = high = 0
     if settings.loss != LOGISTIC:
-        lay_weights(sets.weight[feature], hist)
-    add_up(hist, work.total)
-    member = sets.member[(fit.steps[feature] + feature) % sets.member.shape[0]]
-    combine(hist, member, work.bags)
-    if settings.mart:
-        combine(sets.weight[feature], member, work.weights)
-    cut_bags(table, feature, fit, settings, work)
+        work.total[1, : last + 1] = sets.total[low:high]
+    draw = (fit.steps[feature] + feature) % sets.member.shape[0]
+    size = width(last, settings.loss)
+    for b in range(settings.n_bags):
+        combine(hist, sets.member[draw, b], size, work.bags[b])
+    cut_bags(table, feature, sets.weight[draw, :, low:high], fit, settings, work)
 
 
 @kernel
@@ -88,11 +103,12 @@ def grouped_round(
     settings: Settings,
     n_greedy: int,
     work: Work,
-    hist: NDArray[np.floating],
+    buffer: NDArray[np.floating],
 ) -> None:
     """One cyclic pass over the features, then `n_greedy` steps on the feature whose last step gained most."""
     for k in range(table.active.size + n_greedy):
         feature = table.active[k] if k < table.active.size else np.argmax(fit.gains)
+        hist = lines(buffer, sets.train.size, width(table.last[feature], settings.loss))
         add_groups(table, rows, sets.train, fit, feature, settings.loss, work, hist)
         grouped_trees(table, sets, feature, hist, fit, settings, work)
 
@@ -121,10 +137,13 @@ def catch_up(
     """Bring the rows of `groups` (validation) up to date with all that a round moved, one pass a feature; clear it."""
     for j in range(table.codes.shape[0]):
         changed = False
-        for v in range(N_CODES):
+        before, same = 0.0, 1.0 if loss == LOGISTIC else 0.0
+        for v in range(table.last[j] + 1):
             step = moved[j, v]
+            if step != before:  # neighbouring bins often moved together
+                before, same = step, math.exp(step) if loss == LOGISTIC else step
             changed |= step != 0.0
-            factor[v] = math.exp(step) if loss == LOGISTIC else step
+            factor[v] = same
             moved[j, v] = 0.0
         if changed:
             code = table.codes[j]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gamcore.kernels import N_CODES, SUM, histogram, rows, step
+from gamcore.kernels.course import Rule, grouped_rounds, make_course, validate
 from gamcore.kernels.layout import LOGISTIC, Rows, Sets, Settings, Table, make_fit, make_work
 
 
@@ -21,15 +22,22 @@ def warmup() -> None:
     for loss in (LOGISTIC, 1 - LOGISTIC):
         logistic = loss == LOGISTIC
         state = Rows(np.ones(n, SUM), np.zeros(n if logistic else 0, np.uint8), np.empty(0, SUM))
-        weight = np.zeros((1, 0 if logistic else 1, N_CODES), SUM)
-        sets = Sets(np.array([0]), np.zeros((1, 1, 1), np.int64), weight)
-        if not logistic:
-            histogram.weigh_groups(table, state.weight, sets.train, weight)
+        cells = 0 if logistic else 2
+        sets = Sets(
+            np.array([0]),
+            np.zeros((1, 1, 1), np.int64),
+            np.array([0, 2]),
+            np.zeros(cells),
+            np.zeros((1, 1, cells), SUM),
+        )
         fit = make_fit(1, loss)
         settings = Settings(loss, False, 0.1, 2, 5.0, 10.0, 1)
-        hist = np.zeros((1, 2 * N_CODES), SUM)
-        step.grouped_round(table, state, sets, fit, settings, 0, make_work(1, False), hist)
+        buffer = np.zeros(2 * N_CODES, SUM)
+        course = make_course(1, np.array([1]), 4.0, SUM)
+        validate(table, state, fit, loss, course)
+        rounds = (settings, 0, make_work(1, 2), buffer, Rule(1, 0.0), course, 1)
+        grouped_rounds(table, state, sets, fit, *rounds)
         step.settle(table, state, sets.train, fit, loss)
-        step.catch_up(table, state, np.array([1]), fit.moved, loss, fit.factor.copy())
         rows.rescore(table, state, np.zeros(n), fit.curves, loss)
         rows.total_loss(state, 0, n, loss)
+    histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))

@@ -11,10 +11,16 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-STEP_SECONDS = 25e-6
-BAG_SECONDS = 1.2e-6
-ROW_SECONDS = 2.5e-9
-ROUNDS_AT_FIFTH = 120
+STEP_SECONDS = 5e-6
+BAG_SECONDS = 0.7e-6
+ROW_SECONDS = 1.5e-9
+COARSE_ROUNDS = 20
+"""At a learning rate of .3, until coarse and then fine trees are done; without coarse ones: FINE_ROUNDS."""
+
+FINE_ROUNDS = 70
+YOUNG_PATIENCE = 12
+"""Rounds without improvement that a refit of so few rounds is granted (see `kernels.course`)."""
+
 MOST_ROUNDS = 5000
 WORKER_SECONDS = 2.0
 """Start of a child process: importing the libraries, reading the table."""
@@ -35,11 +41,13 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     ensemble = parameters.get("ensemble", "grouped")
     n_bags = parameters.get("n_bags") or (16 if ensemble == "grouped" else 100)
     a_row = ROW_SECONDS * (1 if ensemble == "grouped" else 1 + n_bags / 12)
-    rounds = ROUNDS_AT_FIFTH * 0.2 / parameters.get("learning_rate", 0.2)
-    rounds = min(rounds + parameters.get("early_stopping_rounds", 50), parameters.get("max_rounds", MOST_ROUNDS))
+    coarse = (parameters.get("coarse_leaves", 3) or 0) > parameters.get("max_leaves", 2)
+    rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / parameters.get("learning_rate", 0.3)
+    rounds += min(parameters.get("early_stopping_rounds", 25), YOUNG_PATIENCE)
+    rounds = min(rounds, parameters.get("max_rounds", MOST_ROUNDS))
     a_round = ceil(features * (1 + parameters.get("greedy_ratio", 2.0)))
     at_once = max(1, min(n_jobs, refits))
-    step = STEP_SECONDS + BAG_SECONDS * n_bags / 2 + a_row * rows
+    step = STEP_SECONDS + BAG_SECONDS * n_bags + a_row * rows
     seconds, most = (refits / at_once * n * a_round * step for n in (rounds, parameters.get("max_rounds", MOST_ROUNDS)))
     a_refit = 13 * rows + features * 256 * 32 * 4 + (rows * n_bags if ensemble == "subagging" else 0)
     return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit)

@@ -158,6 +158,9 @@ HELP = {
     "outer_bags": ("Refits", "Models that are averaged, each with its own validation rows: steadier, slower.", "none"),
     "learning_rate": ("Learning rate", "Share of each step that is taken. Smaller is smoother, and slower.", "nu"),
     "max_leaves": ("Leaves of a tree", "Two: one cut a step. More leaves follow sharp shapes sooner.", "L"),
+    "coarse_leaves": (
+        "Leaves at first", "Of the first rounds' trees, which find most of every shape fast. Two: no such rounds.", "none",
+    ),
     "greedy_ratio": (
         "Greedy steps", "Steps on the strongest features after each pass, in multiples of their number.", "0 (cyclic)",
     ),
@@ -172,6 +175,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "outer_bags": {"min_value": 1, "max_value": 100},
     "learning_rate": {"min_value": 0.001, "max_value": 1.0, "step": 0.01, "format": "%.3f"},
     "max_leaves": {"min_value": 2, "max_value": 16},
+    "coarse_leaves": {"min_value": 2, "max_value": 16},
     "greedy_ratio": {"min_value": 0.0, "max_value": 20.0, "step": 0.5},
     "subsample": {"min_value": 0.05, "max_value": 1.0, "step": 0.05},
     "n_bags": {"min_value": 1, "max_value": 500},
@@ -197,6 +201,7 @@ def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
     defaults = {**GAMClassifier().get_params(), **PRESETS[preset]}
     if defaults["n_bags"] is None:
         defaults["n_bags"] = 16 if defaults["ensemble"] == "grouped" else 100
+    defaults["coarse_leaves"] = defaults["coarse_leaves"] or defaults["max_leaves"]
     changes: dict[str, Any] = {}
     with st.expander("All settings"):
         columns = st.columns(3)

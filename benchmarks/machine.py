@@ -16,7 +16,7 @@ def _processor() -> str:
         return platform.processor()
 
 
-def describe() -> dict[str, str | int]:
-    """Processor, cores and versions."""
-    packages = {name: version(name) for name in ("numpy", "numba", "scikit-learn", "pandas")}
+def describe(*extra: str) -> dict[str, str | int]:
+    """Processor, cores and versions; `extra` names further packages."""
+    packages = {name: version(name) for name in ("numpy", "numba", "scikit-learn", "pandas", *extra)}
     return {"processor": _processor(), "cores": os.cpu_count() or 0, "python": platform.python_version(), **packages}

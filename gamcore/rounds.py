@@ -16,7 +16,7 @@ from gamcore.executor import Executor
 from gamcore.groups import RowList, bag_pool, bootstraps, subsamples, tour
 from gamcore.kernels import N_CODES, histogram, rowbags, rowmask, step
 from gamcore.kernels.course import MOST_AT_ONCE, Course, Rule, grouped_rounds, judge, validate
-from gamcore.kernels.layout import CHAINS, LOGISTIC, SQUARED, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
+from gamcore.kernels.layout import LOGISTIC, SQUARED, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
 from gamcore.kernels.rowbags import RowLists
 
 MAX_LEAVES: Final = 64
@@ -118,8 +118,9 @@ class ThreadedRounds(_StepwiseRounds):
         dtype = rows.score.dtype.type
         self._sets, self._executor = sets, executor
         self._buffer = aligned((sets.train.size * 2 * N_CODES,), dtype)
-        fours = np.arange(0, sets.train.size, CHAINS)  # whole fours to a thread keep its chains apart
-        shares = [slice(int(s[0]), int(s[-1]) + CHAINS) for s in np.array_split(fours, executor.n_workers) if s.size]
+        shares = [
+            slice(int(s[0]), int(s[-1]) + 1) for s in np.array_split(np.arange(sets.train.size), executor.n_workers)
+        ]
         self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, dtype)) for share in shares]
 
     def step(self, feature: int, settings: Settings) -> None:

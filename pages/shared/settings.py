@@ -159,7 +159,7 @@ HELP = {
     "learning_rate": ("Learning rate", "Share of each step that is taken. Smaller is smoother, and slower.", "nu"),
     "max_leaves": ("Leaves of a tree", "Two: one cut a step. More leaves follow sharp shapes sooner.", "L"),
     "coarse_leaves": (
-        "Leaves at first", "Of the first rounds' trees, which find most of every shape fast. Two: no such rounds.", "none",
+        "Leaves at first", "Of the first rounds' trees, which find most of each shape fast. Two: no such.", "none",
     ),
     "greedy_ratio": (
         "Greedy steps", "Steps on the strongest features after each pass, in multiples of their number.", "0 (cyclic)",

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class Parameters:
     max_leaves: int
     greedy_ratio: float
     early_stopping_rounds: int
+    smoothing_rounds: int = 0  # rounds with one cut a bag, anywhere, before all others
     coarse_leaves: int = 0  # leaves of the first rounds' trees; no such rounds unless more than max_leaves
     tolerance: float = 1e-5
     min_node_weight: float = 5.0  # rows' weight that a node needs to be cut
@@ -112,6 +114,15 @@ def _rows_of(table: Table, groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(runs) if runs else np.empty(0, np.int64)
 
 
+class _Stage(NamedTuple):
+    """Rounds of one kind."""
+
+    settings: Settings
+    rule: Rule
+    n_greedy: int
+    most: int
+
+
 class _State:
     """One refit while it is boosted: its rows, its curves and its losses."""
 
@@ -160,7 +171,8 @@ class _State:
 
     def rewind(self) -> None:
         """Go back to the best round, and count rounds without improvement from now."""
-        self.fit.curves[:] = self.course.curves
+        if self.split.valid.size:
+            self.fit.curves[:] = self.course.curves
         self.course.counts[MARK_ROUND] = self.course.counts[ROUND]
         self.refresh()
 
@@ -182,6 +194,40 @@ class _State:
         curves = course.curves if self.split.valid.size else self.fit.curves
         loss = float(course.losses[BEST]) * self.scale**2
         return Refit(curves * self.scale, self.base_score, int(course.counts[BEST_ROUND]), loss)
+
+    @property
+    def done(self) -> int:
+        """Rounds so far."""
+        return int(self.course.counts[ROUND])
+
+    def tell(self, before: int, ran: int, train_loss: float, seconds: float) -> Iterator[Progress]:
+        """The progress of the last call's rounds."""
+        term, most = int(self.fit.pending[0]), self.parameters.max_rounds
+        for k in range(ran):
+            number = before + k + 1
+            loss = float(self.course.history[k]) * self.scale**2
+            best_round = min(number, int(self.course.counts[BEST_ROUND]))
+            yield Progress(0, 1, number, most, term, train_loss, loss, best_round, seconds)
+
+    def stages(self) -> list[_Stage]:
+        """What kinds of rounds a refit is made of, in turn; each goes on from the best round of those before.
+
+        Smoothing rounds, if asked for, cut anywhere: the mean of many such trees bends where a best cut would jump.
+        Coarse rounds find most of every shape in a fraction of the steps; they end when the validation loss fails to
+        fall for a single round. Fine rounds go on until `early_stopping_rounds` have not lowered it by a share of
+        `tolerance` (a young refit is given fewer, see `course.Rule`).
+        """
+        parameters, fine, no_end = self.parameters, self.settings(), self.parameters.max_rounds
+        n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)
+        rule = Rule(parameters.early_stopping_rounds, parameters.tolerance)
+        stages = [_Stage(fine, rule, n_greedy, no_end)]
+        if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
+            coarse = fine._replace(max_leaves=parameters.coarse_leaves)
+            stages.insert(0, _Stage(coarse, Rule(1, parameters.tolerance), n_greedy, no_end))
+        if parameters.smoothing_rounds:
+            never = Rule(no_end, parameters.tolerance)
+            stages.insert(0, _Stage(fine._replace(random=True), never, 0, parameters.smoothing_rounds))
+        return stages
 
     def settings(self) -> Settings:
         """The scalars of the final trees."""
@@ -233,47 +279,57 @@ def boost(
     """Boost one refit; yields a `Progress` a round, a few rounds at a time, and returns the curves of the best one.
     Send True to stop it.
 
-    Rounds of trees with `coarse_leaves` come first, until the validation loss stops falling for a single round: they
-    find most of every shape in a fraction of the steps. From the best of them, trees of `max_leaves` go on until
-    `early_stopping_rounds` have not lowered the validation loss by a share of `tolerance` (a young refit is given
-    fewer, see `course.Rule`). Without validation rows, all `max_rounds` are run and the last is kept. `watch` also
-    looks at the training loss.
+    Without validation rows, all `max_rounds` are run and the last is kept. `watch` also looks at the training loss.
     """
     state = _State(problem, split, parameters)
-    fine = state.settings()
-    rounds = state.rounds(fine, seed, executor)
-    n_greedy = ceil(parameters.greedy_ratio * problem.table.active.size)
-    count = state.course.counts
-    settings, rule = fine, Rule(parameters.early_stopping_rounds, parameters.tolerance)
-    if split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
-        settings, rule = fine._replace(max_leaves=parameters.coarse_leaves), Rule(1, parameters.tolerance)
-    started = looked = time.monotonic()
-    train_loss, at_once = float("nan"), 1
+    rounds = state.rounds(state.settings(), seed, executor)
+    clock = _Clock(watch)
     last_round = parameters.max_rounds if problem.table.active.size else 0
-    while count[ROUND] < last_round:
-        done, began = int(count[ROUND]), time.monotonic()
-        ran, stalled = rounds.run(
-            settings, n_greedy, rule, state.course, min(at_once, REFRESH - done % REFRESH, last_round - done)
-        )
-        now = time.monotonic()
-        at_once = max(1, min(MOST_AT_ONCE, int(CALL_SECONDS / max((now - began) / ran, 1e-9))))
-        if watch and (now - looked > WATCH_SECONDS or done == 0):
-            train_loss, looked = state.train_loss(), now
-        stop = False
-        for k in range(ran):
-            loss = float(state.course.history[k]) * state.scale**2
-            best_round = min(done + k + 1, int(count[BEST_ROUND]))
-            term, seconds = int(state.fit.pending[0]), now - started
-            told = Progress(0, 1, done + k + 1, parameters.max_rounds, term, train_loss, loss, best_round, seconds)
-            stop = bool((yield told)) or stop
-        if stop or (stalled and settings is fine):
-            break
-        if stalled:
-            settings, rule = fine, Rule(parameters.early_stopping_rounds, parameters.tolerance)
+    for stage in state.stages():
+        if state.done:
             state.rewind()
-        elif count[ROUND] % REFRESH == 0:
-            state.refresh()
+        end = min(last_round, state.done + stage.most)
+        while state.done < end:
+            before = state.done
+            most = min(clock.at_once, REFRESH - before % REFRESH, end - before)
+            ran, stalled = rounds.run(stage.settings, stage.n_greedy, stage.rule, state.course, most)
+            clock.took(ran)
+            train_loss = clock.watched(state.train_loss, before == 0)
+            stop = False
+            for told in state.tell(before, ran, train_loss, clock.seconds):
+                stop = bool((yield told)) or stop
+            if stop:
+                return state.best()
+            if stalled:
+                break
+            if state.done % REFRESH == 0:
+                state.refresh()
     return state.best()
+
+
+class _Clock:
+    """How long rounds take, and when the training loss is due."""
+
+    def __init__(self, watch: bool) -> None:
+        self._started = self._last = self._looked = time.monotonic()
+        self._watch, self._loss = watch, float("nan")
+        self.at_once = 1
+
+    @property
+    def seconds(self) -> float:
+        return self._last - self._started
+
+    def took(self, ran: int) -> None:
+        """Note a call of so many rounds, and how many the next may have."""
+        now = time.monotonic()
+        self.at_once = max(1, min(MOST_AT_ONCE, int(CALL_SECONDS * ran / max(now - self._last, 1e-9))))
+        self._last = now
+
+    def watched(self, look: Callable[[], float], due: bool) -> float:
+        """The training loss, looked at anew every WATCH_SECONDS."""
+        if self._watch and (due or self._last - self._looked > WATCH_SECONDS):
+            self._loss, self._looked = look(), self._last
+        return self._loss
 
 
 Callback = Callable[[Progress], bool | None]

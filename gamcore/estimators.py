@@ -58,6 +58,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         "learning_rate": _real(0.0, 1.0, "right"),
         "max_leaves": _whole(2, MAX_LEAVES),
         "coarse_leaves": [*_whole(2, MAX_LEAVES), None],
+        "smoothing_rounds": _whole(0),
         "max_bins": _whole(4, 256),
         "greedy_ratio": _real(0.0, 100.0, "both"),
         "validation_fraction": _real(0.0, 0.9, "both"),
@@ -81,6 +82,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         learning_rate: float = 0.3,
         max_leaves: int = 2,
         coarse_leaves: int | None = 3,
+        smoothing_rounds: int = 0,
         max_bins: int = 256,
         greedy_ratio: float = 2.0,
         validation_fraction: float = 0.15,
@@ -101,6 +103,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         self.learning_rate = learning_rate
         self.max_leaves = max_leaves
         self.coarse_leaves = coarse_leaves
+        self.smoothing_rounds = smoothing_rounds
         self.max_bins = max_bins
         self.greedy_ratio = greedy_ratio
         self.validation_fraction = validation_fraction
@@ -153,6 +156,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
             greedy_ratio=self.greedy_ratio,
             early_stopping_rounds=self.early_stopping_rounds,
             coarse_leaves=self.coarse_leaves or 0,
+            smoothing_rounds=self.smoothing_rounds,
         )
 
     def _read_table(self, X: Any, reset: bool) -> pd.DataFrame:
@@ -305,6 +309,9 @@ class GAMRegressor(RegressorMixin, _AdditiveEstimator):  # type: ignore[misc]
         Leaves of the first rounds' trees, until the validation loss first fails to fall: from the best of these rounds,
         trees of `max_leaves` go on. They reach the same accuracy in a fraction of the steps; None, or no more than
         `max_leaves`, leaves them out.
+    smoothing_rounds : int
+        Rounds before all others whose trees are cut once and anywhere: the mean of many bends gently, and what follows
+        only adds what it lacks (as in EBM).
     max_bins : int
         Codes a feature, the missing and the unseen one included.
     greedy_ratio : float
@@ -389,6 +396,7 @@ class GAMClassifier(ClassifierMixin, _AdditiveEstimator):  # type: ignore[misc]
         learning_rate: float = 0.3,
         max_leaves: int = 2,
         coarse_leaves: int | None = 3,
+        smoothing_rounds: int = 0,
         max_bins: int = 256,
         greedy_ratio: float = 2.0,
         validation_fraction: float = 0.15,
@@ -410,6 +418,7 @@ class GAMClassifier(ClassifierMixin, _AdditiveEstimator):  # type: ignore[misc]
             learning_rate=learning_rate,
             max_leaves=max_leaves,
             coarse_leaves=coarse_leaves,
+            smoothing_rounds=smoothing_rounds,
             max_bins=max_bins,
             greedy_ratio=greedy_ratio,
             validation_fraction=validation_fraction,

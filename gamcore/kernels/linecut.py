@@ -132,6 +132,28 @@ def _grow(
 
 
 @kernel
+def _scramble(key: int) -> np.uint64:
+    """A 64-bit hash, the finaliser of SplitMix64 (Steele, Lea and Flood 2014): a random number for each key."""
+    z = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray[np.int64]) -> int:
+    """One cut at a place drawn by `key`; the number of leaves, 1 where a side would be empty."""
+    ends[0], ends[1] = 0, last
+    if last < 2:
+        return 1
+    place = 1 + np.int64(_scramble(key) % np.uint64(last - 1))
+    if heavy[place] <= EMPTY or heavy[last] - heavy[place] <= EMPTY:
+        return 1
+    ends[1], ends[2] = place, last
+    return 2
+
+
+@kernel
 def _leaf(g: float, d: float, most: float) -> float:
     """G / D within +-most; nothing where there is no weight."""
     return min(max(g / d, -most), most) if d > EMPTY else 0.0
@@ -147,12 +169,12 @@ def _half_way(heavy: NDArray[np.float64], cut: int, last: int) -> int:
 
 
 @kernel
-def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, work: Work) -> None:
+def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: int, work: Work) -> None:
     """Cut the line for every bag, and add the trees' values to `work.update`.
 
     work.bags : the bags' histograms; weight : (B, last + 1) their row weights a bin, (B, 0) for LogitBoost;
     work.order[1..last] : the codes along the line. Code 0 has a leaf of its own. Places that are empty in a bag take
-    the leaf of the nearer non-empty place, the exact middle the left one.
+    the leaf of the nearer non-empty place, the exact middle the left one. `key` draws the cuts where they are random.
     """
     gradient, divisor, heavy = work.prefix[0], work.prefix[1], work.prefix[2 if settings.mart else 1]
     leaves, scratch = (work.cuts, work.reductions), (work.value, work.bits)
@@ -162,7 +184,10 @@ def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, work:
         _run_up(bag, mine, order, last, loss, gradient, divisor)
         if settings.mart:
             _run_up(mine, mine, order, last, SQUARED, heavy, heavy)
-        n = _grow(gradient, heavy, last, settings.min_node_weight, settings.max_leaves, ends, leaves, scratch)
+        if settings.random:
+            n = _cut_anywhere(heavy, last, key + b, ends)
+        else:
+            n = _grow(gradient, heavy, last, settings.min_node_weight, settings.max_leaves, ends, leaves, scratch)
         begin = 1
         for leaf in range(n):
             low, high = ends[leaf], ends[leaf + 1]

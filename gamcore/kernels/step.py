@@ -67,7 +67,8 @@ def cut_bags(
     """
     last = table.last[feature]
     start_line(table, feature, work)
-    cut_lines(weight, last, settings, work)
+    key = (fit.steps[feature] * table.codes.shape[0] + feature) * settings.n_bags
+    cut_lines(weight, last, settings, key, work)
     finish_step(last, feature, fit, settings, work)
 
 

@@ -109,8 +109,13 @@ def _numbers(values: NDArray[np.float64], kind: str) -> list[Any] | NDArray[np.f
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
-def shape(curve: Curve, target: str, detail: str, mode: Mode = "light", height: int = 500) -> go.Figure:
-    """One curve: step line or bars, band, a strip of rows below, missing and unseen in a panel of their own."""
+def shape(
+    curve: Curve, target: str, detail: str, mode: Mode = "light", height: int = 500, before: Curve | None = None
+) -> go.Figure:
+    """One curve: step line or bars, band, a strip of rows below, missing and unseen in a panel of their own.
+
+    before : the same feature's curve as it was, drawn faint.
+    """
     color = PALETTES[mode]
     figure = make_subplots(
         rows=2, cols=2, row_heights=[0.8, 0.2], column_widths=[0.86, 0.14], vertical_spacing=0.03,
@@ -118,8 +123,12 @@ def shape(curve: Curve, target: str, detail: str, mode: Mode = "light", height: 
     )  # fmt: skip
     if curve.kind in ("category", "boolean"):
         _add_levels(figure, curve, color)
+        if before is not None:
+            _add_levels_before(figure, curve, before, color)
     elif curve.scores.size:
-        _add_line(figure, curve, color)
+        if before is not None and before.scores.size:
+            _add_line_before(figure, before, color)
+        _add_line(figure, curve, color, before)
     _add_special(figure, curve, color)
     figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"}, row=1)
     figure.update_layout(
@@ -145,16 +154,41 @@ def _steps(edges: list[Any] | NDArray[np.float64], values: NDArray[np.float64]) 
     return x, np.repeat(values, 2)
 
 
-def _add_line(figure: go.Figure, curve: Curve, color: Palette) -> None:
+def _add_line_before(figure: go.Figure, before: Curve, color: Palette) -> None:
+    x, y = _steps(_numbers(_visible_edges(before), before.kind), before.scores)
+    figure.add_trace(
+        go.Scatter(
+            x=x, y=y, mode="lines", line={"color": color.primary, "width": 1.4}, opacity=0.4, name="before",
+            hoverinfo="skip", legendrank=2,
+        ),
+        row=1, col=1,
+    )  # fmt: skip
+
+
+def _add_levels_before(figure: go.Figure, curve: Curve, before: Curve, color: Palette) -> None:
+    """A short line where each level's bar ended."""
+    scores = dict(zip(before.labels, before.scores, strict=True))
+    ends = [scores.get(curve.labels[k], np.nan) for k in _level_order(curve)]
+    figure.add_trace(
+        go.Scatter(
+            x=np.arange(len(ends)), y=ends, mode="markers", name="before", hoverinfo="skip", legendrank=2,
+            marker={"symbol": "line-ew", "size": 26, "line": {"width": 2, "color": color.accent}},
+        ),
+        row=1, col=1,
+    )  # fmt: skip
+
+
+def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | None) -> None:
     edges = _numbers(_visible_edges(curve), curve.kind)
     x, y = _steps(edges, curve.scores)
     _, lower = _steps(edges, curve.lower)
     _, upper = _steps(edges, curve.upper)
-    band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    figure.add_trace(go.Scatter(x=x, y=lower, showlegend=False, **band), row=1, col=1)
-    figure.add_trace(
-        go.Scatter(x=x, y=upper, fill="tonexty", fillcolor=color.band, name=curve.band, **band), row=1, col=1
-    )
+    if curve.has_band:
+        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+        figure.add_trace(go.Scatter(x=x, y=lower, showlegend=False, **band), row=1, col=1)
+        figure.add_trace(
+            go.Scatter(x=x, y=upper, fill="tonexty", fillcolor=color.band, name=curve.band, **band), row=1, col=1
+        )
     rows = np.repeat(curve.counts, 2)
     detail = np.stack([rows, lower, upper], axis=1)
     hover = (
@@ -182,7 +216,8 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette) -> None:
     if view is not None:
         figure.update_xaxes(range=_numbers(np.array(view), curve.kind), col=1)
         # With a range on one of several matching axes, plotly.js no longer finds the ranges of the others itself.
-        everything = np.concatenate([curve.lower, curve.upper, curve.missing[:3], curve.unseen[:3], [0.0]])
+        past = before.scores if before is not None else np.zeros(1)
+        everything = np.concatenate([curve.lower, curve.upper, curve.missing[:3], curve.unseen[:3], past, [0.0]])
         low, high = float(everything.min()), float(everything.max())
         margin = 0.06 * (high - low or 1.0)
         figure.update_yaxes(range=[low - margin, high + margin], row=1)
@@ -263,7 +298,7 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
             x=place, y=scores, marker={"color": paint, "line": {"width": 0}}, width=0.62, name="effect", legendrank=1,
             customdata=[[name, f"{n:,.0f}"] for name, n in zip(names, counts, strict=True)],
             hovertemplate="%{customdata[0]}<br>%{y:.3f}<br>%{customdata[1]} rows<extra></extra>",
-            error_y=_whiskers(scores, curve.lower[order], curve.upper[order], color),
+            error_y=_whiskers(scores, curve.lower[order], curve.upper[order], color) if curve.has_band else None,
         ),
         row=1, col=1,
     )  # fmt: skip
@@ -274,12 +309,9 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
         ),
         row=2, col=1,
     )  # fmt: skip
-    figure.add_trace(
-        go.Scatter(
-            x=[None], y=[None], mode="lines", line={"color": color.muted, "width": 1.5}, name=curve.band
-        ),
-        row=1, col=1,
-    )  # fmt: skip
+    if curve.has_band:
+        line = {"color": color.muted, "width": 1.5}
+        figure.add_trace(go.Scatter(x=[None], y=[None], mode="lines", line=line, name=curve.band), row=1, col=1)
     step = max(1, int(np.ceil(order.size / 30)))
     figure.update_xaxes(tickvals=place[::step], ticktext=shown[::step], row=2, col=1)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from gamcore import figures
-from pages.shared import cards, state
+from gamcore.explain import Curve
+from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.training import Spec
+from pages.shared import cards, live, state
 from pages.shared.frame import begin
-from pages.shared.words import count
+from pages.shared.words import count, md
 
 begin("Shapes", "What the model learned about each feature: its effect on the prediction, all else equal.")
 model = cards.pick_model()
@@ -27,32 +32,70 @@ def move(step: int) -> None:
     st.session_state["feature"] = names[place]
 
 
+def notes(curve: Curve) -> str:
+    """What the plot alone does not say."""
+    few = int((curve.counts < figures.FEW_ROWS).sum())
+    missing = (
+        f"Missing cells ({count(curve.missing[3])} training rows) have an effect of their own; a value never seen in "
+        "training gets the average effect, 0."
+        if curve.missing[3]
+        else "No cell was missing in training, so a missing one gets the average effect, 0; so does a value never seen."
+    )
+    cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if figures.is_cut(curve) else ""
+    thin = f" {few} of {curve.scores.size} bins have under {figures.FEW_ROWS} rows and are grey." if few else ""
+    return missing + cut + thin
+
+
+def panel(about: ModelAbout, spec: Spec, changed: Spec) -> live.Shown | None:
+    """The Live panel: what its settings give, where they are not the model's own."""
+    on = live.switch(about.id, about.rows["training"], spec)
+    place = st.container()
+    changed = live.knobs(about.id, changed)
+    if not changed.features:
+        place.error("Turn on at least one feature.", icon=":material/error:")
+        return None
+    found = live.shown(about.id, changed) if on else None
+    if found is not None:
+        with place:
+            live.metric(found)
+    if changed == spec:
+        return None
+    live.full_model(about.id, replace(changed, name=f"{about.name} · tried"))
+    return found
+
+
 with st.container(horizontal=True, vertical_alignment="bottom"):
     feature = st.selectbox("Feature, by importance", names, key="feature", persist_state="session")
     st.button("Previous", icon=":material/chevron_left:", on_click=move, args=(-1,))
     st.button("Next", icon=":material/chevron_right:", on_click=move, args=(1,))
 st.query_params["feature"] = st.session_state["asked_feature"] = feature
 
-curve = estimator.explain_shape(feature)
-goal = state.goal(model)
-detail = state.detail(model, curve)
-with st.container(border=True):
+spec, tried = live.base_spec(model.spec), None
+if spec is None:
+    drawing = st.container()
+    st.caption("Live training needs the table that the model was trained on.")
+else:
+    changed = live.switches(model.id, spec)
+    drawing, side = st.columns([4, 1])
+    with side.container(border=True):
+        tried = panel(model, spec, changed)
+with drawing, st.container(border=True):
+    curve = live.curve_of(tried.now, feature) if tried else estimator.explain_shape(feature)
+    if curve is None:
+        st.caption(f"{md(feature)} is turned off: this is its curve in the model.")
+        tried, curve = None, estimator.explain_shape(feature)
+    goal, before = state.goal(model), None
+    if tried is not None:
+        before = tried.curve_before(feature) or estimator.explain_shape(feature)
+    detail = (
+        state.detail(model, curve) if tried is None else f"effect on {state.scale(model, curve)} · one refit, no band"
+    )
     cards.figure(
-        figures.shape(curve, goal, detail, state.mode()),
+        figures.shape(curve, goal, detail, state.mode(), before=before),
         f"shape-{model.id}-{names.index(feature)}",
         curve.words(),
         curve.frame(),
         cards.file_name(model.name, feature),
-        lambda: figures.shape(curve, goal, detail, "light"),
+        lambda: figures.shape(curve, goal, detail, "light", before=before),
     )
-few = int((curve.counts < figures.FEW_ROWS).sum())
-st.caption(
-    (
-        f"Missing cells ({count(curve.missing[3])} training rows) have an effect of their own; "
-        if curve.missing[3]
-        else "No cell was missing in training, so a missing one gets the average effect, 0; so does "
-    )
-    + ("a value never seen in training gets the average effect, 0." if curve.missing[3] else "a value never seen.")
-    + (" The axis opens on the middle 99% of rows: drag it to see the rest." if figures.is_cut(curve) else "")
-    + (f" {few} of {curve.scores.size} bins have under {figures.FEW_ROWS} rows and are grey." if few else "")
-)
+    st.caption(notes(curve))

@@ -10,7 +10,7 @@ from gamcore.workspace import runs
 from gamcore.workspace.estimate import WORKER_SECONDS, estimate
 from gamcore.workspace.store import clean_name
 from gamcore.workspace.training import HELD_OUT, Spec, read_data, train
-from pages.shared import cards, running, settings, state
+from pages.shared import cards, live, running, settings, state
 from pages.shared.frame import begin
 from pages.shared.words import count, duration, md, size
 
@@ -44,7 +44,8 @@ if scenario is None:
 with st.container(border=True):
     st.subheader("Features", anchor=False)
     features, categories = settings.features(table, scenario)
-with st.container(border=True):
+form, look = st.columns(2)
+with form.container(border=True):
     st.subheader("Settings", anchor=False)
     preset, changes = settings.settings(table, scenario.positive is not None)
 
@@ -90,6 +91,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
         f"About {duration(cost.seconds + (0 if at_once else WORKER_SECONDS))}, at most {duration(cost.most)} if early "
         f"stopping never stops it, and {size(cost.memory)} on {state.n_jobs()} threads."
     )
+with look:
+    live.preview(table.id, spec, rows)
 if pressed:
     st.query_params.pop("run", None)
     st.session_state.pop("trained", None)

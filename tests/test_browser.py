@@ -156,7 +156,7 @@ def test_from_nothing_to_a_shape_in_three_clicks(page):
     press(page, "Train")
     page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
     page.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
-    assert page.get_by_text("Effect of position_clicks on step = renew").count() == 1
+    page.get_by_text("Effect of position_clicks on step = renew").first.wait_for()
     press(page, "Explore the shapes")
     page.get_by_text("Feature, by importance").wait_for()
     settle(page)
@@ -228,6 +228,29 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
     press(page, "Close")
     settle(page)
     assert "run=" not in page.url
+
+
+DRAWN = "document.querySelector('.js-plotly-plot').data.map(t => `${t.name} ${t.y}`).join()"
+
+
+def test_a_switch_redraws_the_curve_and_the_full_model_follows(page, space):
+    model = small_model(space, rounds=5000)
+    page.goto("/shapes")
+    settle(page)
+    page.locator(".js-plotly-plot").first.wait_for()
+    before = page.evaluate(DRAWN)
+    off = model.spec["features"][-1]
+    page.get_by_test_id("stButtonGroup").get_by_role("button", name=off, exact=True).click()
+    page.wait_for_function(f"was => document.querySelector('.js-plotly-plot') && {DRAWN} !== was", arg=before)
+    page.wait_for_function(f"() => {DRAWN}.includes('before')")
+    settle(page)
+    assert page.get_by_test_id("stMetricDelta").count() == 1
+    press(page, "Train the full model")
+    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=60_000)
+    assert page.url.split("?")[0].endswith("/train")
+    (newest, _) = space.models()
+    assert off not in newest.spec["features"]
+    assert newest.name.endswith("tried")
 
 
 def test_deleting_asks_once(page, space):

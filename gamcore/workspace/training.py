@@ -225,28 +225,35 @@ def evaluate(data: Data, model: GAMRegressor | GAMClassifier) -> dict[str, float
     }
 
 
+def fit(
+    data: Data, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None, **changes: Any
+) -> GAMRegressor | GAMClassifier:
+    """An estimator fitted to the training rows of a specification; `changes` go over its parameters."""
+    kind = GAMClassifier if data.binary else GAMRegressor
+    fitted = ~data.held_out
+    model = kind(
+        **{**spec.parameters(), **changes},
+        categorical_features=[c for c in spec.categories if c in spec.features] or "infer",
+        n_jobs=n_jobs,
+        random_state=spec.seed,
+        callback=callback,
+    )
+    return model.fit(
+        data.X[fitted],
+        data.y[fitted],
+        sample_weight=None if data.weight is None else data.weight[fitted],
+        groups=None if data.groups is None else data.groups[fitted],
+    )
+
+
 def train(
     workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
 ) -> ModelAbout:
     """Train a specification and store the model."""
     basis = workspace.hold_out_by(spec.table, spec.group, spec.time)
     data = read_data(workspace.read_table(spec.table), spec, basis)
-    kind = GAMClassifier if data.binary else GAMRegressor
-    model = kind(
-        **spec.parameters(),
-        categorical_features=[c for c in spec.categories if c in spec.features] or "infer",
-        n_jobs=n_jobs,
-        random_state=spec.seed,
-        callback=callback,
-    )
-    fitted = ~data.held_out
     started = time.monotonic()
-    model.fit(
-        data.X[fitted],
-        data.y[fitted],
-        sample_weight=None if data.weight is None else data.weight[fitted],
-        groups=None if data.groups is None else data.groups[fitted],
-    )
+    model = fit(data, spec, n_jobs, callback)
     seconds = time.monotonic() - started
     table = workspace.table(spec.table)
     about = ModelAbout(
@@ -260,7 +267,11 @@ def train(
         seconds=seconds,
         metrics=evaluate(data, model),
         spec=asdict(spec),
-        rows={"training": int(fitted.sum()), "held_out": int(data.held_out.sum()), "without_target": data.dropped},
+        rows={
+            "training": int((~data.held_out).sum()),
+            "held_out": int(data.held_out.sum()),
+            "without_target": data.dropped,
+        },
     )
     saved = model.to_saved(target=spec.target, table=spec.table, held_out=about.metrics, created=about.created)
     return workspace.add_model(saved, about)

@@ -167,6 +167,7 @@ HELP = {
     "subsample": ("Subsample", "Share of the training rows in each bag. 1: no bags.", "alpha"),
     "n_bags": ("Bags a step", "Trees that are averaged in each step.", "B"),
     "max_bins": ("Bins a feature", "Steps a curve may have, the missing and the unseen bin included.", "bins"),
+    "smoothing_rounds": ("Smoothing rounds", "Rounds of cuts anywhere before the others: gentler curves.", "none"),
     "early_stopping_rounds": ("Patience, in rounds", "Rounds without improvement that end a refit.", "not named"),
     "max_rounds": ("Most rounds", "Passes over all features at the most.", "M"),
     "validation_fraction": ("Validation share", "Share of the training rows that stops each refit in time.", "20%"),
@@ -180,6 +181,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "subsample": {"min_value": 0.05, "max_value": 1.0, "step": 0.05},
     "n_bags": {"min_value": 1, "max_value": 500},
     "max_bins": {"min_value": 4, "max_value": 256},
+    "smoothing_rounds": {"min_value": 0, "max_value": 2000, "step": 20},
     "early_stopping_rounds": {"min_value": 1, "max_value": 1000},
     "max_rounds": {"min_value": 1, "max_value": 100_000},
     "validation_fraction": {"min_value": 0.0, "max_value": 0.5, "step": 0.05},
@@ -204,21 +206,21 @@ def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
     defaults["coarse_leaves"] = defaults["coarse_leaves"] or defaults["max_leaves"]
     changes: dict[str, Any] = {}
     with st.expander("All settings"):
-        columns = st.columns(3)
+        columns = st.columns(2)
         for k, (name, (label, text, paper)) in enumerate(HELP.items()):
-            value = columns[k % 3].number_input(
+            value = columns[k % 2].number_input(
                 label, value=defaults[name], key=f"{name}-{table.id}-{preset}",
                 help=f"{text} Default {defaults[name]:g}. In the papers: {paper}.", **LIMITS[name],
             )  # fmt: skip
             if value != defaults[name]:
                 changes[name] = value
         if binary:
-            mart = columns[1].toggle(
+            mart = columns[0].toggle(
                 "MART instead of LogitBoost", key=f"mart-{table.id}",
                 help="Split on row counts, with Newton leaves (Algorithm 2), instead of weighing rows by p(1 - p) (5).",
             )  # fmt: skip
             changes |= {"boosting": "mart"} if mart else {}
-        parts = columns[2].toggle(
+        parts = columns[1].toggle(
             "Month and weekday of dates",
             key=f"dates-{table.id}",
             help="Each date column also gives these two features.",

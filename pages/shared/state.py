@@ -108,9 +108,14 @@ def row_filter(model: ModelAbout) -> str:
     return " and ".join(condition.words() for condition in conditions)
 
 
+def scale(model: ModelAbout, curve: Curve) -> str:
+    """What a curve's scores are in, in words."""
+    return "the log-odds" if curve.loss == "logistic" else goal(model)
+
+
 def detail(model: ModelAbout, curve: Curve) -> str:
     """The grey line under a plot's title: scale, base rate, refits, held-out metric."""
-    parts = [f"effect on {'the log-odds' if curve.loss == 'logistic' else goal(model)}"]
+    parts = [f"effect on {scale(model, curve)}"]
     if "base_rate" in model.metrics:
         parts.append(f"base rate {model.metrics['base_rate']:.1%}")
     parts.append(f"band: {curve.band}" if curve.has_band else "one refit, no band")

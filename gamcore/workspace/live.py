@@ -1,0 +1,51 @@
+"""Live training: one refit in the server's own process, short enough to answer a click.
+
+Kernels release the interpreter lock, so other sessions go on meanwhile. A refit that takes longer than it should is
+stopped at its best round so far, and says so.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from gamcore.boosting import Progress
+from gamcore.estimators import GAMClassifier, GAMRegressor
+from gamcore.workspace.estimate import estimate
+from gamcore.workspace.training import Data, Spec, evaluate, fit
+
+LIVE_SECONDS = 0.5
+"""A refit is live where its estimate is below this."""
+
+MOST_SECONDS = 2.0
+"""A live refit that takes so long is stopped."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One refit of a specification: enough to see a curve move, too little for a band."""
+
+    estimator: GAMRegressor | GAMClassifier
+    metrics: dict[str, float]
+    seconds: float
+    complete: bool  # false where it was stopped for time
+
+
+def seconds_of(rows: int, features: int, spec: Spec) -> float:
+    """Estimate for one refit on so many training rows."""
+    return estimate(rows, features, {**spec.parameters(), "outer_bags": 1}, 1).seconds
+
+
+def draft(data: Data, spec: Spec) -> Draft:
+    """Fit one refit of a specification's data, and measure it on the held-out rows."""
+    started = time.monotonic()
+    complete = True
+
+    def watch(progress: Progress) -> bool:
+        nonlocal complete
+        complete = progress.seconds < MOST_SECONDS
+        return not complete
+
+    estimator = fit(data, spec, callback=watch, outer_bags=1)
+    seconds = time.monotonic() - started
+    return Draft(estimator, evaluate(data, estimator), seconds, complete)

@@ -1,0 +1,180 @@
+"""Live training on a page: settings change, one refit follows at once, and the curve moves.
+
+What was drawn before a change stays as a faint line, and the held-out metric tells how it moved. Two refits are
+compared with each other, never one refit with the mean of several.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from gamcore import figures
+from gamcore.estimators import GAMClassifier
+from gamcore.explain import Curve
+from gamcore.table import TableError
+from gamcore.workspace import live, runs
+from gamcore.workspace.live import LIVE_SECONDS, Draft
+from gamcore.workspace.store import StoreError, clean_name
+from gamcore.workspace.training import Spec, read_data
+from pages.shared import cards, state
+from pages.shared.words import duration, md, number
+
+MOST_SWITCHES = 30
+RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+KNOBS = ("max_leaves", "smoothing_rounds", "learning_rate", "subsample")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page draws: the refit of the settings at hand, and that of the settings before."""
+
+    now: Draft
+    before: Draft | None
+
+    def curve_before(self, feature: str) -> Curve | None:
+        """The feature's curve before the change; None where it had none."""
+        return curve_of(self.before, feature) if self.before else None
+
+
+def curve_of(draft: Draft, feature: str) -> Curve | None:
+    """A feature's curve in a draft; None where it is turned off."""
+    try:
+        return draft.estimator.explain_shape(feature)
+    except KeyError:
+        return None
+
+
+@st.cache_resource(show_spinner=False, max_entries=48)
+def _draft(spec: str) -> Draft:
+    told = Spec.from_dict(json.loads(spec))
+    table = state.workspace().table(told.table)
+    return live.draft(read_data(state.frame(told.table), told, table.held_out_by), told)
+
+
+def _as_key(spec: Spec) -> str:
+    return json.dumps(asdict(replace(spec, name="")), sort_keys=True)
+
+
+def _task(spec: Spec) -> str:
+    """What a specification predicts from which rows: curves of two tasks are not compared."""
+    return json.dumps(asdict(replace(spec, name="", features=[], preset="", changes={})), sort_keys=True)
+
+
+def switch(key: str, rows: int, spec: Spec) -> bool:
+    """The Live switch: on while a refit is quick, off and explained where it is not."""
+    seconds = live.seconds_of(rows, len(spec.features), spec)
+    quick = seconds < LIVE_SECONDS
+    on = st.toggle(
+        "Live", value=quick, disabled=not quick, key=f"live-{key}-{quick}",
+        help="Each change refits the model at once: one refit, without a band.",
+    )  # fmt: skip
+    if not quick:
+        st.caption(f"Off: one refit takes about {duration(seconds)} here. Train in the background instead.")
+    return on and quick
+
+
+def shown(key: str, spec: Spec) -> Shown | None:
+    """Refit the settings at hand, if they are new; None (with a message) where they cannot be fitted."""
+    now, memory = _as_key(spec), f"live-seen-{key}"
+    before, last = st.session_state.get(memory, (None, None))
+    if last is not None and last != now:
+        before = last if _task(Spec.from_dict(json.loads(last))) == _task(spec) else None
+    st.session_state[memory] = (before, now)
+    try:
+        return Shown(_draft(now), _draft(before) if before else None)
+    except TableError as error:
+        st.error(md(error), icon=":material/error:")
+    return None
+
+
+def knobs(key: str, spec: Spec) -> Spec:
+    """Controls of what moves a curve most; the specification with what they say."""
+    usual = {**GAMClassifier().get_params(), **spec.parameters()}
+    rates = sorted({*RATES, usual["learning_rate"]})
+    chosen: dict[str, Any] = {
+        "max_leaves": st.slider("Leaves of a tree", 2, 8, min(usual["max_leaves"], 8), key=f"leaves-{key}"),
+        "smoothing_rounds": st.slider(
+            "Smoothing rounds", 0, max(400, usual["smoothing_rounds"]), usual["smoothing_rounds"], 20,
+            key=f"smooth-{key}", help="Rounds of cuts anywhere before the others: gentler curves.",
+        ),
+        "learning_rate": st.select_slider("Learning rate", rates, usual["learning_rate"], key=f"rate-{key}"),
+        "subsample": st.slider("Subsample", 0.2, 1.0, max(usual["subsample"], 0.2), 0.05, key=f"share-{key}"),
+    }  # fmt: skip
+    changes = {name: value for name, value in chosen.items() if value != usual[name]}
+    return replace(spec, changes={**spec.changes, **changes})
+
+
+def switches(key: str, spec: Spec) -> Spec:
+    """A switch a feature (a list of those that are off, where they are many); the specification without those."""
+    names = spec.features
+    if len(names) > MOST_SWITCHES:
+        off = st.multiselect("Features turned off", names, key=f"off-{key}", placeholder="None")
+        return replace(spec, features=[name for name in names if name not in off])
+    on = st.pills(
+        "Features in the model", names, selection_mode="multi", default=names, format_func=md, key=f"on-{key}",
+        help="Click one to turn it off or on.",
+    )  # fmt: skip
+    return replace(spec, features=[name for name in names if name in on])
+
+
+def metric(found: Shown) -> None:
+    """The held-out metric of the refit, and how the change moved it."""
+    now, before = found.now.metrics, found.before.metrics if found.before else {}
+    name, label, fewer = ("auc", "Held-out AUC", False) if "auc" in now else ("rmse", "Held-out RMSE", True)
+    moved = now[name] - before[name] if name in before else None
+    change = None
+    if moved is not None:
+        change = f"{moved:+.4f}" if name == "auc" else f"{'+' if moved > 0 else '-'}{number(abs(moved))}"
+        change = "no change" if abs(moved) < 5e-5 * max(1.0, abs(now[name])) else change
+    st.metric(
+        label, f"{now[name]:.4f}" if name == "auc" else number(now[name]), change,
+        delta_color="off" if change == "no change" else "inverse" if fewer else "normal", border=True,
+        help=f"Of one refit, which took {duration(found.now.seconds)}; the change is against the settings before.",
+    )  # fmt: skip
+    if not found.now.complete:
+        st.caption("This refit was stopped for time: train the full model for the rest.")
+
+
+def full_model(key: str, spec: Spec, primary: bool = False) -> None:
+    """The way from a refit to a model: a job with all refits, watched on Train."""
+    busy = len(runs.active(state.workspace())) >= state.n_jobs()
+    if st.button(
+        "Train the full model", key=f"full-{key}", icon=":material/play_arrow:", width="stretch", disabled=busy,
+        type="primary" if primary else "secondary", help="All refits with these settings, in the background.",
+    ):  # fmt: skip
+        started = runs.start(state.workspace(), replace(spec, name=clean_name(spec.name)), state.n_jobs())
+        st.switch_page(cards.PAGES / "train.py", query_params={"table": spec.table, "run": started})
+
+
+def preview(key: str, spec: Spec, rows: int) -> None:
+    """On Train: the strongest shape of the form's settings, moving with them."""
+    with st.container(border=True):
+        if not switch(key, rows, spec) or (found := shown(key, spec)) is None:
+            return
+        names = found.now.estimator.importance().frame()["feature"].tolist()
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            feature = st.selectbox("Feature, by importance", names, key=f"preview-{key}")
+            metric(found)
+        curve = found.now.estimator.explain_shape(feature)
+        goal = f"{spec.target} = {' or '.join(spec.positive)}" if spec.positive else spec.target
+        detail = f"effect on {figures.unit(curve.loss, goal)} · one refit, no band"
+        st.plotly_chart(
+            figures.shape(curve, goal, detail, state.mode(), 400, found.curve_before(feature)),
+            key=f"preview-figure-{key}", theme=None, config={"displayModeBar": False}, alt=curve.words(),
+        )  # fmt: skip
+
+
+def base_spec(model_spec: dict[str, Any] | None) -> Spec | None:
+    """The specification of a stored model whose table is still there."""
+    if not model_spec:
+        return None
+    spec = Spec.from_dict(model_spec)
+    try:
+        state.workspace().table(spec.table)
+    except StoreError:
+        return None
+    return spec

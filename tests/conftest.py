@@ -1,0 +1,42 @@
+"""Workspaces that several tests of pages begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit import config
+
+from gamcore.workspace.reader import read_file
+from gamcore.workspace.store import Workspace
+from gamcore.workspace.training import Spec, train
+
+ROOT = Path(__file__).parents[1]
+EVIL = "<img src=x onerror=alert(1)> [a](http://b) $x$ :red[c]"
+
+
+@pytest.fixture
+def space(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
+    # AppTest keeps the page's own callables in the session; the browser tests run with this check on.
+    option = "runner.enforceSerializableSessionState"
+    before = config.get_option(option)
+    config.set_option(option, False)
+    yield Workspace(tmp_path / "space")
+    config.set_option(option, before)
+
+
+@pytest.fixture
+def full(space):
+    """A workspace with the housing table, a classifier and a regressor."""
+    data = (ROOT / "sample_data" / "housing.csv").read_bytes()
+    loaded = read_file("housing.csv", data)
+    frame = loaded.frame.head(800).rename(columns={"floor": EVIL})
+    table = space.add_table(frame, EVIL, loaded.notes)
+    features = [c for c in frame.columns if c != "price_thousand"]
+    common = {"table": table.id, "preset": "fast", "changes": {"max_rounds": 10}}
+    number = train(space, Spec(target="price_thousand", name="prices", features=features, **common))
+    choice = Spec(
+        target="balcony", name=EVIL, features=[f for f in features if f != "balcony"], positive=["True"], **common
+    )
+    return space, table, number, train(space, choice)

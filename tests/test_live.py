@@ -1,0 +1,169 @@
+"""Live training: one refit at once, compared with the one before."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import figures
+from gamcore.workspace import live, runs
+from gamcore.workspace.training import Spec, read_data
+from tests.test_app import button, chart, open_page
+
+pytestmark = pytest.mark.usefixtures("space")
+
+TABLE = "0123456789abcdef"
+
+
+def data(n=2000):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["x", "y"], n), "noise": rng.normal(size=n)})
+    frame["y"] = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * frame["a"])), "yes", "no")
+    spec = Spec(TABLE, "y", "live", ["a", "b", "noise"], positive=["yes"])
+    return frame, spec
+
+
+def test_a_draft_is_one_refit_measured_on_held_out_rows():
+    frame, spec = data()
+    found = live.draft(read_data(frame, spec), spec)
+    assert found.estimator.model_.n_refits == 1
+    assert found.complete
+    assert 0.6 < found.metrics["auc"] < 1
+    worse = replace(spec, features=["b", "noise"])
+    assert live.draft(read_data(frame, worse), worse).metrics["auc"] < found.metrics["auc"] - 0.1
+
+
+def test_a_draft_that_takes_long_is_stopped_and_says_so(monkeypatch):
+    monkeypatch.setattr(live, "MOST_SECONDS", 0.0)
+    frame, spec = data()
+    slow = replace(spec, changes={"learning_rate": 0.001, "early_stopping_rounds": 1000})
+    found = live.draft(read_data(frame, slow), slow)
+    assert not found.complete
+    assert found.estimator.n_rounds_ < 100
+
+
+def test_the_estimate_grows_with_rows_and_slow_presets():
+    _, spec = data()
+    assert live.seconds_of(39_000, 14, spec) < live.LIVE_SECONDS < live.seconds_of(3_000_000, 14, spec)
+    assert live.seconds_of(39_000, 14, replace(spec, preset="paper")) > live.LIVE_SECONDS
+
+
+def test_other_threads_go_on_while_a_draft_is_fitted():
+    frame, spec = data(60_000)
+    slow = replace(spec, changes={"learning_rate": 0.02, "coarse_leaves": None})
+    read = read_data(frame, slow)
+    live.draft(read, slow)  # compiled
+    ticks = []
+    done = threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.002)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    live.draft(read, slow)
+    done.set()
+    other.join()
+    assert len(ticks) > 5
+    assert np.quantile(np.diff(ticks), 0.9) < 0.05
+
+
+@pytest.mark.parametrize("feature", ["a", "b"])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_the_curve_before_is_drawn_faint(feature, mode):
+    frame, spec = data()
+    now, past = (
+        live.draft(read_data(frame, s), s).estimator.explain_shape(feature)
+        for s in (spec, replace(spec, changes={"learning_rate": 0.02, "max_rounds": 3}))
+    )
+    drawn = figures.shape(now, "y", "", mode, before=past)
+    (faint,) = [trace for trace in drawn.data if trace.name == "before"]
+    if feature == "a":
+        np.testing.assert_allclose(np.unique(faint.y), np.unique(past.scores))
+    else:
+        assert sorted(faint.y) == sorted(past.scores)
+    assert "before" not in {trace.name for trace in figures.shape(now, "y", "", mode).data}
+
+
+def pills(app):
+    return next(control for control in app.get("button_group") if control.label == "Features in the model")
+
+
+def test_a_switch_moves_the_curve_and_tells_the_metric(full):
+    number = full[2]
+    app = open_page("shapes", model=number.id)
+    (held_out,) = app.metric
+    assert held_out.label == "Held-out RMSE"
+    assert not held_out.delta
+    assert "before" not in [trace.get("name") for trace in chart(app)["data"]]
+    names = app.selectbox(key="feature").options
+    pills(app).set_value([name for name in pills(app).value if name != names[1]]).run()
+    assert not app.exception
+    assert "before" in [trace.get("name") for trace in chart(app)["data"]]
+    assert app.metric[0].delta
+    assert "Train the full model" in [b.label for b in app.button]
+    app.selectbox(key="feature").set_value(names[1]).run()  # one that is off
+    assert any("is turned off" in caption.value for caption in app.caption)
+    pills(app).set_value([]).run()
+    assert [error.value for error in app.error] == ["Turn on at least one feature."]
+
+
+def test_leaves_and_smoothing_move_the_curve(full):
+    app = open_page("shapes", model=full[2].id)
+    before = chart(app)["data"]
+    next(slider for slider in app.slider if slider.label == "Smoothing rounds").set_value(200).run()
+    assert not app.exception
+    assert chart(app)["data"] != before
+    app = open_page("shapes", model=full[2].id)
+    two = app.metric[0].value
+    next(slider for slider in app.slider if slider.label == "Leaves of a tree").set_value(6).run()
+    assert not app.exception
+    assert app.metric[0].value != two
+
+
+def test_above_the_limit_live_is_off_and_explained(full, monkeypatch):
+    monkeypatch.setattr("pages.shared.live.LIVE_SECONDS", 0.0)
+    monkeypatch.setattr(live, "draft", lambda *_: pytest.fail("nothing may be refitted"))
+    for page in ("shapes", "train"):
+        app = open_page(page, model=full[2].id, table=full[1].id)
+        (toggle,) = [t for t in app.toggle if t.label == "Live"]
+        assert toggle.disabled
+        assert not toggle.value
+        assert any("Off: one refit takes about" in caption.value for caption in app.caption)
+    app = open_page("shapes", model=full[2].id)
+    pills(app).set_value(pills(app).value[:-1]).run()
+    started = []
+    monkeypatch.setattr(runs, "start", lambda store, spec, jobs: started.append(spec) or "0" * 16)
+    button(app, "Train the full model").click().run()
+    assert len(started[0].features) == len(full[2].spec["features"]) - 1
+
+
+def test_train_shows_the_shape_of_its_form(full):
+    app = open_page("train", table=full[1].id)
+    assert [m.label for m in app.metric] == ["Held-out RMSE"]
+    first = app.metric[0].value
+    leave_out = next(control for control in app.multiselect if control.label == "Leave out")
+    strongest = next(s for s in app.selectbox if s.label == "Feature, by importance").value
+    leave_out.set_value([*leave_out.value, strongest]).run()
+    assert not app.exception
+    assert app.metric[0].value != first
+    assert app.metric[0].delta
+    next(control for control in app.selectbox if control.label == "Predict").set_value("balcony").run()
+    assert not app.exception
+    assert not app.metric[0].delta  # another target: nothing to compare with
+
+
+def test_without_its_table_a_model_is_not_refitted(full):
+    store, table, number, _ = full
+    store.delete("tables", table.id)
+    app = open_page("shapes", model=number.id)
+    assert not app.exception
+    assert not app.metric
+    assert any("needs the table" in caption.value for caption in app.caption)

@@ -1,0 +1,82 @@
+"""Cells of a measurement: JSON files that are kept, and processes of their own to measure them in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+
+Cell = dict[str, Any]
+
+NOISE = 0.1
+LEAST_NOISE = 0.05
+"""Cores that others took while a cell was measured, and core seconds, above both of which its seconds are doubtful."""
+
+TRIES = 3
+
+
+def keep(path: Path, cell: Cell) -> None:
+    """Write a cell with today's date, whole or not at all, so that a stopped run leaves no half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_suffix(".tmp")
+    half.write_text(json.dumps({"date": datetime.now(UTC).date().isoformat(), **cell}, indent=1))
+    half.replace(path)
+
+
+def load(path: Path) -> Cell:
+    """A cell, or nothing where there is none yet."""
+    return dict(json.loads(path.read_text())) if path.exists() else {}
+
+
+def load_all(folder: Path, pattern: str = "*.json") -> pd.DataFrame:
+    """All cells of a folder, a row each."""
+    return pd.DataFrame([load(path) for path in sorted(folder.glob(pattern))])
+
+
+def run_module(module: str, arguments: Iterable[object], limit: float | None = None) -> str:
+    """Run `python -m module` to its end; what went wrong in a sentence, or an empty text."""
+    process = subprocess.Popen([sys.executable, "-m", module, *map(str, arguments)])
+    try:
+        code = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        _end(process.pid)
+        process.wait()
+        return f"Took more than {limit:.0f} seconds."
+    return f"Ended with code {code}." if code else ""
+
+
+def noisy(cell: Cell) -> bool:
+    """Whether others took so much of the machine that a cell's seconds are doubtful.
+
+    Thread pools that wait in busy loops are slowed many times over where another process holds one of their cores. The
+    system counts in hundredths of a second, so very short fits are not judged.
+    """
+    others = cell.get("others_cores", 0.0)
+    return bool(others > NOISE and others * cell.get("seconds", math.inf) > LEAST_NOISE)
+
+
+def quietest(run: Callable[[], Cell]) -> Cell:
+    """Measure, and again where others kept the machine busy; the quietest attempt stays."""
+    best = run()
+    for _ in range(TRIES - 1):
+        if noisy(best):
+            best = min(best, run(), key=lambda cell: cell.get("others_cores", math.inf))
+    return best
+
+
+def _end(pid: int) -> None:
+    """End a process and the workers it started."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(pid)
+        for process in [*parent.children(recursive=True), parent]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()

@@ -1,0 +1,206 @@
+"""The models that are compared: how each is made, what its rows look like, and how it is fitted and asked.
+
+Ours and EBM take the frame as it is. What other libraries want done to the rows first (categories, codes, medians for
+missing cells) is done before the clock starts, in their favour.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from gamcore import PRESETS, GAMRegressor
+
+OURS = tuple(f"ours-{preset}" for preset in ("fast", "balanced", "accurate"))
+JOBS = (1, 2)
+MOST_JOBS = max(JOBS)
+PATIENCE = 50
+HELD_OUT = 0.15
+MISSING = "(missing)"
+
+Frames = tuple[pd.DataFrame, pd.DataFrame]
+
+
+def _as_it_is(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
+    return X, X_test
+
+
+def _fit(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
+    model.fit(X, y)
+
+
+def _ask(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
+    """Probabilities of the second class, or predictions."""
+    return np.asarray(model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X))
+
+
+def _unknown(model: Any) -> list[int]:
+    return []
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model by its library's names; the library is imported when a model is made, not before."""
+
+    packages: tuple[str, ...]  # whose versions are told
+    module: str
+    classes: tuple[str, str]  # regressor, classifier
+    parameters: dict[str, Any]
+    few: dict[str, Any]  # parameters of a fit that only warms up
+    prepare: Callable[[pd.DataFrame, pd.DataFrame], Frames] = _as_it_is
+    fit: Callable[[Any, pd.DataFrame, NDArray[Any], int], None] = _fit
+    ask: Callable[[Any, pd.DataFrame], NDArray[np.float64]] = _ask
+    rounds: Callable[[Any], list[int]] = field(default=_unknown)
+    seeded: bool = True
+
+    def make(self, binary: bool, seed: int, warming: bool = False) -> Any:
+        """A model that has seen nothing."""
+        kind = getattr(importlib.import_module(self.module), self.classes[binary])
+        seeded = {"random_state": seed} if self.seeded else {}
+        return kind(**{**self.parameters, **(self.few if warming else {}), **seeded})
+
+
+def _ours(preset: str, n_jobs: int) -> Contender:
+    return Contender(
+        (),
+        "gamcore",
+        ("GAMRegressor", "GAMClassifier"),
+        {**PRESETS[preset], "n_jobs": n_jobs},
+        {"max_rounds": 5},
+        rounds=lambda model: model.best_rounds_.tolist(),
+    )
+
+
+def _ebm(**parameters: Any) -> Contender:
+    return Contender(
+        ("interpret",),
+        "interpret.glassbox",
+        ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier"),
+        {"interactions": 0, "n_jobs": MOST_JOBS, **parameters},
+        {"max_rounds": 5},
+        rounds=lambda model: np.asarray(model.best_iteration_)[0].tolist(),
+    )
+
+
+def _as_categories(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
+    """Text columns as categories of the levels of the training rows; what is missing or new there is missing."""
+    kinds = {name: pd.CategoricalDtype(X[name].dropna().unique()) for name in X.select_dtypes(exclude="number")}
+    return X.astype(kinds), X_test.astype(kinds)
+
+
+def _held_out(X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, Any, Any, Any]:
+    classes = y if len(np.unique(y)) == 2 else None
+    X, X_held, y, y_held = train_test_split(X, y, test_size=HELD_OUT, random_state=seed, stratify=classes)
+    return X, y, X_held, y_held
+
+
+def _fit_lightgbm(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
+    from lightgbm import early_stopping
+
+    X, y, *held = _held_out(X, y, seed)
+    with warnings.catch_warnings(action="ignore"):  # newer versions want eval_X and eval_y, which older ones lack
+        model.fit(X, y, eval_set=[tuple(held)], callbacks=[early_stopping(PATIENCE, verbose=False)])
+
+
+def _fit_xgboost(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
+    X, y, *held = _held_out(X, y, seed)
+    model.fit(X, y, eval_set=[tuple(held)], verbose=False)
+
+
+def _lightgbm(**parameters: Any) -> Contender:
+    additive = bool(parameters)
+    return Contender(
+        ("lightgbm",),
+        "lightgbm",
+        ("LGBMRegressor", "LGBMClassifier"),
+        {"n_jobs": MOST_JOBS, "verbose": -1, **parameters},
+        {"n_estimators": 5},
+        prepare=_as_categories,
+        fit=_fit_lightgbm if additive else _fit,
+        rounds=lambda model: [int(model.best_iteration_ if additive else model.n_estimators)],
+    )
+
+
+def _xgboost(**parameters: Any) -> Contender:
+    additive = bool(parameters)
+    return Contender(
+        ("xgboost",),
+        "xgboost",
+        ("XGBRegressor", "XGBClassifier"),
+        {"n_jobs": MOST_JOBS, "enable_categorical": True, **parameters},
+        {"n_estimators": 5},
+        prepare=_as_categories,
+        fit=_fit_xgboost if additive else _fit,
+        rounds=lambda model: [int(model.best_iteration + 1 if additive else model.get_num_boosting_rounds())],
+    )
+
+
+def _as_numbers(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
+    """No missing cells: medians for numbers; categories as codes, most frequent first, which new levels get too."""
+    made: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    text = set(X.select_dtypes(exclude="number"))
+    for name in X:
+        levels = X[name].astype(object).fillna(MISSING).value_counts().index if name in text else None
+        for part, columns in zip((X, X_test), made, strict=True):
+            if levels is None:
+                columns[name] = part[name].astype(float).fillna(float(X[name].median()))
+            else:
+                codes = levels.get_indexer(part[name].astype(object).fillna(MISSING)).clip(0)
+                columns[name] = pd.Categorical(codes)
+    return pd.DataFrame(made[0]), pd.DataFrame(made[1])
+
+
+def _fit_pygam(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
+    from pygam import f, s
+    from pygam.terms import TermList
+
+    terms = [f(j) if isinstance(kind, pd.CategoricalDtype) else s(j) for j, kind in enumerate(X.dtypes)]
+    model.set_params(terms=TermList(*terms))
+    model.fit(X.to_numpy(float), y)
+
+
+def _ask_pygam(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
+    values = X.to_numpy(float)
+    return np.asarray(model.predict_proba(values) if hasattr(model, "predict_proba") else model.predict(values))
+
+
+def _pygam() -> Contender:
+    return Contender(
+        ("pygam",),
+        "pygam",
+        ("LinearGAM", "LogisticGAM"),
+        {},
+        {"max_iter": 2},
+        prepare=_as_numbers,
+        fit=_fit_pygam,
+        ask=_ask_pygam,
+        seeded=False,
+    )
+
+
+def contenders(table: str) -> dict[str, Contender]:
+    """What is fitted to one table, by name; `compact` is where the number of bins matters to EBM."""
+    slow = {"learning_rate": 0.1, "n_estimators": 20_000}
+    found = {f"{name}-{n_jobs}": _ours(name.removeprefix("ours-"), n_jobs) for n_jobs in JOBS for name in OURS}
+    found |= {
+        "ebm": _ebm(),
+        "ebm-8": _ebm(outer_bags=8),
+        "ebm-matched": _ebm(outer_bags=8, max_bins=256, max_leaves=GAMRegressor().max_leaves),
+    }
+    if table == "compact":
+        found["ebm-256"] = _ebm(max_bins=256)
+    return found | {
+        "lightgbm": _lightgbm(),
+        "lightgbm-additive": _lightgbm(num_leaves=2, **slow),
+        "xgboost": _xgboost(),
+        "xgboost-additive": _xgboost(max_depth=1, early_stopping_rounds=PATIENCE, **slow),
+        "pygam": _pygam(),
+    }

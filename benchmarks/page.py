@@ -1,0 +1,44 @@
+"""Tables as Markdown, and a part of a page made anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def show(value: Any, digits: int = 3) -> str:
+    """A cell of a table: so many significant digits, nothing for what is missing."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value.replace("|", "\\|")
+    if pd.isna(value):
+        return ""
+    if float(value).is_integer() or abs(value) >= 10**digits:
+        return f"{value:,.0f}"
+    return f"{value:#.{digits}g}".removesuffix(".")
+
+
+def markdown(frame: pd.DataFrame, digits: int = 3, precise: tuple[str, ...] = ()) -> list[str]:
+    """Lines of a table with its index; one digit more in the columns named in `precise`."""
+    frame = frame.reset_index()
+    heads = [str(name) for name in frame.columns]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for values in frame.itertuples(index=False, name=None):
+        shown = [show(value, digits + (head in precise)) for head, value in zip(heads, values, strict=True)]
+        lines.append(f"| {' | '.join(shown)} |")
+    return lines
+
+
+def put_between(path: Path, marks: tuple[str, str], lines: list[str]) -> None:
+    """Replace what stands between two marks of a page; without the marks, at its end."""
+    text = path.read_text() if path.exists() else ""
+    if marks[0] not in text:
+        text = f"{text.rstrip()}\n\n{marks[0]}\n{marks[1]}\n".lstrip()
+    before, rest = text.split(marks[0])
+    after = rest.split(marks[1])[1]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([f"{before}{marks[0]}", *lines, f"{marks[1]}{after}"]))

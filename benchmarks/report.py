@@ -106,7 +106,7 @@ def quality(cells: pd.DataFrame) -> Lines:
         yield from say(prose.PARITY, base=prose.LABELS[standing.BASE])
         yield from markdown(parity.replace({"peer": prose.LABELS}), precise=("ours", "peer's"))
     if len(additive):
-        yield from say(prose.ADDITIVE, jobs=MOST_JOBS)
+        yield from say(prose.ADDITIVE, jobs=MOST_JOBS, auc=standing.SAME_AUC, rmse=standing.SAME_RMSE)
         yield from markdown(additive.replace({"ours": prose.LABELS}), precise=("LightGBM metric", "our metric"))
 
 

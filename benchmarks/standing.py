@@ -18,6 +18,9 @@ EBM = "ebm"
 EBM_FEW_BINS = "ebm-256"
 ADDITIVE = "lightgbm-additive"
 PRESETS_AT_ONCE = tuple(f"{name}-{MOST_JOBS}" for name in OURS)
+SAME_AUC, SAME_RMSE = 0.0002, 0.001
+"""Differences of mean metrics (of RMSE: relative) that count as none: a tenth of what seeds make, and less."""
+
 MEAN_ROW = "geometric mean"
 MODELS = tuple(contenders("compact"))  # the table that all models are fitted to
 
@@ -85,7 +88,7 @@ def parity(cells: pd.DataFrame, base: str = BASE) -> pd.DataFrame:
 
 
 def additive(cells: pd.DataFrame) -> pd.DataFrame:
-    """LightGBM's trees of one cut next to the quickest of our presets whose mean metric is at least as good."""
+    """LightGBM's trees of one cut next to the quickest of our presets whose mean metric is as good or better."""
     found = overview(cells)
     rows = []
     for table in in_order(found.index.unique("table")):
@@ -95,7 +98,8 @@ def additive(cells: pd.DataFrame) -> pd.DataFrame:
         peer = mine.loc[ADDITIVE]
         sign = 1 if table in BINARY else -1
         ours = mine.loc[[name for name in PRESETS_AT_ONCE if name in mine.index]]
-        good = ours[sign * ours["metric"] >= sign * peer["metric"]].sort_values("seconds")
+        slack = SAME_AUC if table in BINARY else SAME_RMSE * peer["metric"]
+        good = ours[sign * (ours["metric"] - peer["metric"]) >= -slack].sort_values("seconds")
         best = good.iloc[0] if len(good) else pd.Series({"seconds": np.nan, "metric": np.nan}, name="none")
         rows.append(
             {
@@ -134,7 +138,7 @@ def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
             "Seconds, memory and test metric (RMSE or AUC)": overview(cells),
             f"Seconds of others over seconds of {BASE}": ratios(cells),
             f"Test metric of {BASE} against EBM": parity(cells),
-            "LightGBM's additive model and the quickest of our presets that is at least as good": additive(cells),
+            "LightGBM's additive model and the quickest of our presets that is as good": additive(cells),
             f"Timed while others took more than {NOISE} cores": disturbed(cells),
         }
     return {title: frame for title, frame in made.items() if len(frame)}

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore import GAMRegressor
-from gamcore.boosting import Parameters
 from gamcore.executor import Executor
 from gamcore.kernels import N_CODES, SUM
 from gamcore.kernels.course import MOST_AT_ONCE, Course, Rule, make_course
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Fit, Rows, Settings, Table, make_fit
+from gamcore.refit import Parameters
 from gamcore.rounds import GroupedRounds, Rounds, RowLevelRounds, ThreadedRounds, make_sets, row_strategy, weigh_groups
 
 LOSSES = {"logistic": LOGISTIC, "squared": SQUARED}

@@ -19,11 +19,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from gamcore import explain, serialize, table
 from gamcore.binning import Binned, bin_table, encode_table
-from gamcore.boosting import Parameters, Problem, Progress, boost_refits
+from gamcore.boosting import Progress, boost_refits
 from gamcore.groups import deal, splits
 from gamcore.kernels.layout import Table
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, assemble, count_bins
+from gamcore.refit import Parameters, Problem
 from gamcore.rounds import MAX_LEAVES
 
 Floats = NDArray[np.float64]

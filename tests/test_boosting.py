@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting import Parameters, Problem, boost_refits
+from gamcore.boosting import boost_refits
 from gamcore.groups import deal, splits
 from gamcore.kernels.layout import Table
 from gamcore.losses import LOSSES
+from gamcore.refit import Parameters, Problem
 
 
 def friendly(n=1500, seed=0, binary=True):

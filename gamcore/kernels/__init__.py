@@ -8,7 +8,6 @@ values or levels, K + 1 the unseen bin.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 import numba
@@ -34,14 +33,12 @@ _FOLDER = cache_folder()
 Kernel = Callable[..., Any]
 
 
-def kernel(function: Callable[..., Any] | None = None, *, fastmath: frozenset[str] = frozenset()) -> Kernel:
+def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile lazily, without the interpreter lock, cached on disk; division by zero gives inf or NaN as in numpy.
 
-    fastmath : what the compiler may take for granted of floating point, by LLVM's names; nothing by default, so that
-        sums keep their order.
+    Nothing is taken for granted of floating point (no fastmath): sums keep their order, so a model is the same to the
+    bit however it is shared out, and what is vectorised is what may be.
     """
-    if function is None:
-        return partial(kernel, fastmath=fastmath)
-    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=set(fastmath))(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
     attach(dispatcher, _FOLDER)
     return dispatcher  # type: ignore[no-any-return]

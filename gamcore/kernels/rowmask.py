@@ -37,26 +37,27 @@ class Lanes(NamedTuple):
     gradient: NDArray[np.floating]  # (2, CHUNK + 3) of the rows at hand
     word: NDArray[np.uint32]  # (CHUNK + 3,)
     sums: NDArray[np.floating]  # (2, WORD)
-    bit: NDArray[np.uint32]  # (WORD,) 1, 2, 4, ...
 
 
 def make_lanes(dtype: type) -> Lanes:
     """Scratch for one thread."""
-    bit = np.left_shift(np.uint32(1), np.arange(WORD, dtype=np.uint32))
     room = CHUNK + _FOUR - 1
-    return Lanes(np.zeros((2, room), dtype), np.zeros(room, np.uint32), np.zeros((2, WORD), dtype), bit)
+    return Lanes(np.zeros((2, room), dtype), np.zeros(room, np.uint32), np.zeros((2, WORD), dtype))
 
 
 @kernel
 def _add_chunk(values: NDArray[np.floating], lanes: Lanes, size: int, sums: NDArray[np.floating]) -> None:
-    """Add the values of `size` rows (a multiple of four) to the sums of the bags that hold them."""
+    """Add the values of `size` rows (a multiple of four) to the sums of the bags that hold them.
+
+    The inner loop touches one array only, and its bits are computed: nothing then keeps it from vector lanes.
+    """
     zero = values.dtype.type(0.0)
-    bit, word = lanes.bit, lanes.word
+    word = lanes.word
     for i in range(0, size, _FOUR):
         a, b, c, d = word[i], word[i + 1], word[i + 2], word[i + 3]
         ga, gb, gc, gd = values[i], values[i + 1], values[i + 2], values[i + 3]
-        for k in range(sums.size):
-            mine = bit[k]
+        for k in range(WORD):
+            mine = np.uint32(1) << np.uint32(k)
             one = (ga if a & mine else zero) + (gb if b & mine else zero)
             two = (gc if c & mine else zero) + (gd if d & mine else zero)
             sums[k] += one + two

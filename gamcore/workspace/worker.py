@@ -9,12 +9,14 @@ import json
 import math
 import os
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
 from typing import Any
 
 from gamcore.boosting import Progress
+from gamcore.kernels.warm import warmup
 from gamcore.table import TableError
 from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.store import Workspace
@@ -68,6 +70,7 @@ def _finite(value: float) -> float | None:
 
 def main(folder: Path) -> int:
     """Work on one run; the exit code is 0 where it ended as it should."""
+    threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
     workspace = Workspace(folder.parent.parent)
     about = read_json(folder / "about.json")
     state, model, message = "failed", None, ""

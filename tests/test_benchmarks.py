@@ -1,0 +1,107 @@
+"""The benchmarks' arithmetic and the page they make, on invented cells."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import cells, contenders, standing
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_benchmark_is_imported_without_the_libraries_it_compares(name):
+    code = (
+        "import sys\n"
+        "for gone in ('interpret', 'lightgbm', 'xgboost', 'pygam', 'matplotlib'): sys.modules[gone] = None\n"
+        f"import benchmarks.{name}\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=120)
+
+
+def cell(table, model, seed, seconds, metric):
+    return {
+        "table": table, "model": model, "seed": seed, "seconds": seconds, "metric": metric, "predict_seconds": 0.002,
+        "memory_mib": 10.0, "rounds": [3, 5], "others_cores": 0.0, "date": "2026-01-01",
+        "machine": {"processor": "P", "cores": 2, "numba": "1"},
+    }  # fmt: skip
+
+
+@pytest.fixture
+def invented():
+    rows = []
+    for seed, slower in enumerate((1.0, 3.0, 2.0)):
+        for table, factor, sign in (("pole", 20.0, 1), ("adult", 80.0, -1)):
+            rows.append(cell(table, standing.BASE, seed, slower, 10.0 + seed))
+            rows.append(cell(table, "ours-fast-2", seed, slower / 4, 10.0 + seed + sign * 0.5))
+            rows.append(cell(table, "ebm", seed, factor * slower, 10.0 + seed + sign * 0.25))
+            rows.append(cell(table, "lightgbm-additive", seed, 2.0, 10.0 + seed + sign * 0.25))
+    rows.append({**cell("pole", "pygam", 0, 1.0, None), "error": "ValueError: no\nmore"})
+    return pd.DataFrame(rows)
+
+
+def test_ratios_are_taken_within_a_seed_and_averaged_geometrically(invented):
+    found = standing.ratios(invented)
+    assert found.loc["pole", "ebm"] == pytest.approx(20.0)
+    assert found.loc["adult", "ebm"] == pytest.approx(80.0)
+    assert found.loc[standing.MEAN_ROW, "ebm"] == pytest.approx(40.0)
+
+
+def test_parity_is_paired_and_knows_which_way_is_better(invented):
+    found = standing.parity(invented)
+    assert found.loc["pole", "ours - peer's"] == pytest.approx(-0.25)  # RMSE: less is better
+    assert found.loc["adult", "ours - peer's"] == pytest.approx(0.25)  # AUC: more is better
+    assert found["ours is better"].all()
+
+
+def test_the_quickest_preset_that_is_as_good_stands_beside_additive_trees(invented):
+    found = standing.additive(invented)
+    assert found.loc["pole", "ours"] == standing.BASE
+    assert found.loc["pole", "our seconds"] == 2.0
+
+
+def test_errors_and_noise_are_told(invented):
+    assert standing.faults(invented)["error"].tolist() == ["ValueError: no"]
+    loud = invented.assign(others_cores=0.5)
+    assert len(standing.disturbed(loud)) == len(standing.measured(loud))
+    assert not len(standing.disturbed(invented))
+
+
+def test_a_noisy_cell_is_measured_again_and_the_quietest_stays():
+    attempts = iter([{"others_cores": 0.9, "seconds": 1.0}, {"others_cores": 0.0, "seconds": 2.0}])
+    assert cells.quietest(lambda: next(attempts))["seconds"] == 2.0
+    assert cells.quietest(lambda: {"others_cores": 0.9, "seconds": 0.01})["seconds"] == 0.01  # too short to judge
+
+
+def test_every_contender_of_ours_is_made_with_its_preset():
+    for name, contender in contenders.contenders("compact").items():
+        if name.startswith("ours"):
+            made = contender.make(True, 7)
+            assert made.random_state == 7
+            assert made.n_jobs == int(name[-1])
+
+
+def test_the_page_says_only_what_was_measured(invented, tmp_path):
+    pytest.importorskip("matplotlib")
+    report = importlib.import_module("benchmarks.report")
+    folder = tmp_path / "peers"
+    for record in invented.replace({np.nan: None}).to_dict("records"):
+        known = {name: value for name, value in record.items() if value is not None}
+        cells.keep(folder / f"{record['table']}-{record['model']}-{record['seed']}.json", known)
+    nothing = {"paper": tmp_path / "paper", "steps": tmp_path / "steps.json", "scale": tmp_path / "scale.json"}
+    asked = argparse.Namespace(peers=folder, doc=tmp_path / "docs" / "benchmarks.md", **nothing)
+    asked.doc.parent.mkdir()
+    page = "\n".join(report.page(asked))
+    assert "P, 2 cores" in page
+    assert "40.0" in page
+    assert "## One step" not in page
+    assert (tmp_path / "docs" / "benchmarks" / "seconds.svg").stat().st_size > 1000

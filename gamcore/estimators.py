@@ -24,7 +24,7 @@ from gamcore.groups import deal, splits
 from gamcore.kernels.layout import Table
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, assemble, count_bins
-from gamcore.refit import Parameters, Problem
+from gamcore.refit import Parameters, Problem, first_leaves
 from gamcore.rounds import MAX_LEAVES
 
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         "max_rounds": _whole(1),
         "learning_rate": _real(0.0, 1.0, "right"),
         "max_leaves": _whole(2, MAX_LEAVES),
-        "coarse_leaves": [*_whole(2, MAX_LEAVES), None],
+        "coarse_leaves": [*_whole(2, MAX_LEAVES), StrOptions({"auto"}), None],
         "smoothing_rounds": _whole(0),
         "max_bins": _whole(4, 256),
         "greedy_ratio": _real(0.0, 100.0, "both"),
@@ -80,14 +80,14 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         subsample: float = 0.65,
         n_groups: int = 32,
         max_rounds: int = 5000,
-        learning_rate: float = 0.3,
+        learning_rate: float = 0.4,
         max_leaves: int = 2,
-        coarse_leaves: int | None = 3,
-        smoothing_rounds: int = 0,
+        coarse_leaves: int | Literal["auto"] | None = "auto",
+        smoothing_rounds: int = 10,
         max_bins: int = 256,
         greedy_ratio: float = 2.0,
         validation_fraction: float = 0.15,
-        early_stopping_rounds: int = 25,
+        early_stopping_rounds: int = 15,
         outer_bags: int = 8,
         categorical_features: Sequence[str] | Literal["infer"] = "infer",
         date_parts: bool = False,
@@ -130,7 +130,9 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         )
         chosen = splits(dealt.n_groups, self.validation_fraction, self.outer_bags, seeds[1])
         bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds[2].spawn(self.outer_bags)]
-        refits = boost_refits(problem, chosen, self._parameters(), bag_seeds, _n_threads(self.n_jobs), self.callback)
+        refits = boost_refits(
+            problem, chosen, self._parameters(len(frame)), bag_seeds, _n_threads(self.n_jobs), self.callback
+        )
         self.model_ = assemble(
             binned.bins,
             np.stack([refit.curves for refit in refits]),
@@ -142,7 +144,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_rounds_ = int(self.best_rounds_.max())
         self.validation_losses_ = np.array([refit.valid_loss for refit in refits])
 
-    def _parameters(self) -> Parameters:
+    def _parameters(self, n_rows: int) -> Parameters:
         strategy = "mask" if self.histogram == "auto" else self.histogram
         n_bags = self.n_bags or (16 if self.ensemble == "grouped" else 100)
         return Parameters(
@@ -156,7 +158,7 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
             max_leaves=self.max_leaves,
             greedy_ratio=self.greedy_ratio,
             early_stopping_rounds=self.early_stopping_rounds,
-            coarse_leaves=self.coarse_leaves or 0,
+            coarse_leaves=first_leaves(self.coarse_leaves, n_rows),
             smoothing_rounds=self.smoothing_rounds,
         )
 
@@ -306,13 +308,13 @@ class GAMRegressor(RegressorMixin, _AdditiveEstimator):  # type: ignore[misc]
         Groups that rows are dealt into.
     max_rounds, learning_rate, max_leaves : int, float, int
         At most so many passes over the features; the share of each step that is taken; leaves of a tree.
-    coarse_leaves : int or None
+    coarse_leaves : int, "auto" or None
         Leaves of the first rounds' trees, until the validation loss first fails to fall: from the best of these rounds,
-        trees of `max_leaves` go on. They reach the same accuracy in a fraction of the steps; None, or no more than
-        `max_leaves`, leaves them out.
+        trees of `max_leaves` go on. On large tables they reach the same accuracy in a fraction of the steps: "auto" is
+        3 from 25,000 rows. None, or no more than `max_leaves`, leaves them out.
     smoothing_rounds : int
         Rounds before all others whose trees are cut once and anywhere: the mean of many bends gently, and what follows
-        only adds what it lacks (as in EBM).
+        only adds what it lacks (as in EBM). At most half of `max_rounds`.
     max_bins : int
         Codes a feature, the missing and the unseen one included.
     greedy_ratio : float
@@ -394,14 +396,14 @@ class GAMClassifier(ClassifierMixin, _AdditiveEstimator):  # type: ignore[misc]
         subsample: float = 0.65,
         n_groups: int = 32,
         max_rounds: int = 5000,
-        learning_rate: float = 0.3,
+        learning_rate: float = 0.4,
         max_leaves: int = 2,
-        coarse_leaves: int | None = 3,
-        smoothing_rounds: int = 0,
+        coarse_leaves: int | Literal["auto"] | None = "auto",
+        smoothing_rounds: int = 10,
         max_bins: int = 256,
         greedy_ratio: float = 2.0,
         validation_fraction: float = 0.15,
-        early_stopping_rounds: int = 25,
+        early_stopping_rounds: int = 15,
         outer_bags: int = 8,
         categorical_features: Sequence[str] | Literal["infer"] = "infer",
         date_parts: bool = False,

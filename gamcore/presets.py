@@ -7,11 +7,17 @@ from typing import Any, Final
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     # One look: two refits, so that a band can be drawn at all.
-    "fast": {"outer_bags": 2, "learning_rate": 0.4, "early_stopping_rounds": 10},
+    "fast": {"outer_bags": 2, "coarse_leaves": 3, "early_stopping_rounds": 10},
     # The estimators' defaults.
     "balanced": {},
     # Slower, steadier shapes.
-    "accurate": {"outer_bags": 16, "learning_rate": 0.1, "coarse_leaves": None, "early_stopping_rounds": 50},
+    "accurate": {
+        "outer_bags": 16,
+        "learning_rate": 0.2,
+        "coarse_leaves": None,
+        "smoothing_rounds": 25,
+        "early_stopping_rounds": 50,
+    },
     # Lou et al. 2020: 100 row-level subsamples of 65%, trees of three leaves, cyclic order, one fit.
     "paper": {
         "ensemble": "subagging",
@@ -21,6 +27,7 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
         "learning_rate": 0.01,
         "max_leaves": 3,
         "coarse_leaves": None,
+        "smoothing_rounds": 0,
         "greedy_ratio": 0.0,
         "outer_bags": 1,
         "max_rounds": 20_000,

@@ -19,6 +19,18 @@ from gamcore.kernels.layout import LOGISTIC, Rows, Settings, Table, make_fit
 from gamcore.losses import Loss
 from gamcore.rounds import GroupedRounds, Rounds, RowLevelRounds, ThreadedRounds, make_sets, row_strategy, weigh_groups
 
+COARSE_ROWS = 25_000
+"""Rows from which coarse rounds pay: small tables are quick without, and three leaves follow their noise."""
+
+COARSE_LEAVES = 3
+
+
+def first_leaves(asked: int | str | None, n_rows: int) -> int:
+    """Leaves of the first rounds' trees: as asked, by the number of rows where that is "auto", 0 for no such rounds."""
+    if asked == "auto":
+        return COARSE_LEAVES if n_rows >= COARSE_ROWS else 0
+    return int(asked or 0)
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -184,8 +196,9 @@ class RefitState:
         if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
             stages.insert(0, Stage(coarse, Rule(1, parameters.tolerance), n_greedy, no_end))
-        if parameters.smoothing_rounds:
-            stages.insert(0, Stage(fine._replace(random=True), rule, 0, parameters.smoothing_rounds))
+        smooth = min(parameters.smoothing_rounds, parameters.max_rounds // 2)
+        if smooth:
+            stages.insert(0, Stage(fine._replace(random=True), rule, 0, smooth))
         return stages
 
     def settings(self) -> Settings:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from gamcore.refit import first_leaves
+
 STEP_SECONDS = 5e-6
 BAG_SECONDS = 0.7e-6
 ROW_SECONDS = 1.5e-9
@@ -41,9 +43,10 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     ensemble = parameters.get("ensemble", "grouped")
     n_bags = parameters.get("n_bags") or (16 if ensemble == "grouped" else 100)
     a_row = ROW_SECONDS * (1 if ensemble == "grouped" else 1 + n_bags / 12)
-    coarse = (parameters.get("coarse_leaves", 3) or 0) > parameters.get("max_leaves", 2)
-    rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / parameters.get("learning_rate", 0.3)
-    rounds += min(parameters.get("early_stopping_rounds", 25), YOUNG_PATIENCE)
+    coarse = first_leaves(parameters.get("coarse_leaves", "auto"), rows) > parameters.get("max_leaves", 2)
+    rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / parameters.get("learning_rate", 0.4)
+    rounds += min(parameters.get("early_stopping_rounds", 15), YOUNG_PATIENCE)
+    rounds += parameters.get("smoothing_rounds", 10) / (1 + parameters.get("greedy_ratio", 2.0))
     rounds = min(rounds, parameters.get("max_rounds", MOST_ROUNDS))
     a_round = ceil(features * (1 + parameters.get("greedy_ratio", 2.0)))
     at_once = max(1, min(n_jobs, refits))

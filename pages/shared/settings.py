@@ -11,10 +11,11 @@ from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore import PRESETS
 from gamcore.estimators import GAMClassifier
+from gamcore.refit import first_leaves
 from gamcore.table import TableError, kind_of
 from gamcore.workspace.doctor import leaks
 from gamcore.workspace.store import TableAbout
-from gamcore.workspace.training import Condition, suggest_task, target_levels
+from gamcore.workspace.training import HELD_OUT, Condition, suggest_task, target_levels
 from pages.shared import state
 from pages.shared.words import md
 
@@ -203,7 +204,8 @@ def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
     defaults = {**GAMClassifier().get_params(), **PRESETS[preset]}
     if defaults["n_bags"] is None:
         defaults["n_bags"] = 16 if defaults["ensemble"] == "grouped" else 100
-    defaults["coarse_leaves"] = defaults["coarse_leaves"] or defaults["max_leaves"]
+    coarse = first_leaves(defaults["coarse_leaves"], round((1 - HELD_OUT) * table.rows))
+    defaults["coarse_leaves"] = coarse or defaults["max_leaves"]
     changes: dict[str, Any] = {}
     with st.expander("All settings"):
         columns = st.columns(2)

@@ -82,7 +82,7 @@ held_how = "the latest" if by_time else "whole groups of" if by_group else "a se
 fixed = ", as at its first training" if basis is not None and (by_time, by_group) != (spec.time, spec.group) else ""
 rest = len(frame) - len(data.X)
 left_out = f"{count(rest)} rows are left out by levels, filter or missing targets. " if rest else ""
-with st.container(horizontal=True, vertical_alignment="center"):
+with form:  # below the settings, beside the preview
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
     pressed = st.button("Train", type=kind, icon=":material/play_arrow:", disabled=len(going) >= state.n_jobs())
     st.caption(

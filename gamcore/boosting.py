@@ -162,9 +162,17 @@ def boost_refits(
         problem.group_weight  # noqa: B018  (made here, before several threads ask for it)
     side_by_side = min(n_jobs, len(splits))
     inside = n_jobs // side_by_side if problem.y.size >= THREADED_ROWS else 1
-    within = make_executor(inside) if inside > 1 else None
 
     def one(number: int) -> Refit:
+        if inside == 1:
+            return boosted(number, None)
+        within = make_executor(inside)  # of its own: refits side by side must not wait for each other's helpers
+        try:
+            return boosted(number, within)
+        finally:
+            within.close()
+
+    def boosted(number: int, within: Executor | None) -> Refit:
         loop = boost(problem, splits[number], parameters, seeds[number], within, callback is not None)
         stop = None
         while True:
@@ -182,5 +190,3 @@ def boost_refits(
         return outer.map(one, range(len(splits)))
     finally:
         outer.close()
-        if within is not None:
-            within.close()

@@ -141,6 +141,10 @@ class RefitState:
         scale = spread * float(np.std(residual / spread)) or 1.0
         return base, scale, residual / scale
 
+    @cached_property
+    def _train_weight(self) -> float:
+        return self._weight_of(self.split.train)
+
     def _weight_of(self, groups: NDArray[np.int64]) -> float:
         return float(self.problem.row_weight[_rows_of(self.problem.table, groups)].sum())
 
@@ -167,7 +171,7 @@ class RefitState:
         self._nothing_pending()
         runs = [(table.starts[g], table.starts[g + 1]) for g in train]
         total = sum(row_kernels.total_loss(self.rows, *run, self.loss) for run in runs)
-        return float(total / self._weight_of(train)) * self.scale**2
+        return float(total / self._train_weight) * self.scale**2
 
     def best(self) -> Refit:
         """The best round so far, on the scale of the target's link."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gamcore.executor import Executor
 from gamcore.groups import RowList, bag_pool, bootstraps, subsamples, tour
 from gamcore.kernels import N_CODES, histogram, rowbags, rowmask, step
-from gamcore.kernels.course import MOST_AT_ONCE, Course, Rule, grouped_rounds, judge, validate
+from gamcore.kernels.course import Course, Rule, grouped_rounds, judge, validate
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
 from gamcore.kernels.rowbags import RowLists
 
@@ -104,9 +104,7 @@ class GroupedRounds:
     def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
         data = (self._table, self._rows, self._sets, self._fit)
-        ran, stalled = grouped_rounds(
-            *data, settings, n_greedy, self._work, self._buffer, rule, course, min(n_rounds, MOST_AT_ONCE)
-        )
+        ran, stalled = grouped_rounds(*data, settings, n_greedy, self._work, self._buffer, rule, course, n_rounds)
         return int(ran), bool(stalled)
 
 
@@ -118,9 +116,8 @@ class ThreadedRounds(_StepwiseRounds):
         dtype = rows.score.dtype.type
         self._sets, self._executor = sets, executor
         self._buffer = aligned((sets.train.size * 2 * N_CODES,), dtype)
-        shares = [
-            slice(int(s[0]), int(s[-1]) + 1) for s in np.array_split(np.arange(sets.train.size), executor.n_workers)
-        ]
+        n_shares = min(executor.n_workers, sets.train.size)
+        shares = [slice(int(s[0]), int(s[-1]) + 1) for s in np.array_split(np.arange(sets.train.size), n_shares)]
         self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, dtype)) for share in shares]
 
     def step(self, feature: int, settings: Settings) -> None:

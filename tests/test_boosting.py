@@ -117,7 +117,7 @@ def test_threads_inside_a_refit_give_the_same_bits(loss, monkeypatch):
     monkeypatch.setattr("gamcore.boosting.THREADED_ROWS", 0)
     of = problem(loss)
     expected = fit(of, dtype=np.float32)
-    for n_jobs in (6, 12):
+    for n_jobs in (6, 12, 120):  # the last has more threads than groups
         for one, other in zip(fit(of, dtype=np.float32, n_jobs=n_jobs), expected, strict=True):
             np.testing.assert_array_equal(one.curves, other.curves)
 

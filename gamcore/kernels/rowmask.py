@@ -3,7 +3,7 @@
     words[w, i]:  bit b of row i is 1 where bag 32 w + b holds it
     by_bin:       rows sorted by their code; those of code v are by_bin[ends[v] : ends[v + 1]]
 
-A bin's sums of 32 bags stay in a few vector registers' worth of memory while its rows go by. Rows are taken in fours,
+A bin's sums of 32 bags stay in two cache lines each while its rows go by. Rows are taken in fours,
 so that a sum waits for its own last store a quarter as often. Nothing here asks for a particular instruction set.
 """
 
@@ -49,7 +49,7 @@ def make_lanes(dtype: type) -> Lanes:
 def _add_chunk(values: NDArray[np.floating], lanes: Lanes, size: int, sums: NDArray[np.floating]) -> None:
     """Add the values of `size` rows (a multiple of four) to the sums of the bags that hold them.
 
-    The inner loop touches one array only, and its bits are computed: nothing then keeps it from vector lanes.
+    The inner loop touches one array only, and computes its bits; numba 0.68 still leaves it scalar.
     """
     zero = values.dtype.type(0.0)
     word = lanes.word

@@ -1,7 +1,7 @@
 """One step: the bags' trees on one feature, averaged, shrunk and added to its curve. One round: a step a feature.
 
 A round of a small table takes a fraction of a millisecond, so it is one call; where several threads share a model, the
-loop stands in boosting.py and calls the same parts, in the same order, with the same results to the bit.
+loop stands in rounds.py and calls the same parts, in the same order, with the same results to the bit.
 """
 
 from __future__ import annotations

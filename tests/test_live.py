@@ -12,7 +12,7 @@ import pytest
 
 from gamcore import figures
 from gamcore.workspace import live, runs
-from gamcore.workspace.training import Spec, read_data
+from gamcore.workspace.training import Spec, read_data, train
 from tests.test_app import button, chart, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
@@ -126,6 +126,16 @@ def test_leaves_and_smoothing_move_the_curve(full):
     next(slider for slider in app.slider if slider.label == "Leaves of a tree").set_value(6).run()
     assert not app.exception
     assert app.metric[0].value != two
+
+
+def test_a_model_outside_the_usual_range_starts_as_it_is(full):
+    store, _, number, _ = full
+    changes = {"max_leaves": 12, "subsample": 0.1, "smoothing_rounds": 25, "max_rounds": 10}
+    spec = replace(Spec.from_dict(number.spec), name="wide", changes=changes)
+    wide = train(store, spec)
+    app = open_page("shapes", model=wide.id)
+    assert "Train the full model" not in [b.label for b in app.button]  # nothing is changed yet
+    assert "before" not in [trace.get("name") for trace in chart(app)["data"]]
 
 
 def test_above_the_limit_live_is_off_and_explained(full, monkeypatch):

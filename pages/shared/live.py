@@ -25,7 +25,6 @@ from pages.shared.words import duration, md, number
 
 MOST_SWITCHES = 30
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-KNOBS = ("max_leaves", "smoothing_rounds", "learning_rate", "subsample")
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,15 @@ def curve_of(draft: Draft, feature: str) -> Curve | None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=48)
-def _draft(spec: str) -> Draft:
+def _fitted(spec: str, held_out_by: str) -> Draft:
     told = Spec.from_dict(json.loads(spec))
-    table = state.workspace().table(told.table)
-    return live.draft(read_data(state.frame(told.table), told, table.held_out_by), told)
+    return live.draft(read_data(state.frame(told.table), told, json.loads(held_out_by)), told)
+
+
+def _draft(spec: str) -> Draft:
+    """A refit by its specification, and by the rows its table holds out: a first training settles those."""
+    table = state.workspace().table(json.loads(spec)["table"])
+    return _fitted(spec, json.dumps(table.held_out_by))
 
 
 def _as_key(spec: Spec) -> str:
@@ -92,17 +96,18 @@ def shown(key: str, spec: Spec) -> Shown | None:
 
 
 def knobs(key: str, spec: Spec) -> Spec:
-    """Controls of what moves a curve most; the specification with what they say."""
+    """Controls of what moves a curve most; the specification with what they say. They reach what it says itself."""
     usual = {**GAMClassifier().get_params(), **spec.parameters()}
     rates = sorted({*RATES, usual["learning_rate"]})
+    leaves, share = usual["max_leaves"], usual["subsample"]
     chosen: dict[str, Any] = {
-        "max_leaves": st.slider("Leaves of a tree", 2, 8, min(usual["max_leaves"], 8), key=f"leaves-{key}"),
+        "max_leaves": st.slider("Leaves of a tree", 2, max(8, leaves), leaves, key=f"leaves-{key}"),
         "smoothing_rounds": st.slider(
-            "Smoothing rounds", 0, max(400, usual["smoothing_rounds"]), usual["smoothing_rounds"], 20,
+            "Smoothing rounds", 0, max(400, usual["smoothing_rounds"]), usual["smoothing_rounds"], 5,
             key=f"smooth-{key}", help="Rounds of cuts anywhere before the others: gentler curves.",
         ),
         "learning_rate": st.select_slider("Learning rate", rates, usual["learning_rate"], key=f"rate-{key}"),
-        "subsample": st.slider("Subsample", 0.2, 1.0, max(usual["subsample"], 0.2), 0.05, key=f"share-{key}"),
+        "subsample": st.slider("Subsample", min(0.2, share), 1.0, share, 0.05, key=f"share-{key}"),
     }  # fmt: skip
     changes = {name: value for name, value in chosen.items() if value != usual[name]}
     return replace(spec, changes={**spec.changes, **changes})
@@ -139,12 +144,12 @@ def metric(found: Shown) -> None:
         st.caption("This refit was stopped for time: train the full model for the rest.")
 
 
-def full_model(key: str, spec: Spec, primary: bool = False) -> None:
+def full_model(key: str, spec: Spec) -> None:
     """The way from a refit to a model: a job with all refits, watched on Train."""
     busy = len(runs.active(state.workspace())) >= state.n_jobs()
     if st.button(
         "Train the full model", key=f"full-{key}", icon=":material/play_arrow:", width="stretch", disabled=busy,
-        type="primary" if primary else "secondary", help="All refits with these settings, in the background.",
+        help="All refits with these settings, in the background.",
     ):  # fmt: skip
         started = runs.start(state.workspace(), replace(spec, name=clean_name(spec.name)), state.n_jobs())
         st.switch_page(cards.PAGES / "train.py", query_params={"table": spec.table, "run": started})

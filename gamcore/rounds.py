@@ -141,18 +141,25 @@ def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> 
 
 
 def membership(table: Table, rows: NDArray[np.int64], bags: list[RowList]) -> rowmask.Membership:
-    """Bags as bits, and the rows in the order of each feature's bins."""
-    n_features, n_rows = table.codes.shape
-    words = np.zeros((-(-len(bags) // rowmask.WORD), n_rows), np.uint32)
-    for b, bag in enumerate(bags):
-        words[b // rowmask.WORD, bag] |= np.uint32(1 << b % rowmask.WORD)
-    by_bin = np.empty((n_features, rows.size), np.int32)
-    ends = np.zeros((n_features, N_CODES + 1), np.int64)
+    """The training rows in the order of each feature's bins, filled up to whole lanes, and the bags that hold them."""
+    inside = np.zeros((len(bags), table.codes.shape[1]), bool)
+    for line, bag in zip(inside, bags, strict=True):
+        line[bag] = True
+    held = np.packbits(inside, axis=0, bitorder="little")
+    ends = np.zeros((table.codes.shape[0], N_CODES + 1), np.int64)
+    by_bin, words = [], []
     for j, line in enumerate(table.codes):
-        code = line[rows]
-        by_bin[j] = rows[np.argsort(code, kind="stable")]
-        ends[j, 1:] = np.cumsum(np.bincount(code, minlength=N_CODES))
-    return rowmask.Membership(words, by_bin, ends)
+        code = np.sort(line[rows])
+        size = np.bincount(code, minlength=N_CODES)
+        ends[j, 1:] = np.cumsum(-(-size // rowmask.LANES) * rowmask.LANES)
+        place = np.arange(rows.size) + (ends[j, :-1] - np.cumsum(size) + size)[code]
+        order = np.zeros(ends[j, -1], np.int32)
+        word = np.zeros((held.shape[0], ends[j, -1]), np.uint8)
+        order[place] = rows[np.argsort(line[rows], kind="stable")]
+        word[:, place] = held[:, order[place]]
+        by_bin.append(order)
+        words.append(word)
+    return rowmask.Membership(tuple(by_bin), tuple(words), ends)
 
 
 Fill = Callable[[int, Floats, Floats], None]
@@ -191,8 +198,12 @@ def row_strategy(
         walk = tour(bags)
         tree = (walk.order, walk.parent, join(walk.added), join(walk.removed))
         return (lambda j, gradient, out: rowbags.walk_tree(codes[j], gradient, loss, *tree, out)), lists
-    member, lanes = membership(table, rows, bags), rowmask.make_lanes(dtype)
-    return (lambda j, gradient, out: rowmask.masked(member, j, gradient, loss, lanes, out)), lists
+    member, run = membership(table, rows, bags), aligned((2, rowmask.RUN), dtype)
+
+    def mask(j: int, gradient: Floats, out: Floats) -> None:
+        rowmask.masked(member.by_bin[j], member.words[j], member.ends[j], gradient, loss, run, out)
+
+    return mask, lists
 
 
 class RowLevelRounds(_StepwiseRounds):

@@ -91,7 +91,6 @@ def test_every_contender_of_ours_is_made_with_its_preset():
 
 
 def test_the_page_says_only_what_was_measured(invented, tmp_path):
-    pytest.importorskip("matplotlib")
     report = importlib.import_module("benchmarks.report")
     folder = tmp_path / "peers"
     for record in invented.replace({np.nan: None}).to_dict("records"):

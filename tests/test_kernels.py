@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamcore import groups
-from gamcore.kernels import N_CODES, course, histogram, linecut, rowbags, rows, step
+from gamcore.kernels import N_CODES, course, histogram, linecut, rowbags, rowmask, rows, step
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Rows, Settings, Table, aligned, make_fit, make_work
-from gamcore.rounds import first_cells, join, make_sets, row_strategy, weigh_groups
+from gamcore.rounds import first_cells, join, make_sets, membership, row_strategy, weigh_groups
 from tests import naive
 
 LAST = 12
@@ -163,6 +165,40 @@ def test_row_level_strategies_give_the_histograms_of_the_same_bags(strategy, los
             np.testing.assert_allclose(out[b].reshape(-1, 2), expected, atol=tolerance * 10)
         else:
             np.testing.assert_allclose(out[b, :N_CODES], expected[:, 0], atol=tolerance * 10)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-5), (np.float64, 1e-13)])
+@pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
+def test_sums_in_any_order_stay_within_the_stated_tolerance(dtype, tolerance, loss):
+    table, _, rng = make(11, n=1024, dtype=dtype, loss=loss)
+    table.codes[0] = 1  # one run of 1,024 rows
+    g = (rng.standard_normal(1024) * 10.0 ** rng.uniform(-6, 6, 1024)).astype(dtype)
+    fill, lists = row_strategy(table, "subagging", "mask", np.arange(1024), 9, 0.9, 0, loss, dtype)
+    out = np.empty((9, 2 * N_CODES), dtype)
+    fill(0, np.stack([g, np.abs(g)], axis=1).ravel() if loss == LOGISTIC else g, out)
+    at = 2 if loss == LOGISTIC else 1
+    for b, got in enumerate(out[:, at].tolist()):
+        inside = g[lists.rows[lists.offsets[b] : lists.offsets[b + 1]]].tolist()
+        magnitude = math.fsum(np.abs(inside))
+        assert abs(got - math.fsum(inside)) <= tolerance * magnitude
+        if loss == LOGISTIC:
+            assert abs(out[b, at + 1] - magnitude) <= tolerance * magnitude
+
+
+def test_membership_holds_each_row_once_and_fills_bins_up_with_rows_of_no_bag():
+    table, _, rng = make(12, n=500)
+    train = np.sort(rng.choice(500, 400, replace=False))
+    bags = groups.subsamples(train, 9, 0.5, 0)
+    member = membership(table, train, bags)
+    for j, (by_bin, words) in enumerate(zip(member.by_bin, member.words, strict=True)):
+        assert by_bin.size == words.shape[1] == member.ends[j, -1]
+        assert not (member.ends[j] % rowmask.LANES).any()
+        bits = np.unpackbits(words, axis=0, bitorder="little")
+        for b, bag in enumerate(bags):
+            assert sorted(by_bin[bits[b] == 1]) == bag.tolist()
+        held = bits.any(axis=0)
+        code = np.repeat(np.arange(N_CODES), np.diff(member.ends[j]))
+        np.testing.assert_array_equal(table.codes[j, by_bin[held]], code[held])
 
 
 def test_bootstrap_counts_multiplicities():

@@ -7,8 +7,8 @@ and a share alpha of the rows in each:
     mst          along the edges of a spanning tree of the bags: copy the parent, add and subtract the difference
                  (Algorithm 4); about 2 alpha (1 - alpha) n B
     complement   all rows minus those left out: (1 - alpha) n B
-    mask         the rows of a bin one after the other, each adding to all bags at once where its membership bit is 1;
-                 n B, but in vector lanes (see rowmask.py)
+    mask         the rows of a bin side by side, each bag adding those whose membership bit is 1; n B, but in vector
+                 lanes (see rowmask.py)
 
 Every kernel fills out (B, 2 V) in the layout of layout.py. `gradient` is (n,), or (2 n,) with the hessians beside them
 for logistic loss, zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.

@@ -1,10 +1,14 @@
-"""Row-level bags by membership bits: all bags side by side, the rows of a bin one after the other.
+"""Row-level bags by membership bits: the rows of a bin lie side by side, and each bag sums those that it holds.
 
-    words[w, i]:  bit b of row i is 1 where bag 32 w + b holds it
-    by_bin:       rows sorted by their code; those of code v are by_bin[ends[v] : ends[v + 1]]
+    by_bin:         rows sorted by their code, those of a bin filled up to a multiple of LANES with rows of no bag;
+                    those of code v are by_bin[ends[v] : ends[v + 1]]
+    words[w, k]:    bit b of the word of row by_bin[k] is 1 where bag 8 w + b holds it
 
-A bin's sums of 32 bags stay in two cache lines each while its rows go by. Rows are taken in fours,
-so that a sum waits for its own last store a quarter as often. Nothing here asks for a particular instruction set.
+    gradients  g0 g1 g2 ...   read once from the rows, then in L1 for all bags
+    words      w0 w1 w2 ...   read in order, one byte for eight bags
+    sum        += g where the bit is set: as many rows at a time as the machine has lanes
+
+The words cost B / 8 bytes a row and feature.
 """
 
 from __future__ import annotations
@@ -14,93 +18,87 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import kernel
-from gamcore.kernels.layout import CHUNK, LOGISTIC
+from gamcore.kernels import kernel, reduction
+from gamcore.kernels.layout import LOGISTIC
 
-WORD: Final = 32
-"""Bags a membership word."""
+WORD: Final = 8
+"""Bags a membership word. Short words leave the loads to the gradients."""
 
-_FOUR = 4
+LANES: Final = 16
+"""Rows of a bin come in multiples of it, so that next to none are left over for a scalar loop."""
+
+RUN: Final = 1024
+"""Rows whose gradients are in scratch at a time; with their words they fit in L1."""
 
 
 class Membership(NamedTuple):
-    """Which bag holds which row, and the training rows in the order of each feature's bins."""
+    """The training rows in the order of each feature's bins, and which bags hold them. One entry a feature."""
 
-    words: NDArray[np.uint32]  # (ceil(B / WORD), n)
-    by_bin: NDArray[np.int32]  # (p, training rows)
+    by_bin: tuple[NDArray[np.int32], ...]  # (rows of the bins, filled up,)
+    words: tuple[NDArray[np.uint8], ...]  # (ceil(B / WORD), rows of the bins, filled up)
     ends: NDArray[np.int64]  # (p, V + 1)
 
 
-class Lanes(NamedTuple):
-    """Scratch of `masked`, one a thread."""
-
-    gradient: NDArray[np.floating]  # (2, CHUNK + 3) of the rows at hand
-    word: NDArray[np.uint32]  # (CHUNK + 3,)
-    sums: NDArray[np.floating]  # (2, WORD)
-
-
-def make_lanes(dtype: type) -> Lanes:
-    """Scratch for one thread."""
-    room = CHUNK + _FOUR - 1
-    return Lanes(np.zeros((2, room), dtype), np.zeros(room, np.uint32), np.zeros((2, WORD), dtype))
+@reduction
+def _sum_where(word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floating]) -> np.floating:
+    """Sum of the gradients of the rows whose word has the bit."""
+    zero = gradient.dtype.type(0.0)
+    total = zero
+    for k in range(word.size):
+        total += gradient[k] if np.uint8(word[k] & bit) != 0 else zero
+    return total
 
 
-@kernel
-def _add_chunk(values: NDArray[np.floating], lanes: Lanes, size: int, sums: NDArray[np.floating]) -> None:
-    """Add the values of `size` rows (a multiple of four) to the sums of the bags that hold them.
-
-    The inner loop touches one array only, and computes its bits; numba 0.68 still leaves it scalar.
-    """
-    zero = values.dtype.type(0.0)
-    word = lanes.word
-    for i in range(0, size, _FOUR):
-        a, b, c, d = word[i], word[i + 1], word[i + 2], word[i + 3]
-        ga, gb, gc, gd = values[i], values[i + 1], values[i + 2], values[i + 3]
-        for k in range(WORD):
-            mine = np.uint32(1) << np.uint32(k)
-            one = (ga if a & mine else zero) + (gb if b & mine else zero)
-            two = (gc if c & mine else zero) + (gd if d & mine else zero)
-            sums[k] += one + two
+@reduction
+def _sums_where(
+    word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floating], hessian: NDArray[np.floating]
+) -> tuple[np.floating, np.floating]:
+    """The same of gradients and hessians in one pass over the words."""
+    zero = gradient.dtype.type(0.0)
+    g, h = zero, zero
+    for k in range(word.size):
+        inside = np.uint8(word[k] & bit) != 0
+        g += gradient[k] if inside else zero
+        h += hessian[k] if inside else zero
+    return g, h
 
 
 @kernel
-def _load(
-    inside: NDArray[np.int32], words: NDArray[np.uint32], gradient: NDArray[np.floating], loss: int, lanes: Lanes
-) -> int:
-    """Bring the rows `inside` into scratch, filled up with rows of no bag to a multiple of four; how many there are."""
-    n = inside.size
-    for k in range(n):
-        i = inside[k]
-        lanes.word[k] = words[i]
+def _load(inside: NDArray[np.int32], gradient: NDArray[np.floating], loss: int, run: NDArray[np.floating]) -> None:
+    """Bring the gradients of the rows `inside` into scratch."""
+    for k in range(inside.size):
+        i = np.intp(inside[k])
         if loss == LOGISTIC:
-            lanes.gradient[0, k], lanes.gradient[1, k] = gradient[2 * i], gradient[2 * i + 1]
+            run[0, k], run[1, k] = gradient[2 * i], gradient[2 * i + 1]
         else:
-            lanes.gradient[0, k] = gradient[i]
-    full = (n + _FOUR - 1) // _FOUR * _FOUR
-    lanes.word[n:full] = 0
-    return full
+            run[0, k] = gradient[i]
 
 
 @kernel
 def masked(
-    member: Membership,
-    feature: int,
+    by_bin: NDArray[np.int32],
+    words: NDArray[np.uint8],
+    ends: NDArray[np.int64],
     gradient: NDArray[np.floating],
     loss: int,
-    lanes: Lanes,
+    run: NDArray[np.floating],
     out: NDArray[np.floating],
 ) -> None:
-    """Histograms of all bags, out (B, 2 V), of one feature; gradient as in rowbags.py."""
+    """Histograms of all bags, out (B, 2 V), of one feature.
+
+    by_bin, words, ends : the feature's entries of Membership; run : scratch (2, RUN); gradient : as in rowbags.py.
+    """
     out[:] = 0
-    rows, ends = member.by_bin[feature], member.ends[feature]
-    each = 2 if loss == LOGISTIC else 1
     for v in range(ends.size - 1):
-        for w in range(member.words.shape[0] if ends[v + 1] > ends[v] else 0):
-            lanes.sums[:] = 0
-            for start in range(ends[v], ends[v + 1], CHUNK):
-                size = _load(rows[start : min(start + CHUNK, ends[v + 1])], member.words[w], gradient, loss, lanes)
-                for c in range(each):
-                    _add_chunk(lanes.gradient[c], lanes, size, lanes.sums[c])
-            for b in range(WORD * w, min(WORD * (w + 1), out.shape[0])):
-                for c in range(each):
-                    out[b, each * v + c] = lanes.sums[c, b - WORD * w]
+        for start in range(ends[v], ends[v + 1], RUN):
+            stop = min(start + RUN, ends[v + 1])
+            g, h = run[0, : stop - start], run[1, : stop - start]
+            _load(by_bin[start:stop], gradient, loss, run)
+            for b in range(out.shape[0]):
+                word, bit = words[b // WORD, start:stop], np.uint8(1 << b % WORD)
+                if loss == LOGISTIC:
+                    more_g, more_h = _sums_where(word, bit, g, h)
+                    out[b, 2 * v] += more_g
+                    out[b, 2 * v + 1] += more_h
+                else:
+                    out[b, v] += _sum_where(word, bit, g)

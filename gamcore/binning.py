@@ -170,6 +170,8 @@ def bin_table(
         values = read_feature(frame, feature)
         bins.append(fit_bins(feature, values, weights, max_bins))
         codes[j] = bins[-1].encode(values)
+        if bins[-1].pooled:  # rare levels beyond those remembered by name; nothing else is unseen in training
+            codes[j][codes[j] == bins[-1].unseen] = bins[-1].n_values
     return Binned(codes, tuple(bins))
 
 

@@ -7,6 +7,7 @@ features that gained most may follow each cyclic pass. The loop knows no user in
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from gamcore.executor import Executor, make_executor
 from gamcore.groups import Split
-from gamcore.kernels.course import BEST_ROUND, MOST_AT_ONCE
+from gamcore.kernels.course import BEST, BEST_ROUND, MOST_AT_ONCE
 from gamcore.refit import Parameters, Problem, Refit, RefitState
 
 REFRESH = 50
@@ -32,7 +33,11 @@ THREADED_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a fit stands after a round. Losses are means a row; NaN where there is no such row, or not looked yet."""
+    """Where a fit stands after a round. Losses are means a row; NaN where there is no such row, or not looked yet.
+
+    Rounds are told some at a time, when all of them are done: `term` is that of the last, and `train_loss`, looked at
+    now and then, is told with it.
+    """
 
     refit: int
     n_refits: int
@@ -58,8 +63,8 @@ def boost(
 
     Without validation rows, all `max_rounds` are run and the last is kept. `watch` also looks at the training loss.
     """
-    state = RefitState(problem, split, parameters)
-    rounds = state.rounds(state.settings(), seed, executor)
+    state = RefitState(problem, split, parameters, seed)
+    rounds = state.rounds(executor)
     clock = _Clock(watch)
     last_round = parameters.max_rounds if problem.table.active.size else 0
     for stage in state.stages():
@@ -67,14 +72,14 @@ def boost(
             state.rewind()
         end = min(last_round, state.done + stage.most)
         while state.done < end:
-            before = state.done
+            before, known = state.done, (int(state.course.counts[BEST_ROUND]), float(state.course.losses[BEST]))
             most = min(clock.at_once, REFRESH - before % REFRESH, end - before)
             clock.begin()
             ran, stalled = rounds.run(stage.settings, stage.n_greedy, stage.rule, state.course, most)
             clock.took(ran)
             train_loss = clock.watched(state.train_loss, before == 0)
             stop = False
-            for told in _tell(state, before, ran, train_loss, clock.seconds):
+            for told in _tell(state, before, known, ran, train_loss, clock.seconds):
                 stop = bool((yield told)) or stop
             if stop:
                 return state.best()
@@ -85,14 +90,18 @@ def boost(
     return state.best()
 
 
-def _tell(state: RefitState, before: int, ran: int, train_loss: float, seconds: float) -> Iterator[Progress]:
-    """The progress of the last call's rounds."""
+def _tell(
+    state: RefitState, before: int, known: tuple[int, float], ran: int, train_loss: float, seconds: float
+) -> Iterator[Progress]:
+    """The progress of the last call's rounds; `known` are the best round `before` them and its validation loss."""
     term, most = int(state.fit.pending[0]), state.parameters.max_rounds
+    best_round, lowest = known
     for k in range(ran):
-        number = before + k + 1
-        loss = float(state.course.history[k]) * state.scale**2
-        best_round = min(number, int(state.course.counts[BEST_ROUND]))
-        yield Progress(0, 1, number, most, term, train_loss, loss, best_round, seconds)
+        number, loss = before + k + 1, float(state.course.history[k])
+        if not loss >= lowest:  # also without validation, where it is NaN
+            lowest, best_round = loss, number
+        looked = train_loss if k == ran - 1 else math.nan
+        yield Progress(0, 1, number, most, term, looked, loss * state.scale**2, best_round, seconds)
 
 
 class _Clock:
@@ -100,7 +109,7 @@ class _Clock:
 
     def __init__(self, watch: bool) -> None:
         self._started = self._began = self._last = self._looked = time.monotonic()
-        self._watch, self._loss = watch, float("nan")
+        self._watch = watch
         self.at_once = 1
 
     @property
@@ -117,10 +126,11 @@ class _Clock:
         self.at_once = max(1, min(MOST_AT_ONCE, int(CALL_SECONDS * ran / max(self._last - self._began, 1e-9))))
 
     def watched(self, look: Callable[[], float], due: bool) -> float:
-        """The training loss, looked at anew every WATCH_SECONDS."""
-        if self._watch and (due or self._last - self._looked > WATCH_SECONDS):
-            self._loss, self._looked = look(), self._last
-        return self._loss
+        """The training loss, every WATCH_SECONDS; NaN in between."""
+        if not self._watch or not (due or self._last - self._looked > WATCH_SECONDS):
+            return math.nan
+        self._looked = self._last
+        return look()
 
 
 Callback = Callable[[Progress], bool | None]

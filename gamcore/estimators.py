@@ -234,7 +234,8 @@ class _AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
     def to_saved(self, **about: Any) -> serialize.Saved:
         """The fitted model with its parameters and versions; `about` adds plain JSON values."""
         check_is_fitted(self, "model_")
-        parameters = {k: plain for k, v in self.get_params().items() if (plain := _plain(v)) is not None}
+        told = {name: (value, _plain(value)) for name, value in self.get_params().items()}
+        parameters = {name: plain for name, (value, plain) in told.items() if value is None or plain is not None}
         known = {
             "parameters": parameters,
             "n_features_in": int(self.n_features_in_),
@@ -333,7 +334,8 @@ class GAMRegressor(RegressorMixin, _AdditiveEstimator):  # type: ignore[misc]
         Threads; the model is the same to the bit for every number of them.
     random_state : int, RandomState or None
     callback : callable or None
-        Called with a `Progress` after every round; returning true stops the fit at its best round so far.
+        Called with a `Progress` for every round, up to 64 rounds at a time when they are done; returning true stops the
+        fit at its best round so far.
 
     Attributes
     ----------

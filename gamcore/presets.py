@@ -1,5 +1,4 @@
-"""Named settings, each chosen by measurement: docs/presets.md has the tables, `python -m benchmarks.accuracy` remakes
-them."""
+"""Named settings, each chosen by measurement: `python -m benchmarks.accuracy` measures them, docs/presets.md tells."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ class Stage(NamedTuple):
 class RefitState:
     """One refit while it is boosted: its rows, its curves and its losses."""
 
-    def __init__(self, problem: Problem, split: Split, parameters: Parameters) -> None:
-        self.problem, self.split, self.parameters = problem, split, parameters
+    def __init__(self, problem: Problem, split: Split, parameters: Parameters, seed: int) -> None:
+        self.problem, self.split, self.parameters, self.seed = problem, split, parameters, seed
         self.loss = problem.loss.code
         self.base_score, self.scale, self._response = self._start(_rows_of(problem.table, split.train))
         logistic = self.loss == LOGISTIC
@@ -218,11 +218,12 @@ class RefitState:
             min_node_weight=parameters.min_node_hessian if by_hessian else parameters.min_node_weight,
             max_delta=parameters.max_delta if logistic else np.inf,
             n_bags=1 if one_bag else parameters.n_bags,
+            seed=self.seed << 31,  # far from those of other refits, whose draws count up from theirs
         )
 
-    def rounds(self, settings: Settings, seed: int, executor: Executor | None) -> Rounds:
+    def rounds(self, executor: Executor | None) -> Rounds:
         """The way of making histograms that the parameters ask for."""
-        problem, parameters, fit = self.problem, self.parameters, self.fit
+        problem, parameters, fit, settings, seed = self.problem, self.parameters, self.fit, self.settings(), self.seed
         table, train, n_bags = problem.table, self.split.train, settings.n_bags
         if parameters.ensemble == "grouped":
             weight = problem.group_weight if problem.needs_weight(parameters) else None

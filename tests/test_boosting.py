@@ -145,7 +145,9 @@ def test_watching_the_training_loss_does_not_change_the_model(monkeypatch):
     np.testing.assert_array_equal(silent.model_.terms[0].scores, watched.model_.terms[0].scores)
     first = [p for p in seen if p.refit == 0]
     assert [p.round for p in first] == list(range(1, len(first) + 1))
-    assert first[-1].train_loss < first[0].train_loss
+    looked = [p.train_loss for p in first if not np.isnan(p.train_loss)]
+    assert len(looked) > 2
+    assert looked[-1] < looked[0]
     assert {p.refit for p in seen} == {0, 1}
 
 
@@ -171,23 +173,56 @@ def test_a_callback_can_stop_the_fit_and_an_exception_ends_it():
         GAMClassifier(outer_bags=3, n_jobs=2, callback=cancel).fit(X, y)
 
 
+def test_every_refit_smooths_with_cuts_of_its_own():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(size=4000)})
+    chosen = {"smoothing_rounds": 20, "max_rounds": 40, "outer_bags": 1, "subsample": 1.0, "validation_fraction": 0.0}
+    stops = GAMRegressor(**chosen, max_leaves=2, early_stopping_rounds=1)
+    places = []
+    for seed in range(2):
+        scores = stops.set_params(random_state=seed).fit(X, X["a"]).model_.terms[0].refits[0]
+        places.append(set(np.flatnonzero(np.diff(scores[1:-1])).tolist()))
+    assert len(places[0] ^ places[1]) > 10
+
+
+def test_more_rare_levels_than_are_remembered_by_name():
+    rng = np.random.default_rng(0)
+    names = np.concatenate([np.repeat(["big", "huge"], 3000), [f"rare{i:05d}" for i in range(12_000)]])
+    X = pd.DataFrame({"c": names, "x": rng.normal(size=names.size)})
+    score = 2.0 * (X["c"] == "big") - (X["c"] == "huge") + X["x"]
+    for model, y in ((GAMRegressor(), score), (GAMClassifier(), (score > 0.5).astype(int))):
+        model.set_params(outer_bags=2, random_state=0, histogram="rescan").fit(X, y)
+        assert (model.best_rounds_ > 5).all()
+        (levels, _) = model.model_.terms
+        assert levels.counts.tolist() == [0, 3000, 3000, 12_000, 0]
+
+
 def test_the_best_round_is_kept():
     X, y = friendly(400)
     seen = []
     model = GAMClassifier(outer_bags=1, learning_rate=0.5, random_state=0, callback=seen.append).fit(X, y)
     losses = [p.valid_loss for p in seen]
     assert model.best_rounds_[0] == 1 + int(np.argmin(losses))
+    assert [p.best_round for p in seen] == [1 + int(np.argmin(losses[: k + 1])) for k in range(len(losses))]
     assert len(losses) >= model.best_rounds_[0] + 5
     assert model.validation_losses_[0] == min(losses)
 
 
-def test_progress_reports_true_losses():
+def test_progress_reports_true_losses(monkeypatch):
+    monkeypatch.setattr("gamcore.boosting.WATCH_SECONDS", 0.0)
     X, y = friendly()
     seen = []
     model = GAMRegressor(outer_bags=1, max_rounds=40, validation_fraction=0.0, random_state=0, callback=seen.append)
     model.fit(X, y)
     assert np.isnan(seen[-1].valid_loss)
+    assert [p.best_round for p in seen] == list(range(1, 41))
     assert model.best_rounds_.tolist() == [40]
+    told = {p.round: p.train_loss for p in seen if not np.isnan(p.train_loss)}
+    for rounds, loss in told.items():
+        shorter = GAMRegressor(outer_bags=1, max_rounds=rounds, validation_fraction=0.0, random_state=0)
+        if rounds > 2 * shorter.smoothing_rounds:  # else the smoothing rounds would be fewer
+            assert loss == pytest.approx(np.mean((shorter.fit(X, y).predict(X) - y) ** 2), rel=1e-4)
+    assert max(told) == 40
 
 
 def test_refreshed_scores_do_not_drift():

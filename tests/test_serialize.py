@@ -248,6 +248,12 @@ def test_a_forged_size_is_noticed_while_unpacking(data):
         from_bytes(bytes(forged))
 
 
+def test_a_parameter_that_is_none_comes_back_as_none(tmp_path):
+    X, y = friendly(200)
+    GAMRegressor(coarse_leaves=None, outer_bags=1, max_rounds=3).fit(X, y).save(tmp_path / "m.gamx")
+    assert load_model(tmp_path / "m.gamx").coarse_leaves is None
+
+
 def test_parameters_come_back_as_plain_values(tmp_path):
     X, y = friendly(200)
     model = GAMClassifier(n_bags=np.int64(3), categorical_features=["b"], outer_bags=1, max_rounds=3).fit(X, y)

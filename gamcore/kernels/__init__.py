@@ -47,7 +47,7 @@ def reduction(function: Callable[..., Any]) -> Kernel:
 
     The only use of fastmath here. NaN, infinities and divisions keep their meaning. The order is the compiler's: the
     same for every number of threads, but another machine may round otherwise: in a sum of 1,024 values within 1e-5
-    (float32) or 1e-13 (float64) of the sum of their magnitudes. So only rowmask uses it, never a default.
+    (float32) or 1e-13 (float64) of the sum of their magnitudes. So only rowmask uses it, for the paper's bags of rows.
     """
     return _compile(function, fastmath={"reassoc"})
 

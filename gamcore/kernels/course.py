@@ -1,6 +1,6 @@
 """Many rounds in one call, and when to stop.
 
-A round of a small table takes a millisecond or two, and between rounds two threads would wait for each other's
+A round of a small table takes a fraction of a millisecond, and between rounds two threads would wait for each other's
 interpreter lock; so rounds, validation and the stop rule are compiled together. Where rounds cannot be one call (row
 bags, threads inside a refit), the same `judge` is called after each.
 """

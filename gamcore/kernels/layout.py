@@ -105,6 +105,7 @@ class Settings(NamedTuple):
     max_delta: float  # largest leaf value before the learning rate
     n_bags: int
     random: bool = False  # cut each line once, anywhere: rounds that smooth
+    seed: int = 0  # where those cuts begin to be drawn
 
 
 def aligned(shape: tuple[int, ...], dtype: type) -> Any:

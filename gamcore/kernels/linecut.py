@@ -142,11 +142,16 @@ def _scramble(key: int) -> np.uint64:
 
 @kernel
 def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray[np.int64]) -> int:
-    """One cut at a place drawn by `key`; the number of leaves, 1 where a side would be empty."""
+    """One cut at a place drawn by `key`; the number of leaves, 1 where a side would be empty.
+
+    A place amid empty ones gives way to the last that is not, as in a best cut.
+    """
     ends[0], ends[1] = 0, last
     if last < 2:
         return 1
     place = 1 + np.int64(_scramble(key) % np.uint64(last - 1))
+    while place > 1 and heavy[place] <= heavy[place - 1]:
+        place -= 1
     if heavy[place] <= EMPTY or heavy[last] - heavy[place] <= EMPTY:
         return 1
     ends[1], ends[2] = place, last

@@ -1,6 +1,6 @@
 """One step: the bags' trees on one feature, averaged, shrunk and added to its curve. One round: a step a feature.
 
-A round of a small table takes a fraction of a millisecond, so it is one call; where several threads share a model, the
+A round of a small table is shorter than a thread's turn, so it is one call; where several threads share a model, the
 loop stands in rounds.py and calls the same parts, in the same order, with the same results to the bit.
 """
 
@@ -67,7 +67,7 @@ def cut_bags(
     """
     last = table.last[feature]
     start_line(table, feature, work)
-    key = (fit.steps[feature] * table.codes.shape[0] + feature) * settings.n_bags
+    key = settings.seed + (fit.steps[feature] * table.codes.shape[0] + feature) * settings.n_bags
     cut_lines(weight, last, settings, key, work)
     finish_step(last, feature, fit, settings, work)
 

@@ -37,13 +37,10 @@ class _Reporter:
         self._path = folder / "progress.jsonl"
         self._server = server
         self._last = 0.0
-        self._train_loss = math.nan
         self._told: dict[str, Any] = {"n_refits": 0, "seconds": 0.0, "points": []}
 
     def __call__(self, progress: Progress) -> None:
-        looked = progress.train_loss != self._train_loss  # it is looked at now and then, and repeated in between
-        self._train_loss = progress.train_loss
-        losses = _finite(progress.train_loss) if looked else None, _finite(progress.valid_loss)
+        losses = _finite(progress.train_loss), _finite(progress.valid_loss)
         self._told["n_refits"], self._told["seconds"] = progress.n_refits, round(progress.seconds, 2)
         self._told["points"].append([progress.refit, progress.round, *losses])
         now = time.monotonic()

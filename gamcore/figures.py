@@ -191,9 +191,8 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | N
         )
     rows = np.repeat(curve.counts, 2)
     detail = np.stack([rows, lower, upper], axis=1)
-    hover = (
-        "%{x}<br>%{y:.3f} (%{customdata[1]:.3f} to %{customdata[2]:.3f})<br>%{customdata[0]:,.0f} rows<extra></extra>"
-    )
+    reach = " (%{customdata[1]:.3f} to %{customdata[2]:.3f})" if curve.has_band else ""
+    hover = f"%{{x}}<br>%{{y:.3f}}{reach}<br>%{{customdata[0]:,.0f}} rows<extra></extra>"
     figure.add_trace(
         go.Scatter(
             x=x, y=y, mode="lines", line={"color": color.primary, "width": 2.4}, name="effect", legendrank=1,

@@ -48,15 +48,16 @@ def notes(curve: Curve) -> str:
 
 def panel(about: ModelAbout, spec: Spec, changed: Spec) -> live.Shown | None:
     """The Live panel: what its settings give, where they are not the model's own."""
-    on = live.switch(about.id, about.rows["training"], spec)
     place = st.container()
     changed = live.knobs(about.id, changed)
     if not changed.features:
         place.error("Turn on at least one feature.", icon=":material/error:")
         return None
-    found = live.shown(about.id, changed) if on else None
-    if found is not None:
-        with place:
+    n_features = sum(bins.feature.column in changed.features for bins in estimator.model_.bins)
+    with place:
+        on = live.switch(about.id, about.rows["training"], n_features, changed)
+        found = live.shown(about.id, changed) if on else None
+        if found is not None:
             live.metric(found)
     if changed == spec:
         return None
@@ -70,7 +71,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.button("Next", icon=":material/chevron_right:", on_click=move, args=(1,))
 st.query_params["feature"] = st.session_state["asked_feature"] = feature
 
-spec, tried = live.base_spec(model.spec), None
+spec, tried = live.base_spec(model.spec, estimator), None
 if spec is None:
     drawing = st.container()
     st.caption("Live training needs the table that the model was trained on.")
@@ -84,9 +85,8 @@ with drawing, st.container(border=True):
     if curve is None:
         st.caption(f"{md(feature)} is turned off: this is its curve in the model.")
         tried, curve = None, estimator.explain_shape(feature)
-    goal, before = state.goal(model), None
-    if tried is not None:
-        before = tried.curve_before(feature) or estimator.explain_shape(feature)
+    goal = state.goal(model)
+    before = tried.curve_before(feature) if tried else None
     detail = (
         state.detail(model, curve) if tried is None else f"effect on {state.scale(model, curve)} · one refit, no band"
     )

@@ -92,7 +92,7 @@ with form:  # below the settings, beside the preview
         f"stopping never stops it, and {size(cost.memory)} on {state.n_jobs()} threads."
     )
 with look:
-    live.preview(table.id, spec, rows)
+    live.preview(table.id, spec, rows, n_features)
 if pressed:
     st.query_params.pop("run", None)
     st.session_state.pop("trained", None)

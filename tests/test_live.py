@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import figures
+from gamcore import PRESETS, figures
+from gamcore.table import TableError
 from gamcore.workspace import live, runs
 from gamcore.workspace.training import Spec, read_data, train
+from pages.shared import live as page_live
 from tests.test_app import button, chart, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
@@ -126,6 +128,64 @@ def test_leaves_and_smoothing_move_the_curve(full):
     next(slider for slider in app.slider if slider.label == "Leaves of a tree").set_value(6).run()
     assert not app.exception
     assert app.metric[0].value != two
+
+
+def settle_on(app, label, value):
+    control = next(control for control in [*app.slider, *app.select_slider] if control.label == label)
+    return control.set_value(value).run()
+
+
+def test_a_refit_stopped_for_time_is_not_remembered_and_not_compared(full, monkeypatch):
+    app = open_page("shapes", model=full[2].id)
+    monkeypatch.setattr(live, "MOST_SECONDS", 0.0)
+    settle_on(app, "Leaves of a tree", 5)
+    assert any("stopped for time" in caption.value for caption in app.caption)
+    assert not app.metric[0].delta
+    monkeypatch.setattr(live, "MOST_SECONDS", 60.0)
+    settle_on(app, "Leaves of a tree", 4)
+    assert not app.metric[0].delta  # nothing whole to compare with
+    settle_on(app, "Leaves of a tree", 5)
+    assert not any("stopped for time" in caption.value for caption in app.caption)
+    assert app.metric[0].delta
+
+
+def test_settings_that_make_a_refit_long_turn_live_off(full, monkeypatch):
+    spec = replace(Spec.from_dict(full[2].spec), changes={})
+    whole = train(full[0], spec)
+    n_features = len(spec.features)
+    monkeypatch.setattr(page_live, "LIVE_SECONDS", 2 * live.seconds_of(whole.rows["training"], n_features, spec))
+    app = open_page("shapes", model=whole.id)
+    (toggle,) = app.toggle
+    assert toggle.value
+    settle_on(app, "Learning rate", 0.01)
+    (toggle,) = app.toggle
+    assert toggle.disabled
+    assert not toggle.value
+    assert "Train the full model" in [b.label for b in app.button]
+
+
+def test_settings_that_cannot_be_fitted_do_not_stand_in_the_way_of_the_next(full, monkeypatch):
+    app = open_page("shapes", model=full[2].id)
+    fitted = live.draft
+
+    def refuse(data, spec):
+        if spec.changes.get("max_leaves") == 7:
+            raise TableError("These cannot be fitted.")
+        return fitted(data, spec)
+
+    monkeypatch.setattr(live, "draft", refuse)
+    settle_on(app, "Leaves of a tree", 7)
+    assert [error.value for error in app.error] == ["These cannot be fitted\\."]
+    settle_on(app, "Leaves of a tree", 8)
+    assert not app.error
+    assert app.metric[0].delta
+
+
+def test_a_model_starts_with_the_settings_it_was_trained_with(full, monkeypatch):
+    monkeypatch.setitem(PRESETS, "fast", {**PRESETS["fast"], "learning_rate": 0.1, "smoothing_rounds": 200})
+    app = open_page("shapes", model=full[2].id)
+    assert next(s for s in app.select_slider if s.label == "Learning rate").value == 0.4
+    assert "Train the full model" not in [b.label for b in app.button]
 
 
 def test_a_model_outside_the_usual_range_starts_as_it_is(full):

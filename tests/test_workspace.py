@@ -13,8 +13,11 @@ import pandas as pd
 import psutil
 import pytest
 
-from gamcore import ModelFileError, TableError
+from gamcore import PRESETS, ModelFileError, TableError
 from gamcore.estimators import from_saved
+from gamcore.groups import subsamples
+from gamcore.kernels.layout import Table
+from gamcore.rounds import membership
 from gamcore.workspace import runs, training
 from gamcore.workspace.estimate import estimate
 from gamcore.workspace.files import new_folder, write_bytes, write_json
@@ -227,6 +230,18 @@ def test_metrics_are_those_of_the_held_out_rows(space, binary):
         assert model.metrics["rmse"] == pytest.approx(np.sqrt(np.mean((estimator.predict(X) - y) ** 2)))
         assert model.metrics["rmse"] < model.metrics["baseline_rmse"]
     assert Spec.from_dict(json.loads(json.dumps(model.spec))) == Spec.from_dict(model.spec)
+
+
+def test_the_memory_of_row_level_bags_is_estimated():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 200, (3, 20_000)).astype(np.uint8)
+    table = Table(codes, np.array([0, 20_000]), np.full(3, 200), np.zeros(3, bool), np.arange(3))
+    every = np.arange(20_000)
+    held = membership(table, every, subsamples(every, 100, 0.65, 0))
+    size = sum(array.nbytes for array in (*held.by_bin, *held.words, held.ends))
+    paper = {**PRESETS["paper"], "outer_bags": 1}
+    more = estimate(20_000, 3, paper, 1).memory - estimate(20_000, 3, {"outer_bags": 1}, 1).memory
+    assert size < 1.1 * more < 4 * size
 
 
 def test_the_estimate_grows_with_the_work():

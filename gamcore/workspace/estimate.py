@@ -52,5 +52,7 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     at_once = max(1, min(n_jobs, refits))
     step = STEP_SECONDS + BAG_SECONDS * n_bags + a_row * rows
     seconds, most = (refits / at_once * n * a_round * step for n in (rounds, parameters.get("max_rounds", MOST_ROUNDS)))
-    a_refit = 13 * rows + features * 256 * 32 * 4 + (rows * n_bags if ensemble == "subagging" else 0)
+    a_refit = 13 * rows + features * 256 * 32 * 4
+    if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
+        a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit)

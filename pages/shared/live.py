@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from gamcore import figures
-from gamcore.estimators import GAMClassifier
+from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.explain import Curve
 from gamcore.table import TableError
 from gamcore.workspace import live, runs
@@ -24,6 +24,8 @@ from pages.shared import cards, state
 from pages.shared.words import duration, md, number
 
 MOST_SWITCHES = 30
+NOT_SETTINGS = ("callback", "categorical_features", "n_jobs", "random_state")
+STOPPED = "live-stopped"
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
@@ -54,9 +56,20 @@ def _fitted(spec: str, held_out_by: str) -> Draft:
 
 
 def _draft(spec: str) -> Draft:
-    """A refit by its specification, and by the rows its table holds out: a first training settles those."""
-    table = state.workspace().table(json.loads(spec)["table"])
-    return _fitted(spec, json.dumps(table.held_out_by))
+    """A refit by its specification, and by the rows its table holds out: a first training settles those.
+
+    One that was stopped for time is kept only while it is shown: asked for again, or elsewhere, it may be quicker.
+    """
+    stopped_spec, stopped = st.session_state.get(STOPPED, (None, None))
+    if stopped is not None and stopped_spec == spec:
+        return stopped
+    held_out_by = json.dumps(state.workspace().table(json.loads(spec)["table"]).held_out_by)
+    st.session_state.pop(STOPPED, None)
+    found = _fitted(spec, held_out_by)
+    if not found.complete:
+        _fitted.clear(spec, held_out_by)
+        st.session_state[STOPPED] = (spec, found)
+    return found
 
 
 def _as_key(spec: Spec) -> str:
@@ -68,9 +81,9 @@ def _task(spec: Spec) -> str:
     return json.dumps(asdict(replace(spec, name="", features=[], preset="", changes={})), sort_keys=True)
 
 
-def switch(key: str, rows: int, spec: Spec) -> bool:
-    """The Live switch: on while a refit is quick, off and explained where it is not."""
-    seconds = live.seconds_of(rows, len(spec.features), spec)
+def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
+    """The Live switch: on while a refit of the specification is quick, off and explained where it is not."""
+    seconds = live.seconds_of(rows, n_features, spec)
     quick = seconds < LIVE_SECONDS
     on = st.toggle(
         "Live", value=quick, disabled=not quick, key=f"live-{key}-{quick}",
@@ -85,14 +98,16 @@ def shown(key: str, spec: Spec) -> Shown | None:
     """Refit the settings at hand, if they are new; None (with a message) where they cannot be fitted."""
     now, memory = _as_key(spec), f"live-seen-{key}"
     before, last = st.session_state.get(memory, (None, None))
-    if last is not None and last != now:
-        before = last if _task(Spec.from_dict(json.loads(last))) == _task(spec) else None
-    st.session_state[memory] = (before, now)
     try:
-        return Shown(_draft(now), _draft(before) if before else None)
+        found = _draft(now)
     except TableError as error:
         st.error(md(error), icon=":material/error:")
-    return None
+        return None
+    if last != now:
+        before = last if last and _task(Spec.from_dict(json.loads(last))) == _task(spec) else None
+    # Only whole refits are compared, and only those that could be fitted.
+    st.session_state[memory] = (before, now if found.complete else None)
+    return Shown(found, _draft(before) if before and found.complete else None)
 
 
 def knobs(key: str, spec: Spec) -> Spec:
@@ -138,7 +153,8 @@ def metric(found: Shown) -> None:
     st.metric(
         label, f"{now[name]:.4f}" if name == "auc" else number(now[name]), change,
         delta_color="off" if change == "no change" else "inverse" if fewer else "normal", border=True,
-        help=f"Of one refit, which took {duration(found.now.seconds)}; the change is against the settings before.",
+        help=f"Of one refit, which took {duration(found.now.seconds)}; the change is against the settings before. "
+        "Settings picked for this number alone will look a little better on these rows than on new ones.",
     )  # fmt: skip
     if not found.now.complete:
         st.caption("This refit was stopped for time: train the full model for the rest.")
@@ -155,10 +171,10 @@ def full_model(key: str, spec: Spec) -> None:
         st.switch_page(cards.PAGES / "train.py", query_params={"table": spec.table, "run": started})
 
 
-def preview(key: str, spec: Spec, rows: int) -> None:
+def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
     """On Train: the strongest shape of the form's settings, moving with them."""
     with st.container(border=True):
-        if not switch(key, rows, spec) or (found := shown(key, spec)) is None:
+        if not switch(key, rows, n_features, spec) or (found := shown(key, spec)) is None:
             return
         names = found.now.estimator.importance().frame()["feature"].tolist()
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -173,8 +189,9 @@ def preview(key: str, spec: Spec, rows: int) -> None:
         )  # fmt: skip
 
 
-def base_spec(model_spec: dict[str, Any] | None) -> Spec | None:
-    """The specification of a stored model whose table is still there."""
+def base_spec(model_spec: dict[str, Any] | None, estimator: GAMRegressor | GAMClassifier) -> Spec | None:
+    """The specification of a stored model whose table is still there, with the settings it was trained with: presets
+    may have changed since."""
     if not model_spec:
         return None
     spec = Spec.from_dict(model_spec)
@@ -182,4 +199,6 @@ def base_spec(model_spec: dict[str, Any] | None) -> Spec | None:
         state.workspace().table(spec.table)
     except StoreError:
         return None
-    return spec
+    trained, today = estimator.get_params(), {**type(estimator)().get_params(), **spec.parameters()}
+    own = {name: value for name, value in trained.items() if name not in NOT_SETTINGS and value != today[name]}
+    return replace(spec, changes={**spec.changes, **own})

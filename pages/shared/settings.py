@@ -216,6 +216,10 @@ def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
             )  # fmt: skip
             if value != defaults[name]:
                 changes[name] = value
+        first = changes.pop("coarse_leaves", defaults["coarse_leaves"])
+        leaves = changes.get("max_leaves", defaults["max_leaves"])
+        if max(first, leaves) != max(coarse, leaves):  # what the form says is what is trained
+            changes["coarse_leaves"] = first
         if binary:
             mart = columns[0].toggle(
                 "MART instead of LogitBoost", key=f"mart-{table.id}",

@@ -13,24 +13,32 @@ from benchmarks.cells import run_module
 
 Arguments = list[object]
 
+ONE_FILE = ("steps", "live")
+"""Measurements that are made whole or not at all."""
+
 SMALL: dict[str, Arguments] = {
     "peers": ["--tables", "pole", "--models", "ours-fast-2", "ours-balanced-2", "lightgbm-additive", "--seeds", 1],
     "steps": ["--rows", 10_000, "--repeats", 2, "--seconds", 0.005],
     "scale": ["--rows", 10_000, 100_000, 200_000, "--features", 5, 50, "--seconds", 0.1, "--train-rows", 100_000],
+    "live": ["--table", "pole", "--clicks", 2],
     "paper": ["--tables", "calhousing", "--alphas", 0.65, "--rounds", 3, "--rows", 10_000, "--seconds", 0.1],
 }
 
 
 def commands(data: Path, folder: Path, doc: Path) -> dict[str, Arguments]:
     """Arguments of every command, in order."""
-    peers, steps, scale, paper = folder / "peers", folder / "steps.json", folder / "scale.json", folder / "paper"
+    peers, paper = folder / "peers", folder / "paper"
+    steps, scale, live = (folder / f"{name}.json" for name in ("steps", "scale", "live"))
     return {
         "peers": ["--data", data, "--json", peers],
         "steps": ["--json", steps],
         "scale": ["--train", "--json", scale],
         "paper": ["--data", data, "--json", paper, "--peers", peers],
-        "report": ["--peers", peers, "--paper", paper, "--steps", steps, "--scale", scale, "--doc", doc],
-    }
+        "live": ["--data", data, "--json", live],
+        "report": [
+            "--peers", peers, "--paper", paper, "--steps", steps, "--scale", scale, "--live", live, "--doc", doc,
+        ],
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -42,7 +50,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="try everything on tiny sizes")
     asked = parser.parse_args()
     for name, arguments in commands(asked.data, asked.json, asked.doc).items():
-        if name == "steps" and (asked.json / "steps.json").exists():
+        if name in ONE_FILE and (asked.json / f"{name}.json").exists():
             continue
         fault = run_module(f"benchmarks.{name}", [*arguments, *(SMALL.get(name, []) if asked.small else [])])
         if fault:

@@ -25,10 +25,10 @@ TRIES = 3
 
 
 def keep(path: Path, cell: Cell) -> None:
-    """Write a cell with today's date, whole or not at all, so that a stopped run leaves no half of one."""
+    """Write a cell with the time, whole or not at all, so that a stopped run leaves no half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_suffix(".tmp")
-    half.write_text(json.dumps({"date": datetime.now(UTC).date().isoformat(), **cell}, indent=1))
+    half.write_text(json.dumps({"at": datetime.now(UTC).isoformat(timespec="seconds"), **cell}, indent=1))
     half.replace(path)
 
 

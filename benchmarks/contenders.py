@@ -10,6 +10,7 @@ import importlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,12 +103,12 @@ def _held_out(X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, Any, An
     return X, y, X_held, y_held
 
 
-def _fit_lightgbm(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
+def _fit_lightgbm(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int, patience: int = PATIENCE) -> None:
     from lightgbm import early_stopping
 
     X, y, *held = _held_out(X, y, seed)
     with warnings.catch_warnings(action="ignore"):  # newer versions want eval_X and eval_y, which older ones lack
-        model.fit(X, y, eval_set=[tuple(held)], callbacks=[early_stopping(PATIENCE, verbose=False)])
+        model.fit(X, y, eval_set=[tuple(held)], callbacks=[early_stopping(patience, verbose=False)])
 
 
 def _fit_xgboost(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
@@ -115,7 +116,7 @@ def _fit_xgboost(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> Non
     model.fit(X, y, eval_set=[tuple(held)], verbose=False)
 
 
-def _lightgbm(**parameters: Any) -> Contender:
+def _lightgbm(patience: int = PATIENCE, **parameters: Any) -> Contender:
     additive = bool(parameters)
     return Contender(
         ("lightgbm",),
@@ -124,7 +125,7 @@ def _lightgbm(**parameters: Any) -> Contender:
         {"n_jobs": MOST_JOBS, "verbose": -1, **parameters},
         {"n_estimators": 5},
         prepare=_as_categories,
-        fit=_fit_lightgbm if additive else _fit,
+        fit=partial(_fit_lightgbm, patience=patience) if additive else _fit,
         rounds=lambda model: [int(model.best_iteration_ if additive else model.n_estimators)],
     )
 
@@ -189,17 +190,20 @@ def _pygam() -> Contender:
 def contenders(table: str) -> dict[str, Contender]:
     """What is fitted to one table, by name; `compact` is where the number of bins matters to EBM."""
     slow = {"learning_rate": 0.1, "n_estimators": 20_000}
+    default = GAMRegressor()
+    quick = {"learning_rate": default.learning_rate, "patience": default.early_stopping_rounds}
     found = {f"{name}-{n_jobs}": _ours(name.removeprefix("ours-"), n_jobs) for n_jobs in JOBS for name in OURS}
     found |= {
         "ebm": _ebm(),
         "ebm-8": _ebm(outer_bags=8),
-        "ebm-matched": _ebm(outer_bags=8, max_bins=256, max_leaves=GAMRegressor().max_leaves),
+        "ebm-matched": _ebm(outer_bags=8, max_bins=256, max_leaves=default.max_leaves),
     }
     if table == "compact":
         found["ebm-256"] = _ebm(max_bins=256)
     return found | {
         "lightgbm": _lightgbm(),
         "lightgbm-additive": _lightgbm(num_leaves=2, **slow),
+        "lightgbm-additive-quick": _lightgbm(num_leaves=2, **(slow | quick)),
         "xgboost": _xgboost(),
         "xgboost-additive": _xgboost(max_depth=1, early_stopping_rounds=PATIENCE, **slow),
         "pygam": _pygam(),

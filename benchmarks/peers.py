@@ -2,8 +2,8 @@
 
 All models get the same rows: 80% for fitting, 20% for testing, a split a seed. A cell is one table, model and seed,
 measured in a process of its own that first warms the model up on a few rows, and kept as one JSON file, so a stopped
-run goes on where it was. The models of one table and seed follow each other directly, so that their ratios are made
-side by side; a ratio is taken within a seed.
+run goes on where it was; our own cells are measured anew once the code of the core has changed. The models of one table
+and seed follow each other directly, so that their ratios are made side by side; a ratio is taken within a seed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks import standing
 from benchmarks.cells import Cell, keep, load, load_all, quietest, run_module
 from benchmarks.contenders import contenders
-from benchmarks.machine import describe
+from benchmarks.machine import code, describe
 from benchmarks.tables import BINARY, REGRESSION, RealTable, read
 from benchmarks.watch import Watch
 
@@ -71,10 +71,17 @@ def known(table: str, name: str, seed: int) -> dict[str, Any]:
     """What a cell says of itself before it is measured."""
     contender = contenders(table)[name]
     about = {"table": table, "model": name, "seed": seed, "parameters": contender.parameters}
+    about |= {} if contender.packages else {"code": code()}
     try:
         return about | {"machine": describe(*contender.packages)}
     except ModuleNotFoundError:
         return about | {"machine": describe()}
+
+
+def up_to_date(cell: Cell, table: str, name: str) -> bool:
+    """Whether a cell was made with the parameters, and for ours the code, of today."""
+    contender = contenders(table)[name]
+    return cell.get("parameters") == contender.parameters and (bool(contender.packages) or cell.get("code") == code())
 
 
 def one_cell(data: Path, table: str, name: str, seed: int, out: Path) -> None:
@@ -88,10 +95,11 @@ def one_cell(data: Path, table: str, name: str, seed: int, out: Path) -> None:
 
 def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, out: Path) -> Cell:
     """One cell, measured in a process of its own, which writes it to `out`."""
-    out.unlink(missing_ok=True)
     cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
     fault = run_module("benchmarks.peers", cell, asked.limit)
-    return load(out) or known(table, name, seed) | {"error": fault or "Left no result."}
+    found = load(out) or known(table, name, seed) | {"error": fault or "Left no result."}
+    out.unlink(missing_ok=True)
+    return found
 
 
 def measure_all(asked: argparse.Namespace) -> None:
@@ -100,8 +108,8 @@ def measure_all(asked: argparse.Namespace) -> None:
         for table in asked.tables:
             for name in contenders(table):
                 out = asked.json / f"{table}-{name}-{seed}.json"
-                if not out.exists() and (not asked.models or name in asked.models):
-                    keep(out, quietest(partial(in_own_process, asked, table, name, seed, out)))
+                if not up_to_date(load(out), table, name) and (not asked.models or name in asked.models):
+                    keep(out, quietest(partial(in_own_process, asked, table, name, seed, out.with_suffix(".attempt"))))
                     print(f"{table:12}{name:20}{seed}", flush=True)
 
 

@@ -10,12 +10,13 @@ LABELS: Final = {
         for preset in ("fast", "balanced", "accurate")
         for n in (1, 2)
     },
-    "ebm": "EBM, defaults",
+    "ebm": "EBM, defaults (14 outer bags)",
     "ebm-8": "EBM, 8 outer bags",
     "ebm-matched": "EBM, 8 outer bags, our bins and leaves",
     "ebm-256": "EBM, 256 bins",
     "lightgbm": "LightGBM, defaults",
     "lightgbm-additive": "LightGBM, one cut a tree",
+    "lightgbm-additive-quick": "LightGBM, one cut a tree, our rate and patience",
     "xgboost": "XGBoost, defaults",
     "xgboost-additive": "XGBoost, one cut a tree",
     "pygam": "pyGAM, defaults",
@@ -34,8 +35,9 @@ PEERS: Final = """
 The tables are those of [presets.md](presets.md). All models get the same rows: {train:.0%} for fitting, {test:.0%} for
 testing, {splits}. Each fit is made in a process of its own, which first fits {warm} rows, so that compiled code, thread
 pools and worker processes are there; then the clock runs for the whole fit, binning included. The models of one table
-and split run one after the other; a fit during which other processes took more than {noise} cores was measured again,
-up to {tries} times. Seconds are medians over splits, metrics are means.
+and split run one after the other; a fit during which other processes took more than {noise} cores, and {least} seconds
+of them, was measured again, at most {again} times, and the quietest attempt counts. Seconds are medians over splits,
+metrics are means.
 
 - **Ours**: the presets of [presets.md](presets.md), trained on all rows for fitting, of which they hold their own share
   out.
@@ -43,7 +45,8 @@ up to {tries} times. Seconds are medians over splits, metrics are means.
   comes. *Our bins and leaves*: with the `max_bins` and `max_leaves` of our default.
 - **LightGBM and XGBoost, defaults**: 100 trees with all interactions. Another kind of model, for orientation.
 - **One cut a tree**: the same two as additive models, learning rate .1, as many trees as {patience} rounds of patience
-  on {held:.0%} of the rows for fitting allow. One fit each: no refits, so no bands.
+  on {held:.0%} of the rows for fitting allow; LightGBM also with the learning rate and patience of our default. One fit
+  each: no refits, so no bands.
 - **pyGAM**: splines for numbers, factors for categories, the default penalty.
 - Text columns go to ours and to EBM as they are. LightGBM and XGBoost get categories, pyGAM codes and medians for
   missing cells; that is done before the clock starts.
@@ -55,21 +58,21 @@ up to {tries} times. Seconds are medians over splits, metrics are means.
 RATIOS: Final = """
 ### Seconds over those of {base}
 
-A ratio of 10 means that the other model took ten times as long, on the same rows, in the same minutes. It is taken
-within a split, and the median over splits is told. The geometric mean is over all tables.
+A ratio of 10 means that the other model took ten times as long on the same rows. It is taken within a split, whose fits
+were at most {minutes:.0f} minutes apart, and the median over splits is told. The geometric mean is over all tables.
 """
 
 PARITY: Final = """
-### Test metric of {base}, against EBM
+### {base}, against EBM
 
-Differences are paired by split; the standard error is that of their mean. Splits share rows, so it is a guide only.
+Differences of the test metric are paired by split; the standard error is that of their mean. Splits share rows, so it
+is a guide only. *Same*: within {auc} AUC or {rmse:.1%} RMSE.
 """
 
 ADDITIVE: Final = """
-### LightGBM with one cut a tree, and our quickest preset that is as good
+### {base}, against LightGBM with one cut a tree
 
-Presets with {jobs} threads; *as good* is a mean metric not worse by more than {auc} AUC or {rmse:.1%} RMSE. *none*:
-LightGBM's is better than that of every preset.
+As above. A ratio of seconds over 1 means that ours was quicker; ours are eight refits, LightGBM's is one fit.
 """
 
 STEPS: Final = """
@@ -92,6 +95,13 @@ run side by side first.
 LARGE: Final = """
 A fit of {rows:,} rows x {features} features, from a float32 frame of {frame:,.0f} MiB, with one refit and {jobs}
 threads, took {seconds:.1f} seconds to its early stop ({rounds} rounds) and {mib:,.0f} MiB beyond the frame.
+"""
+
+LIVE: Final = """
+## Live training
+
+A default model of *{table}*, {rows:,} training rows, on the Shapes page in Chromium, with the server on the same
+machine: seconds from a click on a feature's switch to the first frame with the curve of the new refit.
 """
 
 PAPER: Final = """

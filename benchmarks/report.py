@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import paper_tables, plots, prose, scale, standing
-from benchmarks.cells import NOISE, TRIES, load, load_all
+from benchmarks.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
 from benchmarks.contenders import HELD_OUT, MOST_JOBS, PATIENCE
 from benchmarks.page import markdown
 from benchmarks.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
@@ -50,7 +50,7 @@ def picture(doc: Path, name: str, told: str, figure: Any) -> Lines:
 
 def measured_on(records: list[dict[str, Any]]) -> Lines:
     """Dates, machines and versions of all measurements."""
-    dates = sorted({record["date"] for record in records if "date" in record})
+    dates = sorted({record["at"][:10] for record in records if "at" in record})
     machines = [record["machine"] for record in records if "machine" in record]
     if not machines:
         return
@@ -72,7 +72,7 @@ def peers(folder: Path, doc: Path) -> Lines:
     seeds = cells["seed"].nunique()
     shares = {"train": 1 - TEST_SHARE, "test": TEST_SHARE, "held": HELD_OUT}
     counts = {"warm": WARM_ROWS, "jobs": MOST_JOBS, "patience": PATIENCE, "predictions": PREDICTIONS}
-    quiet = {"noise": NOISE, "tries": TRIES}
+    quiet = {"noise": NOISE, "least": LEAST_NOISE, "again": TRIES - 1}
     splits = f"{seeds} random splits" if seeds > 1 else "one random split"
     yield from say(prose.PEERS, splits=splits, **shares, **counts, **quiet)
     yield from titled("Seconds of a fit", named(standing.wide(cells, "seconds")))
@@ -83,7 +83,12 @@ def peers(folder: Path, doc: Path) -> Lines:
     yield from quality(cells)
     yield from titled("Peak memory of a fit, MiB", named(standing.wide(cells, "memory_mib")))
     yield from titled("Milliseconds to predict", named(standing.wide(cells, "predict_ms")))
-    for title, frame in (("Not fitted", standing.faults(cells)), ("Timed in a noise", standing.disturbed(cells))):
+    short = standing.short_of_seeds(cells)
+    for title, frame in (
+        ("Fewer splits", short),
+        ("Not fitted", standing.faults(cells)),
+        ("Timed in a noise", standing.disturbed(cells)),
+    ):
         if len(frame):
             yield from titled(title, frame.replace({"model": prose.LABELS}))
 
@@ -93,7 +98,7 @@ def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
     found = standing.ratios(cells).dropna(how="all")
     if not found.size:
         return
-    yield from say(prose.RATIOS, base=prose.LABELS[standing.BASE])
+    yield from say(prose.RATIOS, base=prose.LABELS[standing.BASE], minutes=standing.minutes_apart(cells))
     yield from markdown(named(found))
     if standing.EBM in found:
         yield from picture(doc, "ratios", "Seconds of EBM over ours by table", plots.ratios(cells))
@@ -102,12 +107,13 @@ def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
 def quality(cells: pd.DataFrame) -> Lines:
     """Metrics next to EBM's, and next to additive trees."""
     parity, additive = standing.parity(cells), standing.additive(cells)
+    same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
     if len(parity):
-        yield from say(prose.PARITY, base=prose.LABELS[standing.BASE])
+        yield from say(prose.PARITY, base=prose.LABELS[standing.BASE], **same)
         yield from markdown(parity.replace({"peer": prose.LABELS}), precise=("ours", "peer's"))
     if len(additive):
-        yield from say(prose.ADDITIVE, jobs=MOST_JOBS, auc=standing.SAME_AUC, rmse=standing.SAME_RMSE)
-        yield from markdown(additive.replace({"ours": prose.LABELS}), precise=("LightGBM metric", "our metric"))
+        yield from say(prose.ADDITIVE, base=prose.LABELS[standing.BASE], **same)
+        yield from markdown(additive.replace({"peer": prose.LABELS}), precise=("ours", "peer's"))
 
 
 def steps(path: Path) -> Lines:
@@ -170,14 +176,27 @@ def paper(folder: Path, peers: Path) -> Lines:
         yield from noise(load_all(folder).to_dict("records"))
 
 
+def live(path: Path) -> Lines:
+    """Live training in a browser."""
+    found = load(path)
+    if found:
+        times = {theme: pd.Series(seconds).agg(["median", "max"]) for theme, seconds in found["seconds"].items()}
+        yield from say(prose.LIVE, table=found["table"], rows=found["rows"]["training"])
+        frame = pd.DataFrame(times).T.rename_axis("theme").rename(columns={"median": "median s", "max": "longest s"})
+        yield from markdown(frame.assign(clicks=[len(seconds) for seconds in found["seconds"].values()]))
+        yield ""
+        yield from noise([found])
+
+
 def page(asked: argparse.Namespace) -> Lines:
     """The whole page."""
-    sources = [*asked.peers.glob("*.json"), *asked.paper.glob("*.json"), asked.steps, asked.scale]
+    sources = [*asked.peers.glob("*.json"), *asked.paper.glob("*.json"), asked.steps, asked.scale, asked.live]
     yield from say(prose.TITLE.lstrip())
     yield from measured_on([load(path) for path in sources])
     yield from peers(asked.peers, asked.doc)
     yield from steps(asked.steps)
     yield from growth(asked.scale, asked.doc)
+    yield from live(asked.live)
     yield from paper(asked.paper, asked.peers)
 
 
@@ -197,6 +216,7 @@ def main() -> None:
     parser.add_argument("--paper", type=Path, required=True, help="folder of the cells of benchmarks.paper")
     parser.add_argument("--steps", type=Path, required=True, help="file of benchmarks.steps")
     parser.add_argument("--scale", type=Path, required=True, help="file of benchmarks.scale")
+    parser.add_argument("--live", type=Path, required=True, help="file of benchmarks.live")
     parser.add_argument("--doc", type=Path, required=True, help="the page, such as docs/benchmarks.md")
     asked = parser.parse_args()
     asked.doc.parent.mkdir(parents=True, exist_ok=True)

@@ -125,9 +125,9 @@ def slopes(found: list[Point]) -> pd.DataFrame:
 
 def tables(found: list[Point]) -> list[pd.DataFrame]:
     """The points, the slopes, and the large fit."""
-    large = [point for point in found if point["changed"] == TRAIN]
+    large = [point for point in found if point["changed"] == TRAIN and "error" not in point]
     made = [pd.DataFrame([point for point in found if point["changed"] != TRAIN]), slopes(found), pd.DataFrame(large)]
-    return [frame.drop(columns=["date", "parameters"], errors="ignore") for frame in made]
+    return [frame.drop(columns=["at", "parameters"], errors="ignore") for frame in made]
 
 
 def main() -> None:
@@ -146,14 +146,15 @@ def main() -> None:
     if asked.cell:
         one_cell(asked)
         return
-    found: list[Point] = load(asked.json).get("points", []) if asked.json else []
+    known: list[Point] = load(asked.json).get("points", []) if asked.json else []
+    found = [point for point in known if "error" not in point]  # what failed is tried again
     wanted = list(points(asked.rows, asked.features, asked.loss))
     if asked.train:
         wanted.append({"changed": TRAIN, "rows": asked.train_rows, "features": BASE["features"]})
     for point in wanted:
         if not any(point.items() <= told.items() for told in found):
             found.append(quietest(partial(in_own_process, point, asked.seconds)))
-            print({k: v for k, v in found[-1].items() if k != "date"}, flush=True)
+            print({k: v for k, v in found[-1].items() if k != "at"}, flush=True)
             if asked.json:
                 keep(asked.json, {"machine": describe(), "points": found})
     for frame in tables(found):

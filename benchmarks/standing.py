@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.cells import NOISE, noisy
-from benchmarks.contenders import MOST_JOBS, OURS, contenders
+from benchmarks.contenders import MOST_JOBS, contenders
 from benchmarks.tables import BINARY, REGRESSION
 
 BASE = f"ours-balanced-{MOST_JOBS}"
 EBM = "ebm"
+EBM_EIGHT = "ebm-8"
 EBM_FEW_BINS = "ebm-256"
-ADDITIVE = "lightgbm-additive"
-PRESETS_AT_ONCE = tuple(f"{name}-{MOST_JOBS}" for name in OURS)
+ADDITIVE = ("lightgbm-additive", "lightgbm-additive-quick")
 SAME_AUC, SAME_RMSE = 0.0002, 0.001
 """Differences of mean metrics (of RMSE: relative) that count as none: a tenth of what seeds make, and less."""
 
@@ -70,49 +70,58 @@ def ratios(cells: pd.DataFrame, value: str = "seconds", base: str = BASE) -> pd.
     return found.rename_axis(index="table", columns=None)
 
 
-def parity(cells: pd.DataFrame, base: str = BASE) -> pd.DataFrame:
-    """Test metrics of ours and of EBM, and their difference paired by seed, with its standard error."""
-    by_seed = measured(cells).pivot_table(index=["table", "seed"], columns="model", values="metric", sort=False)
+def minutes_apart(cells: pd.DataFrame) -> float:
+    """The longest time between our fit and another's of the same table and split; NaN where it is not known."""
+    if "at" not in cells:
+        return np.nan
+    fine = measured(cells)
+    at = fine.assign(at=pd.to_datetime(fine["at"])).pivot_table("at", ["table", "seed"], "model", aggfunc="max")
+    if BASE not in at:
+        return np.nan
+    others = [name for name in at if not name.startswith("ours-")]
+    return float(at[others].sub(at[BASE], axis=0).abs().max().max().total_seconds() / 60)
+
+
+def short_of_seeds(cells: pd.DataFrame) -> pd.DataFrame:
+    """Tables and models that were measured on fewer splits than others."""
+    count = measured(cells).groupby(["table", "model"])["seed"].nunique().rename("splits").reset_index("model")
+    return count[count["splits"] < cells["seed"].nunique()]
+
+
+def verdict(difference: float, peer: float, binary: bool) -> str:
+    """What a mean difference of metrics comes to: "better", "worse" or "same"."""
+    same = SAME_AUC if binary else SAME_RMSE * peer
+    return "same" if abs(difference) <= same else "better" if (difference > 0) == binary else "worse"
+
+
+def paired(cells: pd.DataFrame, peers: tuple[str, ...], base: str = BASE) -> pd.DataFrame:
+    """Ours next to peers on the splits that both were measured on: metrics, and the ratio of seconds."""
+    by_seed = measured(cells).pivot_table(
+        index=["table", "seed"], columns="model", values=["metric", "seconds"], sort=False
+    )
     rows = []
-    for peer in (EBM, EBM_FEW_BINS):
-        if base not in by_seed or peer not in by_seed:
+    for peer in peers:
+        if not {("metric", base), ("metric", peer)} <= set(by_seed):
             continue
-        for table, both in by_seed[[base, peer]].dropna().groupby("table"):
-            difference = both[base] - both[peer]
-            means = {"ours": both[base].mean(), "peer's": both[peer].mean(), "ours - peer's": difference.mean()}
-            error = difference.std() / np.sqrt(len(difference))
-            better = (difference.mean() > 0) == (table in BINARY)
-            rows.append({"table": table, "peer": peer, **means, "standard error": error, "ours is better": better})
+        for table, both in by_seed.loc[:, (slice(None), [base, peer])].dropna().groupby("table"):
+            ours, theirs = both["metric", base], both["metric", peer]
+            seconds = both["seconds", peer] / both["seconds", base]
+            row = {"table": table, "peer": peer, "splits": len(both), "ours": ours.mean(), "peer's": theirs.mean()}
+            row |= {"ours - peer's": (ours - theirs).mean(), "standard error": (ours - theirs).sem()}
+            row |= {"ours is": verdict(row["ours - peer's"], row["peer's"], table in BINARY)}
+            rows.append(row | {"peer's seconds / ours": seconds.median()})
     found = pd.DataFrame(rows)
     return found.set_index("table").loc[lambda f: in_order(f.index.unique())] if rows else found
 
 
+def parity(cells: pd.DataFrame) -> pd.DataFrame:
+    """Ours next to EBM."""
+    return paired(cells, (EBM, EBM_FEW_BINS))
+
+
 def additive(cells: pd.DataFrame) -> pd.DataFrame:
-    """LightGBM's trees of one cut next to the quickest of our presets whose mean metric is as good or better."""
-    found = overview(cells)
-    rows = []
-    for table in in_order(found.index.unique("table")):
-        mine = found.loc[table]
-        if ADDITIVE not in mine.index:
-            continue
-        peer = mine.loc[ADDITIVE]
-        sign = 1 if table in BINARY else -1
-        ours = mine.loc[[name for name in PRESETS_AT_ONCE if name in mine.index]]
-        slack = SAME_AUC if table in BINARY else SAME_RMSE * peer["metric"]
-        good = ours[sign * (ours["metric"] - peer["metric"]) >= -slack].sort_values("seconds")
-        best = good.iloc[0] if len(good) else pd.Series({"seconds": np.nan, "metric": np.nan}, name="none")
-        rows.append(
-            {
-                "table": table,
-                "LightGBM seconds": peer["seconds"],
-                "LightGBM metric": peer["metric"],
-                "ours": best.name,
-                "our seconds": best["seconds"],
-                "our metric": best["metric"],
-                "LightGBM / ours": peer["seconds"] / best["seconds"],
-            }
-        )
-    return pd.DataFrame(rows).set_index("table") if rows else pd.DataFrame()
+    """Ours next to LightGBM's trees of one cut."""
+    return paired(cells, ADDITIVE)
 
 
 def faults(cells: pd.DataFrame) -> pd.DataFrame:
@@ -137,8 +146,8 @@ def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
         made |= {
             "Seconds, memory and test metric (RMSE or AUC)": overview(cells),
             f"Seconds of others over seconds of {BASE}": ratios(cells),
-            f"Test metric of {BASE} against EBM": parity(cells),
-            "LightGBM's additive model and the quickest of our presets that is as good": additive(cells),
+            f"{BASE} against EBM": parity(cells),
+            f"{BASE} against LightGBM's additive models": additive(cells),
             f"Timed while others took more than {NOISE} cores": disturbed(cells),
         }
     return {title: frame for title, frame in made.items() if len(frame)}

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import cells, contenders, standing
+from benchmarks import cells, contenders, peers, standing
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
@@ -29,9 +29,10 @@ def test_a_benchmark_is_imported_without_the_libraries_it_compares(name):
 
 
 def cell(table, model, seed, seconds, metric):
+    at = f"2026-01-01T00:{10 * seed + len(model) % 7:02}:00+00:00"
     return {
         "table": table, "model": model, "seed": seed, "seconds": seconds, "metric": metric, "predict_seconds": 0.002,
-        "memory_mib": 10.0, "rounds": [3, 5], "others_cores": 0.0, "date": "2026-01-01",
+        "memory_mib": 10.0, "rounds": [3, 5], "others_cores": 0.0, "at": at,
         "machine": {"processor": "P", "cores": 2, "numba": "1"},
     }  # fmt: skip
 
@@ -60,13 +61,33 @@ def test_parity_is_paired_and_knows_which_way_is_better(invented):
     found = standing.parity(invented)
     assert found.loc["pole", "ours - peer's"] == pytest.approx(-0.25)  # RMSE: less is better
     assert found.loc["adult", "ours - peer's"] == pytest.approx(0.25)  # AUC: more is better
-    assert found["ours is better"].all()
+    assert found["ours is"].tolist() == ["better", "better"]
+    assert standing.verdict(-0.0001, 0.9, True) == "same"
+    assert standing.verdict(-0.01, 0.9, True) == "worse"
 
 
-def test_the_quickest_preset_that_is_as_good_stands_beside_additive_trees(invented):
-    found = standing.additive(invented)
-    assert found.loc["pole", "ours"] == standing.BASE
-    assert found.loc["pole", "our seconds"] == 2.0
+def test_only_splits_that_both_were_measured_on_are_compared(invented):
+    without = invented[~((invented["model"] == "lightgbm-additive") & (invented["seed"] == 1))]
+    without = without[~((without["table"] == "adult") & (without["model"] == standing.BASE) & (without["seed"] == 0))]
+    found = standing.additive(without)
+    assert found["splits"].tolist() == [2, 1]
+    assert found["peer's seconds / ours"].tolist() == [1.5, 1.0]  # of seeds 0 and 2, of seed 2
+    assert found["ours - peer's"].tolist() == pytest.approx([-0.25, 0.25])
+    short = standing.short_of_seeds(without)
+    assert short.loc["adult"].to_numpy().tolist() == [["lightgbm-additive", 2], [standing.BASE, 2]]
+
+
+def test_the_time_between_compared_fits_is_known(invented):
+    assert standing.minutes_apart(invented) == 2.0  # those without a metric, and those of other splits, do not count
+    assert np.isnan(standing.minutes_apart(invented.drop(columns="at")))
+
+
+def test_cells_of_other_code_or_parameters_are_measured_again():
+    fresh = peers.known("pole", "ours-balanced-2", 0)
+    assert peers.up_to_date(fresh, "pole", "ours-balanced-2")
+    assert not peers.up_to_date(fresh | {"code": "older"}, "pole", "ours-balanced-2")
+    assert not peers.up_to_date(fresh | {"parameters": {"n_jobs": 1}}, "pole", "ours-balanced-2")
+    assert not peers.up_to_date({}, "pole", "ebm")
 
 
 def test_errors_and_noise_are_told(invented):
@@ -96,7 +117,12 @@ def test_the_page_says_only_what_was_measured(invented, tmp_path):
     for record in invented.replace({np.nan: None}).to_dict("records"):
         known = {name: value for name, value in record.items() if value is not None}
         cells.keep(folder / f"{record['table']}-{record['model']}-{record['seed']}.json", known)
-    nothing = {"paper": tmp_path / "paper", "steps": tmp_path / "steps.json", "scale": tmp_path / "scale.json"}
+    nothing = {
+        "paper": tmp_path / "paper",
+        "steps": tmp_path / "steps.json",
+        "scale": tmp_path / "scale.json",
+        "live": tmp_path / "live.json",
+    }
     asked = argparse.Namespace(peers=folder, doc=tmp_path / "docs" / "benchmarks.md", **nothing)
     asked.doc.parent.mkdir()
     page = "\n".join(report.page(asked))

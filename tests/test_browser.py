@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pandas as pd
@@ -19,35 +13,25 @@ from gamcore.workspace import runs
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import Spec, train
+from tests.serving import LOG, ROOT, browser_path, browsing, serving, settle
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parents[1]
 REAL_DATA = ROOT.parent / "shared" / "data"
 PAGES = ["data", "train", "models", "overview", "shapes"]
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 
 
-def browser_path():
-    found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-    )
-    if found is None and os.environ.get("CI") == "true":
-        pytest.fail("No browser: CI installs Debian's chromium.")
-    if found is None:
-        pytest.skip("No Chromium on this machine: install one to run the browser tests.")
-    return found
-
-
 @pytest.fixture(scope="module")
 def chromium():
     path = browser_path()
-    switches = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync"]
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=switches)
+    if path is None and os.environ.get("CI") == "true":
+        pytest.fail("No browser: CI installs Debian's chromium.")
+    if path is None:
+        pytest.skip("No Chromium on this machine: install one to run the browser tests.")
+    with browsing(path) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -57,35 +41,9 @@ def space(tmp_path):
 
 @pytest.fixture
 def server(space):
-    """A fresh server on a workspace of its own; its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        "--server.headless",
-        "true",
-        "--server.port",
-        str(port),
-    ]
-    environment = {**os.environ, "GAMCORE_WORKSPACE": str(space.root)}
-    with (space.root / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    address = f"http://localhost:{port}"
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
-            break
-        except OSError:
-            time.sleep(0.1)
-    yield address
-    process.terminate()
-    process.wait(20)
-    assert b"Traceback" not in (space.root / "server.log").read_bytes()
+    with serving(space.root) as address:
+        yield address
+    assert b"Traceback" not in (space.root / LOG).read_bytes()
 
 
 @pytest.fixture
@@ -99,13 +57,6 @@ def page(chromium, server):
     yield opened
     context.close()
     assert [error for error in errors if not PROBES.search(error)] == []
-
-
-def settle(page):
-    """Wait until the server has nothing more to say."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]', timeout=60_000)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
-    page.wait_for_timeout(1_000)  # tables and uploaders take a moment after the script to stop moving
 
 
 def press(page, name):

@@ -1,0 +1,68 @@
+"""A real server and a real browser, for the browser tests and for `benchmarks.live`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+LOG = "server.log"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+SWITCHES = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync")
+
+
+def browser_path() -> str | None:
+    """The first Chromium on this machine."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def serving(space: Path) -> Iterator[str]:
+    """A fresh server on a workspace; its address. What it writes is in LOG there."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    options = ["--server.headless", "true", "--server.port", port]
+    environment = {**os.environ, "GAMCORE_WORKSPACE": str(space)}
+    with (space / LOG).open("wb") as log:
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    address = f"http://localhost:{port}"
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
+            break
+        except OSError:
+            time.sleep(0.1)
+    try:
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@contextmanager
+def browsing(path: str) -> Iterator[Any]:
+    """A headless Chromium, driven by Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=SWITCHES)
+        yield browser
+        browser.close()
+
+
+def settle(page: Any) -> None:
+    """Wait until the server has nothing more to say."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]', timeout=60_000)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
+    page.wait_for_timeout(1_000)  # tables and uploaders take a moment after the script to stop moving

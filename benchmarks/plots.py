@@ -84,7 +84,7 @@ def ratios(cells: pd.DataFrame) -> Figure:
     """How many times our seconds EBM takes, by table: with its defaults, and with as many refits as ours."""
     wide = standing.ratios(cells)
     shown = [(name, label, colour) for name, label, colour in EBMS if name in wide]
-    figure, axes = _axes(7.2, 0.9 + (0.2 + 0.22 * len(shown)) * len(wide))
+    figure, axes = _axes(7.2, 0.9 + (0.12 + 0.16 * len(shown)) * len(wide))
     heights = _tables(axes, list(wide.index))
     each = 0.8 / len(shown)
     for k, (name, label, colour) in enumerate(shown):

@@ -185,7 +185,6 @@ def live(path: Path) -> Lines:
         frame = pd.DataFrame(times).T.rename_axis("theme").rename(columns={"median": "median s", "max": "longest s"})
         yield from markdown(frame.assign(clicks=[len(seconds) for seconds in found["seconds"].values()]))
         yield ""
-        yield from noise([found])
 
 
 def page(asked: argparse.Namespace) -> Lines:

@@ -27,8 +27,8 @@ CALL_SECONDS = 0.02
 WATCH_SECONDS = 0.1
 """Least time between two looks at the training loss, which costs a pass over the rows."""
 
-THREADED_ROWS = 100_000
-"""Rows from which a step is long enough (about 0.1 ms) to be worth sharing between threads."""
+THREADED_ROWS = 250_000
+"""Rows from which a step is long enough (about 0.4 ms) to be worth sharing between threads (docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.settings import HELP
 from tests.conftest import EVIL
 
 pytestmark = pytest.mark.usefixtures("space")
@@ -87,6 +88,22 @@ def test_a_small_table_is_trained_at_once(full):
     assert space.models()[0].spec["preset"] == "fast"
     assert "Explore the shapes" in [b.label for b in app.button]
     assert "price" in chart(app)["layout"]["title"]["text"]
+
+
+def test_leaves_at_first_are_trained_as_the_form_says(full):
+    space = full[0]
+    app = open_page("train", table=full[1].id)
+    next(control for control in app.get("button_group") if control.label == "Preset").set_value("paper").run()
+    leaves, first, rounds = (
+        next(n for n in app.number_input if n.label == HELP[name][0])
+        for name in ("max_leaves", "coarse_leaves", "max_rounds")
+    )
+    assert (leaves.value, first.value) == (3, 3)
+    rounds.set_value(3)
+    leaves.set_value(2).run()
+    button(app, "Train").click().run()
+    assert not app.exception
+    assert space.models()[0].spec["changes"] == {"max_leaves": 2, "max_rounds": 3, "coarse_leaves": 3}
 
 
 def test_the_scenario_is_what_is_trained(space):

@@ -181,7 +181,7 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
     assert "run=" not in page.url
 
 
-DRAWN = "document.querySelector('.js-plotly-plot').data.map(t => `${t.name} ${t.y}`).join()"
+DRAWN = "document.querySelector('.js-plotly-plot').data.map(t => `${t.name} ${JSON.stringify(t.y)}`).join()"
 
 
 def test_a_switch_redraws_the_curve_and_the_full_model_follows(page, space):

@@ -31,6 +31,8 @@ PAPER = {
     "n_bags": 100,
     "subsample": 0.65,
     "max_leaves": 3,
+    "coarse_leaves": None,
+    "smoothing_rounds": 0,
     "greedy_ratio": 0.0,
     "outer_bags": 1,
     "n_groups": 40,
@@ -88,21 +90,16 @@ def document(folder: Path, path: Path) -> None:
     found = summary(folder)
     found["shown"] = [f"{m:.4f} ± {s:.4f}" if k == "AUC" else f"{m:.3f} ± {s:.3f}" for m, s, k in
                       zip(found["mean"], found["sd"], found["metric"], strict=True)]  # fmt: skip
-    found["time"] = found["seconds"].map("{:.2f}".format)
     known = json.loads(next(iter(sorted(folder.glob("*.json")))).read_text())["machine"]
     versions = f"Python {known['python']}, numba {known['numba']}, numpy {known['numpy']}"
-    lines = [
-        f"{known['processor']}, {known['cores']} cores, one thread a fit; {versions}. "
-        f"Mean ± standard deviation over {found['seeds'].max()} seeds."
-    ]
+    lines = [f"{versions}. Mean ± standard deviation over {found['seeds'].max()} seeds."]
     for title, tables in (("Test RMSE", REGRESSION), ("Test AUC", BINARY)):
         part = found[found["table"].isin(tables)]
-        for heading, column in ((title, "shown"), ("Seconds a fit, median", "time")):
-            wide = part.pivot_table(index="variant", columns="table", values=column, aggfunc="first", sort=False)
-            wide = wide.reindex(columns=[t for t in tables if t in wide]).fillna("")
-            lines += ["", f"### {heading}: {', '.join(wide.columns)}", "", f"| variant | {' | '.join(wide.columns)} |"]
-            lines += ["|---" * (wide.shape[1] + 1) + "|"]
-            lines += [f"| {name} | {' | '.join(row)} |" for name, row in zip(wide.index, wide.to_numpy(), strict=True)]
+        wide = part.pivot_table(index="variant", columns="table", values="shown", aggfunc="first", sort=False)
+        wide = wide.reindex(columns=[t for t in tables if t in wide]).fillna("")
+        lines += ["", f"### {title}: {', '.join(wide.columns)}", "", f"| variant | {' | '.join(wide.columns)} |"]
+        lines += ["|---" * (wide.shape[1] + 1) + "|"]
+        lines += [f"| {name} | {' | '.join(row)} |" for name, row in zip(wide.index, wide.to_numpy(), strict=True)]
     before, rest = path.read_text().split(MARKS[0])
     after = rest.split(MARKS[1])[1]
     path.write_text(f"{before}{MARKS[0]}\n{chr(10).join(lines)}\n{MARKS[1]}{after}")

@@ -6,7 +6,6 @@ seed, kept as one JSON file, so a stopped run goes on where it was.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
 from benchmarks.machine import describe
-from benchmarks.tables import BINARY, REGRESSION, RealTable, read
+from benchmarks.tables import BINARY, REGRESSION, RealTable, parser, read
 from gamcore import PRESETS, GAMClassifier, GAMRegressor, warmup
 
 SEEDS = range(5)
@@ -107,14 +106,11 @@ def document(folder: Path, path: Path) -> None:
 
 def main() -> None:
     """Measure what is missing, then print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
-    parser.add_argument("--json", type=Path, required=True, help="folder of the cells; existing ones are kept")
-    parser.add_argument("--tables", nargs="*", default=[*REGRESSION, *BINARY])
-    parser.add_argument("--only", default="", help="measure only variants whose name contains this")
-    parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--doc", type=Path, help="a page whose table is to be made anew, such as docs/presets.md")
-    asked = parser.parse_args()
+    options = parser(__doc__, [*REGRESSION, *BINARY])
+    options.add_argument("--only", default="", help="measure only variants whose name contains this")
+    options.add_argument("--n-jobs", type=int, default=1)
+    options.add_argument("--doc", type=Path, help="a page whose table is to be made anew, such as docs/presets.md")
+    asked = options.parse_args()
     asked.json.mkdir(parents=True, exist_ok=True)
     warmup()
     for seed in SEEDS:

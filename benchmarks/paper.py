@@ -24,7 +24,7 @@ from benchmarks.cells import keep
 from benchmarks.machine import describe
 from benchmarks.page import put_between
 from benchmarks.synthetic import grouped, make_settings, make_table, make_workload, row_level, step_seconds
-from benchmarks.tables import RealTable, read
+from benchmarks.tables import RealTable, parser, read
 from benchmarks.watch import Watch
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.groups import subsamples, tour
@@ -160,20 +160,17 @@ def measure_all(asked: argparse.Namespace) -> None:
 
 def main() -> None:
     """Measure what is missing, then print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
-    parser.add_argument("--json", type=Path, required=True, help="folder of the cells; existing ones are kept")
-    parser.add_argument("--peers", type=Path, help="folder of the cells of benchmarks.peers")
-    parser.add_argument("--doc", type=Path, help="a page whose part on the paper is to be made anew")
-    parser.add_argument("--tables", nargs="*", default=list(TABLES))
-    parser.add_argument("--alphas", type=float, nargs="*", default=list(ALPHAS))
-    parser.add_argument("--bags", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=50, help="of Figure 4")
-    parser.add_argument("--rows-read", type=int, default=20_000, help="rows of Figure 3")
-    parser.add_argument("--rows", type=int, default=150_000, help="rows of the one step")
-    parser.add_argument("--features", type=int, default=4, help="features of the one step")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of measuring, a variant of the one step and turn")
-    asked = parser.parse_args()
+    options = parser(__doc__, TABLES)
+    options.add_argument("--peers", type=Path, help="folder of the cells of benchmarks.peers")
+    options.add_argument("--doc", type=Path, help="a page whose part on the paper is to be made anew")
+    options.add_argument("--alphas", type=float, nargs="*", default=list(ALPHAS))
+    options.add_argument("--bags", type=int, default=100)
+    options.add_argument("--rounds", type=int, default=50, help="of Figure 4")
+    options.add_argument("--rows-read", type=int, default=20_000, help="rows of Figure 3")
+    options.add_argument("--rows", type=int, default=150_000, help="rows of the one step")
+    options.add_argument("--features", type=int, default=4, help="features of the one step")
+    options.add_argument("--seconds", type=float, default=1.0, help="of measuring, a variant of the one step and turn")
+    asked = options.parse_args()
     measure_all(asked)
     if asked.doc:
         put_between(asked.doc, MARKS, paper_tables.lines(asked.json, asked.peers))

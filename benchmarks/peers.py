@@ -23,7 +23,7 @@ from benchmarks import standing
 from benchmarks.cells import Cell, keep, load, load_all, quietest, run_module
 from benchmarks.contenders import contenders
 from benchmarks.machine import code, describe
-from benchmarks.tables import BINARY, REGRESSION, RealTable, read
+from benchmarks.tables import BINARY, REGRESSION, RealTable, parser, read
 from benchmarks.watch import Watch
 
 WARM_ROWS = 300
@@ -115,16 +115,13 @@ def measure_all(asked: argparse.Namespace) -> None:
 
 def main() -> None:
     """Measure what is missing, then print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
-    parser.add_argument("--json", type=Path, required=True, help="folder of the cells; existing ones are kept")
-    parser.add_argument("--tables", nargs="*", default=[*REGRESSION, *BINARY])
-    parser.add_argument("--models", nargs="*", help="only these models")
-    parser.add_argument("--seeds", type=int, default=5, help="splits")
-    parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which a cell is given up")
-    parser.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    options = parser(__doc__, [*REGRESSION, *BINARY])
+    options.add_argument("--models", nargs="*", help="only these models")
+    options.add_argument("--seeds", type=int, default=5, help="splits")
+    options.add_argument("--limit", type=float, default=3600.0, help="seconds after which a cell is given up")
+    options.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
+    options.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    asked = options.parse_args()
     if asked.cell:
         table, name, seed = asked.cell
         one_cell(asked.data, table, name, int(seed), asked.out)

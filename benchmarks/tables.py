@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,15 @@ BINARY = ("magic", "letter", "bank", "adult")
 POSITIVE = {"magic": "g", "bank": "yes", "adult": "<=50K"}
 SCALE = {"bike": 100.0, "calhousing": 10_000.0}
 DROPPED = {"bike": ["instant", "dteday", "casual", "registered"]}
+
+
+def parser(doc: str | None, tables: Iterable[str]) -> argparse.ArgumentParser:
+    """A parser of what every measurement on these tables is told; `doc` is its module's docstring."""
+    made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    made.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
+    made.add_argument("--json", type=Path, required=True, help="folder of the cells; existing ones are kept")
+    made.add_argument("--tables", nargs="*", default=list(tables))
+    return made
 
 
 @dataclass(frozen=True)

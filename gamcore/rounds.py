@@ -149,14 +149,15 @@ def membership(table: Table, rows: NDArray[np.int64], bags: list[RowList]) -> ro
     ends = np.zeros((table.codes.shape[0], N_CODES + 1), np.int64)
     by_bin, words = [], []
     for j, line in enumerate(table.codes):
-        code = np.sort(line[rows])
+        sorted_rows = rows[np.argsort(line[rows], kind="stable")]
+        code = line[sorted_rows]
         size = np.bincount(code, minlength=N_CODES)
         ends[j, 1:] = np.cumsum(-(-size // rowmask.LANES) * rowmask.LANES)
         place = np.arange(rows.size) + (ends[j, :-1] - np.cumsum(size) + size)[code]
         order = np.zeros(ends[j, -1], np.int32)
         word = np.zeros((held.shape[0], ends[j, -1]), np.uint8)
-        order[place] = rows[np.argsort(line[rows], kind="stable")]
-        word[:, place] = held[:, order[place]]
+        order[place] = sorted_rows
+        word[:, place] = held[:, sorted_rows]
         by_bin.append(order)
         words.append(word)
     return rowmask.Membership(tuple(by_bin), tuple(words), ends)

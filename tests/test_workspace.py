@@ -306,7 +306,7 @@ def wait(space, identifier, seconds=90):
     raise AssertionError("the run did not end")
 
 
-LONG = {"preset": "paper", "changes": {"max_rounds": 100_000, "early_stopping_rounds": 100_000}}
+LONG = {"preset": "paper", "changes": {"max_rounds": 100_000, "early_stopping_rounds": 100_000, "n_bags": 500}}
 
 
 def begin_long(space):

@@ -7,7 +7,7 @@
 
 from gamcore._version import __version__
 from gamcore.boosting import Progress
-from gamcore.estimators import GAMClassifier, GAMRegressor, load_model
+from gamcore.estimators import GAMClassifier, GAMRegressor, load_model, rank_pairs
 from gamcore.kernels.warm import warmup
 from gamcore.presets import PRESETS
 from gamcore.serialize import ModelFileError
@@ -22,5 +22,6 @@ __all__ = [
     "TableError",
     "__version__",
     "load_model",
+    "rank_pairs",
     "warmup",
 ]

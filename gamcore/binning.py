@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.kernels import CODE
+from gamcore.kernels import CODE, N_CODES
 from gamcore.table import MISSING, UNSEEN, Feature, Values, read_feature
 
 Floats = NDArray[np.float64]
@@ -181,3 +181,23 @@ def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> NDArray[np.uint
     for j, of_feature in enumerate(bins):
         codes[j] = of_feature.encode(read_feature(frame, of_feature.feature))
     return codes
+
+
+def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float) -> NDArray[np.uint8]:
+    """Codes (V,) of about `most` bins of equal weight, merged from neighbouring codes of a line.
+
+    count (size,) rows a code; line (K,) the codes of values in their order; offset in [0, 1) moves all borders by a
+    share of a bin. A code heavier than a bin has one to itself, and the others share the rest. Codes that are not on
+    the line (missing, unseen) are 0.
+    """
+    merged = np.zeros(N_CODES, np.uint8)
+    if line.size <= most:
+        merged[line] = np.arange(1, line.size + 1)
+        return merged
+    weight = np.maximum(count[line].astype(np.float64), 1e-9)
+    for _ in range(20):  # codes heavier than a bin count as one bin
+        weight = np.minimum(weight, weight.sum() / most)
+    middle = np.cumsum(weight) - weight / 2
+    bins = np.floor(middle / weight.sum() * most + offset).astype(np.int64)
+    merged[line] = 1 + np.unique(bins, return_inverse=True)[1]
+    return merged

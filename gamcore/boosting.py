@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from gamcore.executor import Executor, make_executor
 from gamcore.groups import Split
@@ -51,22 +52,16 @@ class Progress:
 
 
 def boost(
-    problem: Problem,
-    split: Split,
-    parameters: Parameters,
-    seed: int,
-    executor: Executor | None = None,
-    watch: bool = False,
-) -> Generator[Progress, bool | None, Refit]:
-    """Boost one refit; yields a `Progress` a round, a few rounds at a time, and returns the curves of the best one.
-    Send True to stop it.
+    state: RefitState, executor: Executor | None = None, watch: bool = False
+) -> Generator[Progress, bool | None, None]:
+    """Boost one refit, in place; yields a `Progress` a round, a few rounds at a time. Send True to stop it.
 
     Without validation rows, all `max_rounds` are run and the last is kept. `watch` also looks at the training loss.
     """
-    state = RefitState(problem, split, parameters, seed)
+    parameters = state.parameters
     rounds = state.rounds(executor)
     clock = _Clock(watch)
-    last_round = parameters.max_rounds if problem.table.active.size else 0
+    last_round = parameters.max_rounds if state.problem.table.active.size else 0
     for stage in state.stages():
         if state.done:
             state.rewind()
@@ -82,12 +77,11 @@ def boost(
             for told in _tell(state, before, known, ran, train_loss, clock.seconds):
                 stop = bool((yield told)) or stop
             if stop:
-                return state.best()
+                return
             if stalled:
                 break
             if state.done % REFRESH == 0:
                 state.refresh()
-    return state.best()
 
 
 def _tell(
@@ -134,6 +128,8 @@ class _Clock:
 
 
 Callback = Callable[[Progress], bool | None]
+State = TypeVar("State", bound=RefitState)
+Made = TypeVar("Made")
 
 
 class _Relay:
@@ -162,18 +158,35 @@ def boost_refits(
     n_jobs: int = 1,
     callback: Callback | None = None,
 ) -> list[Refit]:
-    """Boost every refit, side by side first, and with threads inside a refit where workers are left and rows are many.
+    """Boost every refit of the main effects; `n_jobs` and `callback` as in `boost_all`."""
+    if parameters.ensemble == "grouped" and problem.needs_weight(parameters):
+        problem.group_weight  # noqa: B018  (made here, before several threads ask for it)
+
+    def make(number: int) -> RefitState:
+        return RefitState(problem, splits[number], parameters, seeds[number])
+
+    return boost_all(make, RefitState.best, len(splits), problem.y.size, n_jobs, callback)
+
+
+def boost_all(
+    make: Callable[[int], State],
+    finish: Callable[[State], Made],
+    n_refits: int,
+    n_rows: int,
+    n_jobs: int = 1,
+    callback: Callback | None = None,
+) -> list[Made]:
+    """Make, boost and finish every refit, side by side first, and with threads inside a refit where workers are left
+    and rows are many.
 
     `callback` gets every `Progress`, never two at a time; where it returns true, all refits stop at their best round so
     far. An exception it raises ends the fit.
     """
-    relay = _Relay(callback, len(splits))
-    if parameters.ensemble == "grouped" and problem.needs_weight(parameters):
-        problem.group_weight  # noqa: B018  (made here, before several threads ask for it)
-    side_by_side = min(n_jobs, len(splits))
-    inside = n_jobs // side_by_side if problem.y.size >= THREADED_ROWS else 1
+    relay = _Relay(callback, n_refits)
+    side_by_side = min(n_jobs, n_refits)
+    inside = n_jobs // side_by_side if n_rows >= THREADED_ROWS else 1
 
-    def one(number: int) -> Refit:
+    def one(number: int) -> Made:
         if inside == 1:
             return boosted(number, None)
         within = make_executor(inside)  # of its own: refits side by side must not wait for each other's helpers
@@ -182,14 +195,15 @@ def boost_refits(
         finally:
             within.close()
 
-    def boosted(number: int, within: Executor | None) -> Refit:
-        loop = boost(problem, splits[number], parameters, seeds[number], within, callback is not None)
+    def boosted(number: int, within: Executor | None) -> Made:
+        state = make(number)
+        loop = boost(state, within, callback is not None)
         stop = None
         while True:
             try:
                 relay.tell(number, loop.send(stop))
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
+            except StopIteration:
+                return finish(state)
             except BaseException:
                 relay.stopped = True  # the other refits end too, before the pool waits for them
                 raise
@@ -197,6 +211,6 @@ def boost_refits(
 
     outer = make_executor(side_by_side)
     try:
-        return outer.map(one, range(len(splits)))
+        return outer.map(one, range(n_refits))
     finally:
         outer.close()

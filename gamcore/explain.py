@@ -23,6 +23,14 @@ def as_date(days: float) -> datetime:
     return EPOCH + timedelta(days=float(days))
 
 
+def in_words(k: int, kind: Kind, edges: Floats, labels: tuple[str, ...]) -> str:
+    """Bin k in words: its level, or its range."""
+    if labels:
+        return labels[k]
+    low, high = (str(as_date(e).date()) if kind == "date" else f"{e:g}" for e in edges[k : k + 2])
+    return low if low == high else f"{low} to {high}"
+
+
 @dataclass(frozen=True)
 class Curve:
     """One shape function.
@@ -57,10 +65,7 @@ class Curve:
 
     def place(self, k: int) -> str:
         """Bin k in words: its level, or its range."""
-        if self.labels:
-            return self.labels[k]
-        low, high = (str(as_date(e).date()) if self.kind == "date" else f"{e:g}" for e in self.edges[k : k + 2])
-        return low if low == high else f"{low} to {high}"
+        return in_words(k, self.kind, self.edges, self.labels)
 
     def words(self) -> str:
         """The curve in a sentence, for those who cannot see it."""
@@ -100,11 +105,25 @@ class Importance:
     mean_abs: Floats
     span: Floats
     loss: str
+    n_pairs: int = 0  # of the last terms
 
     def frame(self) -> pd.DataFrame:
-        """One row a term, most important first."""
+        """One row a term, most important first; `pair` tells those of two features."""
         found = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
+        found["pair"] = np.arange(len(found)) >= len(found) - self.n_pairs
         return found.sort_values("mean_abs", ascending=False, ignore_index=True)
+
+    def ranked_features(self) -> list[str]:
+        """Features, pairs left out, most important first."""
+        found = self.frame()
+        return [str(name) for name in found.loc[~found["pair"], "feature"]]
+
+    def only(self, names: set[str]) -> Importance:
+        """The same of some terms."""
+        kept = np.array([name in names for name in self.features], bool)
+        n_pairs = int(kept[kept.size - self.n_pairs :].sum())
+        features = tuple(name for name in self.features if name in names)
+        return Importance(features, self.mean_abs[kept], self.span[kept], self.loss, n_pairs)
 
 
 @dataclass(frozen=True)
@@ -157,18 +176,26 @@ def explain_shape(model: AdditiveModel, feature: int) -> Curve:
     )
 
 
+def term_names(model: AdditiveModel) -> tuple[str, ...]:
+    """Names of the model's terms, pairs last."""
+    names = [bins.feature.name for bins in model.bins]
+    pairs = [f"{names[i]} × {names[j]}" for i, j in (pair.features for pair in model.pairs)]
+    return (*[names[term.feature] for term in model.terms], *pairs)
+
+
 def importance(model: AdditiveModel) -> Importance:
-    """Importance of every term; the range is over bins that have training rows."""
-    spans = [np.ptp(term.scores[term.counts > 0]) if (term.counts > 0).any() else 0.0 for term in model.terms]
+    """Importance of every term, pairs among them; the range is over bins that have training rows."""
+    terms = (*model.terms, *model.pairs)
+    spans = [np.ptp(term.scores[term.counts > 0]) if (term.counts > 0).any() else 0.0 for term in terms]
     return Importance(
-        tuple(model.bins[term.feature].feature.name for term in model.terms),
-        np.array([term.importance for term in model.terms]),
+        term_names(model),
+        np.array([term.importance for term in terms]),
         np.array(spans, np.float64),
         model.loss.name,
+        len(model.pairs),
     )
 
 
 def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:
     """The parts of the scores of some rows."""
-    names = tuple(model.bins[term.feature].feature.name for term in model.terms)
-    return Breakdown(names, model.intercept, model.contributions(codes), model.score(codes))
+    return Breakdown(term_names(model), model.intercept, model.contributions(codes), model.score(codes))

@@ -1,15 +1,18 @@
-"""A model: a list of terms, a term a table of scores over bins. All else makes, draws, stores or acts on them."""
+"""A model: a list of terms, a term a table of scores over bins of one feature, or of two. All else makes, draws, stores
+or acts on them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.binning import Bins
 from gamcore.losses import LOSSES, Loss
+from gamcore.purify import two_way
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +39,53 @@ class Term:
 
 
 @dataclass(frozen=True)
+class PairTerm:
+    """One interaction of two features, on the link scale.
+
+    Each refit has a surface over its own merged bins, and the mean and main effects that it holds. Where the term is
+    pure, those are part of the intercept and of the terms of the two features instead.
+
+    features : places of the two features.
+    surfaces : (K, m, m) of each refit, over merged bins.
+    merges : (K, size) merged code of each code, of either feature.
+    means : (K,); rows : (K, size_1); columns : (K, size_2) of the surfaces, by the training rows of their cells.
+    counts : (size_1, size_2) training rows (their weights) a cell.
+    """
+
+    features: tuple[int, int]
+    surfaces: Floats
+    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]]
+    means: Floats
+    rows: Floats
+    columns: Floats
+    counts: Floats
+    pure: bool
+
+    def refit(self, k: int) -> Floats:
+        """Scores (size_1, size_2) by the codes of the two features, of one refit.
+
+        A value never seen in training has no interaction: only what the other feature does on its own.
+        """
+        found = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
+        effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
+        found[-1], found[:, -1] = effects[-1], effects[:, -1]
+        return np.asarray(found - effects if self.pure else found)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Scores (size_1, size_2), the mean over refits. Pure: their mean over the training rows of any bin is 0."""
+        found = self.refit(0)
+        for k in range(1, len(self.surfaces)):
+            found += self.refit(k)
+        return found / len(self.surfaces)
+
+    @property
+    def importance(self) -> float:
+        """Mean |score| over the training rows."""
+        return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0
+
+
+@dataclass(frozen=True)
 class AdditiveModel:
     """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction."""
 
@@ -44,6 +94,7 @@ class AdditiveModel:
     intercept: float
     refit_intercepts: Floats  # (K,)
     loss: Loss
+    pairs: tuple[PairTerm, ...] = ()
 
     @property
     def n_refits(self) -> int:
@@ -55,11 +106,15 @@ class AdditiveModel:
         score = np.full(codes.shape[1], self.intercept)
         for term in self.terms:
             score += term.scores[codes[term.feature]]
+        for pair in self.pairs:
+            score += pair.scores[codes[pair.features[0]], codes[pair.features[1]]]
         return score
 
     def contributions(self, codes: NDArray[np.uint8]) -> Floats:
-        """Contribution (n, terms) of each term to the score."""
-        return np.stack([term.scores[codes[term.feature]] for term in self.terms], axis=1)
+        """Contribution (n, terms and pairs) of each term to the score, pairs last."""
+        mains = [term.scores[codes[term.feature]] for term in self.terms]
+        pairs = [pair.scores[codes[pair.features[0]], codes[pair.features[1]]] for pair in self.pairs]
+        return np.stack(mains + pairs, axis=1)
 
     def predict(self, codes: NDArray[np.uint8]) -> Floats:
         """Predictions (n,) in the target's units, or probabilities of the positive class."""
@@ -94,3 +149,46 @@ def assemble(
         refits[:, count == 0] = 0.0
         terms.append(Term(j, refits.mean(axis=0), refits, count))
     return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts, LOSSES[loss_name])
+
+
+def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], model: AdditiveModel, weight: Floats | None) -> Floats:
+    """Training rows (their weights) of each cell of two features, (size_1, size_2)."""
+    i, j = pair
+    sizes = model.bins[i].size, model.bins[j].size
+    cells = codes[i].astype(np.int64) * sizes[1] + codes[j]
+    return np.bincount(cells, weight, minlength=sizes[0] * sizes[1]).astype(np.float64).reshape(sizes)
+
+
+def add_pair(
+    model: AdditiveModel,
+    pair: tuple[int, int],
+    surfaces: Floats,
+    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    counts: Floats,
+    purify: bool,
+) -> AdditiveModel:
+    """The model with one more interaction; arguments as the fields of `PairTerm`.
+
+    Purifying moves the mean and the main effects that the surfaces hold (by the training rows of their cells) to the
+    intercept and to the two terms, over all their bins: no prediction changes.
+    """
+    i, j = pair
+    spread = np.stack(
+        [of_refit[np.ix_(first, second)] for of_refit, first, second in zip(surfaces, *merges, strict=True)]
+    )
+    means, rows, columns = two_way(spread, counts)
+    term = PairTerm(pair, surfaces, merges, means, rows, columns, counts, purify)
+    if not purify:
+        return replace(model, pairs=(*model.pairs, term))
+    terms = list(model.terms)
+    for place, effects in ((i, rows), (j, columns)):
+        refits = terms[place].refits + effects
+        terms[place] = replace(terms[place], refits=refits, scores=refits.mean(axis=0))
+    intercepts = model.refit_intercepts + means
+    return replace(
+        model,
+        terms=tuple(terms),
+        intercept=float(intercepts.mean()),
+        refit_intercepts=intercepts,
+        pairs=(*model.pairs, term),
+    )

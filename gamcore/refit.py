@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gamcore.executor import Executor
 from gamcore.groups import Split
-from gamcore.kernels import SUM, step
+from gamcore.kernels import N_CODES, SUM, step
 from gamcore.kernels import rows as row_kernels
 from gamcore.kernels.course import BEST, BEST_ROUND, MARK_ROUND, ROUND, Rule, make_course, validate
 from gamcore.kernels.layout import LOGISTIC, Rows, Settings, Table, make_fit
@@ -89,7 +89,7 @@ class Problem:
         return weigh_groups(self.table, self.weight)
 
 
-def _rows_of(table: Table, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def rows_of(table: Table, groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row numbers of some groups, ascending."""
     runs = [np.arange(table.starts[g], table.starts[g + 1]) for g in groups]
     return np.concatenate(runs) if runs else np.empty(0, np.int64)
@@ -107,19 +107,22 @@ class Stage(NamedTuple):
 class RefitState:
     """One refit while it is boosted: its rows, its curves and its losses."""
 
+    n_codes = N_CODES
+
     def __init__(self, problem: Problem, split: Split, parameters: Parameters, seed: int) -> None:
         self.problem, self.split, self.parameters, self.seed = problem, split, parameters, seed
         self.loss = problem.loss.code
-        self.base_score, self.scale, self._response = self._start(_rows_of(problem.table, split.train))
+        self.base_score, self.scale, self._response = self._start(rows_of(problem.table, split.train))
         logistic = self.loss == LOGISTIC
         self.rows = Rows(
             score=np.empty(problem.y.size, parameters.dtype),
             target=problem.y.astype(np.uint8) if logistic else np.empty(0, np.uint8),
             weight=problem.weight.astype(parameters.dtype),
         )
-        self.fit = make_fit(problem.table.codes.shape[0], self.loss, parameters.dtype)
+        n_features, dtype = problem.table.codes.shape[0], parameters.dtype
+        self.fit = make_fit(n_features, self.loss, dtype, self.n_codes)
         valid_weight = self._weight_of(split.valid)
-        self.course = make_course(self.fit.curves.shape[0], split.valid, valid_weight, parameters.dtype)
+        self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
         self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
 
@@ -146,7 +149,7 @@ class RefitState:
         return self._weight_of(self.split.train)
 
     def _weight_of(self, groups: NDArray[np.int64]) -> float:
-        return float(self.problem.row_weight[_rows_of(self.problem.table, groups)].sum())
+        return float(self.problem.row_weight[rows_of(self.problem.table, groups)].sum())
 
     def refresh(self) -> None:
         """Make the row scores anew from the curves."""
@@ -235,7 +238,7 @@ class RefitState:
             table,
             parameters.ensemble,
             parameters.histogram,
-            _rows_of(table, train),
+            rows_of(table, train),
             n_bags,
             parameters.subsample,
             seed,

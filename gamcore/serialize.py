@@ -8,6 +8,11 @@ may see it, and whatever is wrong ends in `ModelFileError`. Members are stored e
     scores.npy   refit scores of all terms, (K, sum of sizes)
     counts.npy   training rows a bin, (sum of sizes,)
     intercepts.npy  (K,)
+
+and, where the model has pairs, end to end by pair:
+
+    surfaces.npy (K, pairs SIDE SIDE)   merges.npy (K, sum of size_1 + size_2)   cells.npy (sum of size_1 size_2,)
+    effects.npy  (K, sum of 1 + size_1 + size_2): mean, rows and columns of each surface
 """
 
 from __future__ import annotations
@@ -27,13 +32,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.binning import MAX_VALUES, Bins
+from gamcore.kernels.grid import SIDE
 from gamcore.losses import LOSSES
-from gamcore.model import AdditiveModel, Term
+from gamcore.model import AdditiveModel, PairTerm, Term
 from gamcore.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
 
 FORMAT: Final = "gamcore-model"
-SCHEMA: Final = (1, 0)
+SCHEMA: Final = (1, 1)
 MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
+PAIR_MEMBERS: Final = ("surfaces", "merges", "cells", "effects")
+WIDE: Final = ("scores", "surfaces", "merges", "effects")
+"""Members of two dimensions, a line a refit."""
+
+MAX_PAIRS: Final = 10_000
 MAX_FILE: Final = 512 * 2**20
 MAX_MANIFEST: Final = 16 * 2**20
 MAX_DEPTH: Final = 32
@@ -82,6 +93,7 @@ def to_bytes(saved: Saved) -> bytes:
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
         "intercepts": model.refit_intercepts,
     }
+    arrays |= _pair_arrays(model) if model.pairs else {}
     members = {f"arrays/{name}.npy": _npy(array) for name, array in arrays.items()}
     manifest = {
         "format": FORMAT,
@@ -91,6 +103,7 @@ def to_bytes(saved: Saved) -> bytes:
         "classes": list(saved.classes),
         "features": [_describe(bins) for bins in model.bins],
         "terms": [{"feature": term.feature} for term in model.terms],
+        "pairs": [{"features": list(pair.features), "pure": pair.pure} for pair in model.pairs],
         "members": {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in members.items()
         },
@@ -105,6 +118,18 @@ def to_bytes(saved: Saved) -> bytes:
         for name, data in members.items():
             archive.writestr(_entry(name), data)
     return out.getvalue()
+
+
+def _pair_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
+    pairs, n_refits = model.pairs, model.n_refits
+    return {
+        "surfaces": np.concatenate([pair.surfaces.reshape(n_refits, -1) for pair in pairs], axis=1),
+        "merges": np.concatenate([merge for pair in pairs for merge in pair.merges], axis=1),
+        "cells": np.concatenate([pair.counts.ravel() for pair in pairs]),
+        "effects": np.concatenate(
+            [part for pair in pairs for part in (pair.means[:, None], pair.rows, pair.columns)], axis=1
+        ),
+    }
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -149,7 +174,8 @@ def from_bytes(data: bytes) -> Saved:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             sizes = _check_entries(archive)
             manifest = _read_manifest(archive)
-            arrays = {name: _read_array(archive, manifest, name, sizes) for name in MEMBERS}
+            names = [*MEMBERS, *(PAIR_MEMBERS if len(sizes) > 1 + len(MEMBERS) else ())]
+            arrays = {name: _read_array(archive, manifest, name, sizes) for name in names}
         return _build(manifest, arrays)
     except ModelFileError:
         raise
@@ -169,7 +195,9 @@ def _check_entries(archive: zipfile.ZipFile) -> dict[str, int]:
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     expected = {"manifest.json", *[f"arrays/{name}.npy" for name in MEMBERS]}
-    _require(len(names) == len(set(names)) and set(names) == expected, "its members are not those of a model")
+    with_pairs = expected | {f"arrays/{name}.npy" for name in PAIR_MEMBERS}
+    known = len(names) == len(set(names)) and set(names) in (expected, with_pairs)
+    _require(known, "its members are not those of a model")
     for entry in entries:
         _require(not entry.is_dir() and not entry.flag_bits & 1, f"{entry.filename} is a folder or encrypted")
         _require(entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED), "its compression is not known")
@@ -243,7 +271,7 @@ def _read_array(
     stream = io.BytesIO(data)
     _require(np.lib.format.read_magic(stream) == (1, 0), f"{member} is not a plain array")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    n_dims = 2 if name == "scores" else 1
+    n_dims = 2 if name in WIDE else 1
     _require(dtype == np.float64 and not fortran and len(shape) == n_dims, f"{member} has the wrong type or shape")
     _require(all(side >= 0 for side in shape), f"{member} has a negative side")
     _require(math.prod(shape) * 8 == len(data) - stream.tell(), f"{member} has the wrong size")
@@ -302,8 +330,11 @@ def _build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> 
     n_refits = arrays["intercepts"].size
     _require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     _require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
-    _require(bool(np.all(arrays["counts"] >= 0)), "a count is negative")
-    largest = max(float(np.max(np.abs(arrays[name]), initial=0.0)) for name in ("scores", "intercepts"))
+    _require(
+        all(bool(np.all(arrays[name] >= 0)) for name in arrays if name in ("counts", "cells")), "a count is negative"
+    )
+    scored = ("scores", "intercepts", "surfaces", "effects")
+    largest = max(float(np.max(np.abs(arrays[name]), initial=0.0)) for name in arrays if name in scored)
     _require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], manifest["loss"]
     _require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
@@ -318,7 +349,54 @@ def _build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> 
     counts = np.split(arrays["counts"], ends[:-1])
     made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
     intercepts = arrays["intercepts"]
-    model = AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[loss])
+    pairs = _build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
+    model = AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[loss], pairs)
     about = manifest["about"]
     _require(isinstance(about, dict), "its description is not a table")
     return Saved(kind, model, tuple(classes), about)
+
+
+def _build_pairs(
+    told: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
+) -> tuple[PairTerm, ...]:
+    """The pairs of a file, checked: no code leads beyond a surface."""
+    _require(isinstance(told, list) and len(told) <= MAX_PAIRS, "its pairs are not a list")
+    _require(bool(told) == ("surfaces" in arrays), "its pairs have no surfaces")
+    if not told:
+        return ()
+    places = [_read_pair(pair, len(bins)) for pair in told]
+    _require(len(set(places)) == len(places), "a pair occurs twice")
+    sides = [(bins[i].size, bins[j].size) for i, j in places]
+    n_cells = [a * b for a, b in sides]
+    widths = {
+        "surfaces": [SIDE * SIDE] * len(places),
+        "merges": [a + b for a, b in sides],
+        "effects": [1 + a + b for a, b in sides],
+    }
+    parts = {}
+    for name, each in widths.items():
+        _require(arrays[name].shape == (n_refits, sum(each)), f"{name} do not match pairs")
+        parts[name] = np.split(arrays[name], np.cumsum(each)[:-1], axis=1)
+    _require(arrays["cells"].size == sum(n_cells), "cells do not match pairs")
+    cells = np.split(arrays["cells"], np.cumsum(n_cells)[:-1])
+    merges = arrays["merges"]
+    _require(
+        bool(np.all((merges >= 0) & (merges < SIDE) & (merges == np.floor(merges)))), "a merged bin is out of range"
+    )
+    made = []
+    for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
+        merge, effects = parts["merges"][k].astype(np.uint8), parts["effects"][k]
+        surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
+        means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
+        counts, pure = cells[k].reshape(a, b), bool(told[k]["pure"])
+        made.append(PairTerm(place, surfaces, (merge[:, :a], merge[:, a:]), means, rows, columns, counts, pure))
+    return tuple(made)
+
+
+def _read_pair(told: Any, n_features: int) -> tuple[int, int]:
+    """The places of a pair's features, lower first."""
+    features = told["features"]
+    fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
+    _require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")
+    _require(type(told["pure"]) is bool, "a pair does not say whether it is pure")
+    return features[0], features[1]

@@ -36,14 +36,7 @@ if search:
         st.caption(f"No feature has {md(search)} in its name.")
 shown = st.slider("Features", 5, max(len(ranked), 6), min(20, max(len(ranked), 6))) if len(ranked) > 20 else len(ranked)
 if len(ranked):
-    kept = set(ranked["feature"])
-    pick = [name in kept for name in found.features]
-    part = type(found)(
-        tuple(n for n, k in zip(found.features, pick, strict=True) if k),
-        found.mean_abs[pick],
-        found.span[pick],
-        found.loss,
-    )
+    part = found.only(set(ranked["feature"]))
     top = ranked.iloc[0]["feature"]
     cards.figure(
         figures.importance(part, mode, shown, measure),
@@ -60,7 +53,7 @@ st.subheader("Strongest shapes", anchor=False)
 first = estimator.explain_shape(0)
 about_band = f" The band is the {first.band}." if first.has_band else ""
 st.caption("All on one scale, so that heights can be compared." + about_band)
-curves = [estimator.explain_shape(name) for name in ranked["feature"].head(MULTIPLES)]
+curves = [estimator.explain_shape(name) for name in ranked.loc[~ranked["pair"], "feature"].head(MULTIPLES)]
 if curves:
     low, high = figures.common_limits(curves)
     margin = 0.06 * (high - low or 1)

@@ -17,7 +17,7 @@ from pages.shared.words import count, md
 begin("Shapes", "What the model learned about each feature: its effect on the prediction, all else equal.")
 model = cards.pick_model()
 estimator = state.estimator(model.id)
-names = estimator.importance().frame()["feature"].tolist()
+names = estimator.importance().ranked_features()
 
 asked = st.query_params.get("feature")
 if asked in names and st.session_state.get("asked_feature") != asked:

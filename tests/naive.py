@@ -131,3 +131,111 @@ def bin_ends(weights, n_bins):
 def set_distance(a, b):
     """Rows in exactly one of two bags."""
     return len(set(a) ^ set(b))
+
+
+def pair_leaf(a, b, tree):
+    """The leaf of a row with codes a and b in a tree (axis, at, below, above, missing) over a pair's grid."""
+    axis, at, *cuts = tree
+    root, other = (a, b) if axis == 0 else (b, a)
+    part = 2 if root == 0 else 0 if root <= at else 1
+    return part, 2 if other == 0 else 0 if other <= cuts[part] else 1
+
+
+def pair_sums(a, b, g, h, tree):
+    """Gradient and weight of each leaf, (3, 3, 2)."""
+    out = np.zeros((3, 3, 2))
+    for i in range(len(a)):
+        out[pair_leaf(a[i], b[i], tree)] += (g[i], h[i])
+    return out
+
+
+def leaf_scores(sums):
+    """G^2 / H of each leaf."""
+    return np.array([[g * g / h if h > 1e-8 else 0.0 for g, h in part] for part in sums])
+
+
+def best_cross(a, b, g, h, last, floor):
+    """(value, tree) of the best cross; every pair of cuts is tried on the rows themselves."""
+    best = (0.0, None)
+    for i in range(1, last[0]):
+        for j in range(1, last[1]):
+            sums = pair_sums(a, b, g, h, (0, i, j, j, j))
+            value = leaf_scores(sums).sum()
+            if sums[:2, :2, 1].min() >= floor and value > best[0] * (1 + 1e-12):
+                best = (value, (0, i, j, j, j))
+    return best
+
+
+def best_refined(a, b, g, h, last, floor):
+    """(value, tree) of the best tree with cuts of its own in each part."""
+    best = (0.0, None)
+    for axis in range(2):
+        for at in range(1, last[axis]):
+            tree, value = [axis, at, 0, 0, 0], 0.0
+            for part in range(3):
+                options = []
+                for cut in range(1, last[1 - axis] + 1):
+                    sums = pair_sums(a, b, g, h, (axis, at, cut, cut, cut))[part]
+                    allowed = cut == last[1 - axis] or sums[:2, 1].min() >= floor
+                    options.append(leaf_scores(sums[None])[0].sum() if allowed else -1.0)
+                whole = pair_sums(a, b, g, h, (axis, at, last[1 - axis], last[1 - axis], last[1 - axis]))[part]
+                if part < 2 and whole[0, 1] < floor:
+                    value = -np.inf
+                most = max(options)
+                uncut = options[-1] >= most * (1 - 1e-12)
+                tree[2 + part] = last[1 - axis] if uncut else 1 + int(np.argmax(options))
+                value += most
+            if value > best[0] * (1 + 1e-12):
+                best = (value, tuple(tree))
+    return best
+
+
+def beyond_main_effects(g, h):
+    """What a table of leaves takes off a squared loss beyond its rows and columns, by least squares."""
+    if np.min(h) <= 0:
+        return 0.0
+    rows, columns = np.indices(g.shape)
+    design = np.stack([np.ones(g.size), rows.ravel() == 1, columns.ravel() == 1], axis=1) * np.sqrt(h.ravel())[:, None]
+    goal = (g / h).ravel() * np.sqrt(h.ravel())
+    left = goal - design @ np.linalg.lstsq(design, goal, rcond=None)[0]
+    return float(left @ left)
+
+
+def purified_strength(a, b, g, h, last, floor):
+    """The largest gain of a cross beyond main effects: of its quarters, and of missing against seen rows."""
+    best = 0.0
+    for i in range(1, last[0]):
+        for j in range(1, last[1]):
+            s = pair_sums(a, b, g, h, (0, i, j, j, j))
+            seen_a, seen_b = s[:2].sum(axis=0), s[:, :2].sum(axis=1)
+            tables = [
+                s[:2, :2],
+                np.stack([seen_a[:2], s[2, :2]]),
+                np.stack([seen_b[:2], s[:2, 2]]),
+                np.array([[s[:2, :2].sum(axis=(0, 1)), s[:2, 2].sum(axis=0)], [s[2, :2].sum(axis=0), s[2, 2]]]),
+            ]
+            gains = [beyond_main_effects(t[..., 0], t[..., 1]) if t[..., 1].min() >= floor else 0.0 for t in tables]
+            if tables[0][..., 1].min() >= floor and sum(gains) > best:
+                best = sum(gains)
+    return best
+
+
+def two_way(surface, weight, sweeps=20_000):
+    """Weighted row and column effects and the mean of a surface, by alternating centring until nothing moves."""
+    left = surface.astype(float).copy()
+    rows, columns = np.zeros(surface.shape[0]), np.zeros(surface.shape[1])
+    for _ in range(sweeps):
+        before = left.copy()
+        for i in range(surface.shape[0]):
+            if weight[i].sum() > 0:
+                mean = np.average(left[i], weights=weight[i])
+                left[i] -= mean
+                rows[i] += mean
+        for j in range(surface.shape[1]):
+            if weight[:, j].sum() > 0:
+                mean = np.average(left[:, j], weights=weight[:, j])
+                left[:, j] -= mean
+                columns[j] += mean
+        if np.abs(left - before).max() < 1e-13:
+            break
+    return rows, columns, left

@@ -52,16 +52,18 @@ class Rule(NamedTuple):
     tolerance: float
 
 
-def make_course(n_features: int, valid: NDArray[np.int64], weight: float, dtype: type) -> Course:
+def make_course(
+    n_features: int, valid: NDArray[np.int64], weight: float, dtype: type, n_codes: int = N_CODES
+) -> Course:
     """Before the first round; the caller sets `losses` to that of flat curves."""
     return Course(
         valid=valid,
         weight=weight,
         counts=np.zeros(3, np.int64),
         losses=np.full(2, np.inf),
-        curves=np.zeros((n_features, N_CODES), CURVE),
+        curves=np.zeros((n_features, n_codes), CURVE),
         history=np.full(MOST_AT_ONCE, np.nan),
-        factor=np.empty(N_CODES, dtype),
+        factor=np.empty(n_codes, dtype),
     )
 
 

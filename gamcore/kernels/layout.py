@@ -135,13 +135,13 @@ def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
     )
 
 
-def make_fit(n_features: int, loss: int, dtype: type = SUM) -> Fit:
+def make_fit(n_features: int, loss: int, dtype: type = SUM, n_codes: int = N_CODES) -> Fit:
     """A fit before its first step: flat curves, and a pending update that changes nothing."""
     return Fit(
-        curves=np.zeros((n_features, N_CODES), CURVE),
+        curves=np.zeros((n_features, n_codes), CURVE),
         gains=np.full(n_features, -np.inf, CURVE),
         steps=np.zeros(n_features, np.int64),
-        moved=np.zeros((n_features, N_CODES), CURVE),
+        moved=np.zeros((n_features, n_codes), CURVE),
         pending=np.zeros(1, np.int64),
-        factor=np.full(N_CODES, 1.0 if loss == LOGISTIC else 0.0, dtype),
+        factor=np.full(n_codes, 1.0 if loss == LOGISTIC else 0.0, dtype),
     )

@@ -97,7 +97,8 @@ def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[
 def rescore(table: Table, rows: Rows, response: NDArray[np.float64], curves: NDArray[np.float64], loss: int) -> None:
     """Set every row's state from the curves, so that rounding does not add up over rounds.
 
-    `response` (n,) is y - base score for squared loss; for logistic, (1,) holds the base score alone.
+    `response` (n,) is y less the score that the curves add to, for squared loss; for logistic it is that score, (1,)
+    where it is the same for all rows.
     """
     sums = np.empty(CHUNK, np.float64)
     for start in range(0, rows.score.size, CHUNK):
@@ -109,7 +110,8 @@ def rescore(table: Table, rows: Rows, response: NDArray[np.float64], curves: NDA
                 sums[i] += curves[j, code[i]]
         for i in range(stop - start):
             if loss == LOGISTIC:
-                rows.score[start + i] = min(max(math.exp(sums[i] + response[0]), LEAST_ODDS), MOST_ODDS)
+                given = response[start + i] if response.size > 1 else response[0]
+                rows.score[start + i] = min(max(math.exp(sums[i] + given), LEAST_ODDS), MOST_ODDS)
             else:
                 rows.score[start + i] = response[start + i] - sums[i]
 

@@ -176,7 +176,7 @@ def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
     with st.container(border=True):
         if not switch(key, rows, n_features, spec) or (found := shown(key, spec)) is None:
             return
-        names = found.now.estimator.importance().frame()["feature"].tolist()
+        names = found.now.estimator.importance().ranked_features()
         with st.container(horizontal=True, vertical_alignment="bottom"):
             feature = st.selectbox("Feature, by importance", names, key=f"preview-{key}")
             metric(found)

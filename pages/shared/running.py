@@ -101,7 +101,7 @@ def result(identifier: str) -> None:
         if go_on.button("Explore the shapes", type="primary", icon=":material/stacked_line_chart:", width="stretch"):
             st.switch_page(cards.PAGES / "shapes.py", query_params={"model": model.id})
         cards.metrics(model)
-        curve = estimator.explain_shape(estimator.importance().frame()["feature"].iloc[0])
+        curve = estimator.explain_shape(estimator.importance().ranked_features()[0])
         st.plotly_chart(
             figures.shape(curve, state.goal(model), state.detail(model, curve), state.mode(), 420),
             key=f"result-{identifier}",

@@ -1,111 +1,31 @@
-"""Explanations as plotly figures: drawing only, nothing is computed here.
-
-Every figure sets its own template: importing streamlit swaps plotly's default for one whose colours only the browser
-fills in. Names from data are escaped, and reach hover boxes through `customdata`, never through a template.
-"""
+"""Curves: one on its own, or small beside others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from gamcore.explain import Curve, Importance, as_date
+from gamcore.explain import Curve, as_date
+from gamcore.figures.style import (
+    FEW_ROWS,
+    MOST_LABEL,
+    PALETTES,
+    Mode,
+    Palette,
+    escape,
+    heading,
+    shorten,
+    template,
+    unit,
+)
 from gamcore.table import MONTHS, WEEKDAYS
 
-Mode = Literal["light", "dark"]
-FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
-FEW_ROWS: Final = 30
-MOST_LABEL: Final = 28
 
-
-@dataclass(frozen=True)
-class Palette:
-    """The colours of one theme."""
-
-    background: str
-    ink: str
-    muted: str
-    hairline: str
-    primary: str
-    band: str
-    accent: str
-    density: str
-    zero: str
-    few: str
-
-
-PALETTES: Final[dict[str, Palette]] = {
-    "light": Palette(
-        "#FFFFFF", "#17212B", "#5E6B78", "#E6EAEE", "#1F5FA8", "rgba(31,95,168,0.16)", "#C2571A", "#C9D3DD", "#8A96A3",
-        "#A9B4BF",
-    ),
-    "dark": Palette(
-        "#0F151B", "#E8EDF2", "#9AA7B4", "#26313B", "#6FB1FF", "rgba(111,177,255,0.20)", "#FF9A5C", "#33424F",
-        "#71808E", "#55636F",
-    ),
-}  # fmt: skip
-
-
-def template(mode: Mode) -> go.layout.Template:
-    """The house template: horizontal grid only, no frame, quiet axes."""
-    color = PALETTES[mode]
-    axis = {"showgrid": False, "zeroline": False, "linecolor": color.hairline, "tickfont": {"color": color.muted},
-            "title": {"font": {"color": color.muted, "size": 13}}, "ticks": "", "automargin": True}  # fmt: skip
-    return go.layout.Template(
-        layout={
-            "font": {"family": FONT, "size": 13, "color": color.ink},
-            "paper_bgcolor": color.background,
-            "plot_bgcolor": color.background,
-            "colorway": [color.primary, color.accent],
-            "xaxis": axis,
-            "yaxis": {**axis, "showgrid": True, "gridcolor": color.hairline},
-            "hoverlabel": {"bgcolor": color.background, "bordercolor": color.hairline, "font": {"color": color.ink}},
-            "legend": {
-                "orientation": "h",
-                "x": 1,
-                "xanchor": "right",
-                "y": 1.0,
-                "yanchor": "bottom",
-                "traceorder": "normal",
-            },
-            "margin": {"l": 60, "r": 16, "t": 100, "b": 48},
-        }
-    )
-
-
-def escape(text: str, most: int = 80) -> str:
-    """A name as plotly text: no markup, no formula, not too long."""
-    short = text if len(text) <= most else text[: most - 1] + "…"
-    return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
-
-
-def shorten(text: str, n_labels: int) -> str:
-    """A label that leaves room for its neighbours: cut in the middle, since names often differ at their end."""
-    most = MOST_LABEL if n_labels <= 8 else MOST_LABEL // 2
-    if len(text) <= most:
-        return text
-    return f"{text[: most // 2]}…{text[-(most - most // 2 - 1) :]}"
-
-
-def _title(headline: str, detail: str, color: Palette) -> dict[str, Any]:
-    return {
-        "text": f"<b>{escape(headline, 100)}</b>",
-        "subtitle": {"text": escape(detail, 160), "font": {"color": color.muted, "size": 13}},
-        "x": 0, "xref": "paper", "xanchor": "left", "y": 0.98, "yanchor": "top", "font": {"size": 18},
-    }  # fmt: skip
-
-
-def unit(loss: str, target: str) -> str:
-    """The unit of a score."""
-    return "log-odds" if loss == "logistic" else target
-
-
-def _numbers(values: NDArray[np.float64], kind: str) -> list[Any] | NDArray[np.float64]:
+def numbers(values: NDArray[np.float64], kind: str) -> list[Any] | NDArray[np.float64]:
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
@@ -134,7 +54,7 @@ def shape(
     figure.update_layout(
         template=template(mode),
         height=height,
-        title=_title(f"Effect of {curve.feature} on {target}", detail, color),
+        title=heading(f"Effect of {curve.feature} on {target}", detail, color),
         bargap=0,
         showlegend=True,
         dragmode="pan",
@@ -148,14 +68,14 @@ def shape(
     return figure
 
 
-def _steps(edges: list[Any] | NDArray[np.float64], values: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
+def steps(edges: list[Any] | NDArray[np.float64], values: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
     """Points of a step function whose value k stands between edges k and k + 1."""
     x = np.repeat(np.asarray(edges), 2)[1:-1]
     return x, np.repeat(values, 2)
 
 
 def _add_line_before(figure: go.Figure, before: Curve, color: Palette) -> None:
-    x, y = _steps(_numbers(_visible_edges(before), before.kind), before.scores)
+    x, y = steps(numbers(_visible_edges(before), before.kind), before.scores)
     figure.add_trace(
         go.Scatter(
             x=x, y=y, mode="lines", line={"color": color.primary, "width": 1.4}, opacity=0.4, name="before",
@@ -179,10 +99,10 @@ def _add_levels_before(figure: go.Figure, curve: Curve, before: Curve, color: Pa
 
 
 def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | None) -> None:
-    edges = _numbers(_visible_edges(curve), curve.kind)
-    x, y = _steps(edges, curve.scores)
-    _, lower = _steps(edges, curve.lower)
-    _, upper = _steps(edges, curve.upper)
+    edges = numbers(_visible_edges(curve), curve.kind)
+    x, y = steps(edges, curve.scores)
+    _, lower = steps(edges, curve.lower)
+    _, upper = steps(edges, curve.upper)
     if curve.has_band:
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
         figure.add_trace(go.Scatter(x=x, y=lower, showlegend=False, **band), row=1, col=1)
@@ -213,7 +133,7 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | N
     _add_density(figure, curve, color)
     view = _view(curve)
     if view is not None:
-        figure.update_xaxes(range=_numbers(np.array(view), curve.kind), col=1)
+        figure.update_xaxes(range=numbers(np.array(view), curve.kind), col=1)
         # With a range on one of several matching axes, plotly.js no longer finds the ranges of the others itself.
         past = before.scores if before is not None else np.zeros(1)
         everything = np.concatenate([curve.lower, curve.upper, curve.missing[:3], curve.unseen[:3], past, [0.0]])
@@ -270,7 +190,7 @@ def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
     scale = 86_400_000 if curve.kind == "date" else 1
     figure.add_trace(
         go.Bar(
-            x=_numbers(middle, curve.kind), y=np.diff(running), width=width * scale, showlegend=False,
+            x=numbers(middle, curve.kind), y=np.diff(running), width=width * scale, showlegend=False,
             marker={"color": color.density, "line": {"width": 0}}, hovertemplate="%{y:,.0f} rows<extra></extra>",
         ),
         row=2, col=1,
@@ -372,8 +292,8 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         ticks = [escape(shorten(curve.labels[k], 9)) for k in order] if named else []
         figure.update_xaxes(showticklabels=named, tickvals=np.arange(order.size), ticktext=ticks)
     elif curve.scores.size:
-        edges = _numbers(_visible_edges(curve), curve.kind)
-        x, y = _steps(edges, curve.scores)
+        edges = numbers(_visible_edges(curve), curve.kind)
+        x, y = steps(edges, curve.scores)
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
         figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.lower, 2), **band))
         figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.upper, 2), fill="tonexty", fillcolor=color.band, **band))
@@ -386,7 +306,7 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
             )
         view = _view(curve)
         if view is not None:
-            figure.update_xaxes(range=_numbers(np.array(view), curve.kind))
+            figure.update_xaxes(range=numbers(np.array(view), curve.kind))
     figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
     figure.update_layout(
         template=template(mode), height=170, showlegend=False, margin={"l": 36, "r": 8, "t": 30, "b": 24},
@@ -399,65 +319,4 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         )  # fmt: skip
     figure.update_yaxes(range=limits, nticks=4)
     figure.update_xaxes(nticks=4)
-    return figure
-
-
-def importance(found: Importance, mode: Mode = "light", most: int = 20, measure: str = "mean_abs") -> go.Figure:
-    """Bars, the most important on top."""
-    color = PALETTES[mode]
-    frame = found.frame().sort_values(measure, ascending=False).head(most).iloc[::-1]
-    what = "mean absolute effect" if measure == "mean_abs" else "range of the effect"
-    figure = go.Figure(
-        go.Bar(
-            x=frame[measure].to_numpy(), y=np.arange(len(frame)), orientation="h", marker={"color": color.primary},
-            width=0.62, customdata=[[escape(name, 400)] for name in frame["feature"]],
-            hovertemplate="%{customdata[0]}<br>%{x:.3f}<extra></extra>",
-        )
-    )  # fmt: skip
-    figure.update_layout(
-        template=template(mode), height=60 + 26 * max(len(frame), 4), margin={"l": 8, "r": 16, "t": 8, "b": 40},
-        showlegend=False,
-    )  # fmt: skip
-    names = [escape(name, MOST_LABEL) for name in frame["feature"]]
-    figure.update_yaxes(tickvals=np.arange(len(frame)), ticktext=names, showgrid=False)
-    axis = f"{what} ({unit(found.loss, 'units of the target')})"
-    figure.update_xaxes(title_text=axis, showgrid=True, gridcolor=color.hairline)
-    return figure
-
-
-def progress(points: NDArray[np.float64], mode: Mode = "light") -> go.Figure:
-    """Losses by round: the validation loss of each refit, and the training loss of the latest.
-
-    points : (n, 4) refit, round, training loss, validation loss; NaN where not measured.
-    """
-    color = PALETTES[mode]
-    figure = go.Figure()
-    latest = points[-1, 0] if len(points) else 0
-    for refit in np.unique(points[:, 0]):
-        mine = points[points[:, 0] == refit]
-        mine = mine[:: max(1, len(mine) // 1000)]
-        newest = refit == latest
-        figure.add_trace(
-            go.Scatter(
-                x=mine[:, 1], y=mine[:, 3], mode="lines", opacity=1 if newest else 0.35,
-                line={"color": color.primary, "width": 2.2 if newest else 1},
-                name="validation, latest refit" if newest else f"refit {refit + 1:.0f}", showlegend=bool(newest),
-            )
-        )  # fmt: skip
-        measured = mine[np.isfinite(mine[:, 2])]
-        if newest and len(measured):
-            figure.add_trace(
-                go.Scatter(
-                    x=measured[:, 1], y=measured[:, 2], mode="lines+markers", marker={"size": 4},
-                    line={"color": color.muted, "width": 1.5, "dash": "dot"},
-                    name="training",
-                )
-            )  # fmt: skip
-    figure.update_layout(template=template(mode), height=260, margin={"l": 60, "r": 16, "t": 28, "b": 44})
-    figure.update_xaxes(title_text="round")
-    late = points[points[:, 1] > 0.1 * points[:, 1].max(initial=0), 2:]
-    if np.isfinite(late).sum() > 20:  # the first steps fall so far that the rest would look flat
-        low, high = float(np.nanmin(late)), float(np.nanmax(late))
-        figure.update_yaxes(range=[low - 0.1 * (high - low), high + 0.3 * (high - low)])
-    figure.update_yaxes(title_text="mean loss")
     return figure

@@ -1,0 +1,15 @@
+"""Explanations as plotly figures: drawing only, nothing is computed here.
+
+Every figure sets its own template: importing streamlit swaps plotly's default for one whose colours only the browser
+fills in. Names from data are escaped, and reach hover boxes through `customdata`, never through a template.
+"""
+
+from gamcore.figures.charts import importance, progress
+from gamcore.figures.shapes import common_limits, is_cut, shape, small
+from gamcore.figures.style import FEW_ROWS, PALETTES, Mode, unit
+from gamcore.figures.surfaces import slices, surface
+
+__all__ = [
+    "FEW_ROWS", "PALETTES", "Mode", "common_limits", "importance", "is_cut", "progress", "shape", "slices", "small",
+    "surface", "unit",
+]  # fmt: skip

@@ -1,0 +1,125 @@
+"""Interactions: a heat map between the curves of its two features, and slices through it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from gamcore.explain import Curve
+from gamcore.figures.shapes import numbers, steps
+from gamcore.figures.style import FEW_ROWS, PALETTES, Mode, Palette, escape, heading, shorten, template, unit
+from gamcore.surface import Axis, Surface
+
+FEW_OPACITY = 0.45
+MOST_SLICES = 5
+SLICES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9")
+"""Okabe and Ito, in a fixed order."""
+
+
+def surface(found: Surface, target: str, detail: str, mode: Mode = "light", height: int = 620) -> go.Figure:
+    """The joint effect as a heat map, blank where no row is, pale where few are; the curves of the two features in the
+    margins, each with its own scale."""
+    color = PALETTES[mode]
+    figure = make_subplots(
+        rows=2, cols=2, row_heights=[0.2, 0.8], column_widths=[0.84, 0.16], vertical_spacing=0.02,
+        horizontal_spacing=0.015, shared_xaxes="columns", shared_yaxes="rows",
+    )  # fmt: skip
+    units = escape(unit(found.margins[0].loss, target), 40)
+    for few in (False, True):
+        figure.add_trace(_cells(found, few, found.reach or 1.0, color, units), row=2, col=1)
+    _add_margin(figure, found.first, found.margins[0], color, 1, 1)
+    _add_margin(figure, found.second, found.margins[1], color, 2, 2)
+    first, second = found.names
+    together = "beyond each alone" if found.pure else "with what each does alone"
+    figure.update_layout(
+        template=template(mode), height=height, showlegend=False, dragmode="select", hovermode="closest",
+        title=heading(f"{first} and {second} together, {together}", detail, color),
+    )  # fmt: skip
+    figure.update_xaxes(title_text=escape(first), row=2, col=1, **_ticks(found.first))
+    figure.update_yaxes(title_text=escape(second), showgrid=False, row=2, col=1, **_ticks(found.second))
+    figure.update_xaxes(showticklabels=False, row=1, col=1)
+    figure.update_yaxes(showticklabels=False, showgrid=False, row=2, col=2)
+    return figure
+
+
+def _ticks(axis: Axis) -> dict[str, Any]:
+    """Levels as they are named; numbers and dates by plotly."""
+    if not axis.labels:
+        return {}
+    places = np.arange(len(axis.labels))
+    names = [escape(shorten(label, len(axis.labels))) for label in axis.labels]
+    return {"tickmode": "array", "tickvals": places, "ticktext": names, "range": [-0.5, len(axis.labels) - 0.5]}
+
+
+def _borders(axis: Axis) -> Any:
+    """Borders of the cells along an axis."""
+    if axis.labels:
+        return np.arange(len(axis.labels) + 1) - 0.5
+    return numbers(axis.edges, axis.kind)
+
+
+def _cells(found: Surface, few: bool, limit: float, color: Palette, units: str) -> go.Heatmap:
+    """The cells with few rows, or the others."""
+    seen = (found.counts > 0) & ((found.counts < FEW_ROWS) == few)
+    firsts = np.array([escape(found.first.place(i)) for i in range(found.scores.shape[0])], object)
+    seconds = np.array([escape(found.second.place(j)) for j in range(found.scores.shape[1])], object)
+    shown = np.where(seen, found.scores, np.nan)
+    told = np.empty((*found.scores.T.shape, 5), object)
+    told[..., 0], told[..., 1] = firsts[None, :], seconds[:, None]
+    for k, values in enumerate((found.counts, found.lower, found.upper)):
+        told[..., 2 + k] = values.T
+    band = " (%{customdata[3]:.3f} to %{customdata[4]:.3f})" if found.margins[0].has_band else ""
+    return go.Heatmap(
+        x=_borders(found.first), y=_borders(found.second), z=shown.T, customdata=told, zmin=-limit, zmax=limit,
+        colorscale=[[0.0, color.primary], [0.5, color.background], [1.0, color.accent]], hoverongaps=False,
+        opacity=FEW_OPACITY if few else 1.0, showscale=not few, name="few rows" if few else "cells",
+        colorbar={"title": {"text": units, "side": "right"}, "thickness": 12, "len": 0.78, "y": 0.4, "x": 1.02},
+        hovertemplate="%{customdata[0]}<br>%{customdata[1]}<br>%{z:.3f}" + band
+        + "<br>%{customdata[2]:,.0f} rows<extra></extra>",
+    )  # fmt: skip
+
+
+def _add_margin(figure: go.Figure, axis: Axis, curve: Curve, color: Palette, row: int, col: int) -> None:
+    """A feature's own curve along its side of the heat map."""
+    line: dict[str, Any] = {"mode": "lines", "line": {"color": color.primary, "width": 1.6}, "hoverinfo": "skip"}
+    if axis.labels:
+        at: Any = np.arange(len(axis.labels))
+        by_label = dict(zip(curve.labels, curve.scores, strict=True))
+        along = np.array([by_label.get(label, np.nan) for label in axis.labels])
+        line |= {"mode": "markers", "marker": {"color": color.primary, "size": 6}}
+    else:
+        at, along = steps(numbers(curve.edges, curve.kind), curve.scores)
+    upright = (row, col) == (1, 1)
+    figure.add_trace(go.Scatter(x=at if upright else along, y=along if upright else at, **line), row=row, col=col)
+    zero = figure.add_hline if upright else figure.add_vline
+    zero(0, line={"color": color.zero, "width": 1, "dash": "dot"}, row=row, col=col)
+
+
+def slices(found: Surface, places: list[int], target: str, detail: str, mode: Mode = "light") -> go.Figure:
+    """The joint effect along the first feature, a line for each of these bins of the second."""
+    color = PALETTES[mode]
+    figure = go.Figure()
+    for k, place in enumerate(places[:MOST_SLICES]):
+        scores = np.where(found.counts[:, place] > 0, found.scores[:, place], np.nan)
+        name = f"{found.names[1]} {found.second.place(place)}"
+        figure.add_trace(_slice(found.first, scores, escape(name, 40), SLICES[k]))
+    figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
+    figure.update_layout(
+        template=template(mode), height=420, showlegend=True, hovermode="closest",
+        title=heading(f"{found.names[0]} at values of {found.names[1]}", detail, color),
+    )  # fmt: skip
+    figure.update_xaxes(title_text=escape(found.names[0]), **_ticks(found.first))
+    figure.update_yaxes(title_text=escape(unit(found.margins[0].loss, target), 40))
+    return figure
+
+
+def _slice(axis: Axis, scores: NDArray[np.float64], name: str, color: str) -> go.Scatter:
+    if axis.labels:
+        marker = {"color": color, "size": 9}
+        return go.Scatter(x=np.arange(len(axis.labels)), y=scores, mode="markers", marker=marker, name=name)
+    x, y = steps(numbers(axis.edges, axis.kind), scores)
+    return go.Scatter(x=x, y=y, mode="lines", line={"color": color, "width": 2}, name=name)

@@ -1,0 +1,155 @@
+"""What a model says of two features at once, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.binning import Bins, merge_bins
+from gamcore.explain import Curve, explain_shape, in_words
+from gamcore.model import AdditiveModel
+from gamcore.table import Kind
+
+Floats = NDArray[np.float64]
+
+SHOWN_BINS: Final = 32
+"""Bins of an axis that are shown: with all of them most cells would have no training row."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a surface: as many bins as it shows. `edges` and `labels` as in `Curve`."""
+
+    feature: str
+    kind: Kind
+    edges: Floats
+    labels: tuple[str, ...]
+
+    def place(self, k: int) -> str:
+        """Bin k in words: its level, or its range."""
+        return in_words(k, self.kind, self.edges, self.labels)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The interaction of two features.
+
+    scores, lower, upper : (K_1, K_2) by bins of the axes, on the link scale; the band is that of the curves.
+    counts : (K_1, K_2) training rows.
+    missing_first : (K_2,) scores where the first feature is missing; missing_second : (K_1,); missing_both.
+    margins : the curves of the two features in the model, over all their bins.
+    pure : whether the main effects that the surface held are in those curves instead.
+    """
+
+    first: Axis
+    second: Axis
+    scores: Floats
+    lower: Floats
+    upper: Floats
+    counts: Floats
+    missing_first: Floats
+    missing_second: Floats
+    missing_both: float
+    margins: tuple[Curve, Curve]
+    pure: bool
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of the two features."""
+        return self.first.feature, self.second.feature
+
+    @property
+    def reach(self) -> float:
+        """The largest |score| of a cell with training rows: the limit of a symmetric colour scale."""
+        return float(np.abs(self.scores[self.counts > 0]).max(initial=0.0))
+
+    def words(self) -> str:
+        """The surface in a sentence, for those who cannot see it."""
+        if not (self.counts > 0).any():
+            return f"No training row has both {self.names[0]} and {self.names[1]}."
+        seen = np.where(self.counts > 0, self.scores, np.nan)
+        told = [
+            f"{name} {seen.flat[k]:.3g} at {self._cell(int(k))}"
+            for name, k in (("lowest", np.nanargmin(seen)), ("highest", np.nanargmax(seen)))
+        ]
+        beyond = ", beyond each alone" if self.pure else ""
+        return f"Joint effect of {self.names[0]} and {self.names[1]}{beyond}: {', '.join(told)}."
+
+    def _cell(self, k: int) -> str:
+        i, j = divmod(k, self.scores.shape[1])
+        return f"{self.names[0]} {self.first.place(i)} and {self.names[1]} {self.second.place(j)}"
+
+    def frame(self) -> pd.DataFrame:
+        """The numbers behind the surface, one row a cell; the names of the features head the first two columns."""
+        cells = [(self.first.place(i), self.second.place(j)) for i, j in np.ndindex(*self.scores.shape)]
+        found = pd.DataFrame(cells, columns=list(self.names))
+        for name, values in (("score", self.scores), ("lower", self.lower), ("upper", self.upper)):
+            found[f"({name})"] = values.ravel()
+        found["(rows)"] = self.counts.ravel()
+        return found
+
+
+def explain_pair(model: AdditiveModel, place: int, most_bins: int = SHOWN_BINS) -> Surface:
+    """The surface of one of the model's pairs, with the range of its refits as a band.
+
+    Bins are merged to about `most_bins` of equal weight on each axis; a cell's score is then the mean over its training
+    rows, so that it stays what those rows get.
+    """
+    term = model.pairs[place]
+    sides = [_Side.of(model.bins[j], model.terms[j].counts, model.terms[j].scores, most_bins) for j in term.features]
+    refits = np.stack([_merged(term.refit(k), term.counts, sides) for k in range(model.n_refits)])
+    scores, lower, upper = refits.mean(axis=0), refits.min(axis=0), refits.max(axis=0)
+    inside = slice(1, None)
+    return Surface(
+        first=sides[0].axis,
+        second=sides[1].axis,
+        scores=scores[inside, inside],
+        lower=lower[inside, inside],
+        upper=upper[inside, inside],
+        counts=_added(term.counts, sides)[inside, inside],
+        missing_first=scores[0, inside],
+        missing_second=scores[inside, 0],
+        missing_both=float(scores[0, 0]),
+        margins=(explain_shape(model, term.features[0]), explain_shape(model, term.features[1])),
+        pure=term.pure,
+    )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The bins of one feature as those of an axis: merge (size,) gives the axis's bin of each code, 0 for missing."""
+
+    axis: Axis
+    merge: NDArray[np.uint8]
+
+    @staticmethod
+    def of(bins: Bins, counts: Floats, scores: Floats, most_bins: int) -> _Side:
+        codes = np.arange(1, bins.n_values + 1)
+        line = codes[np.argsort(scores[codes], kind="stable")] if bins.feature.is_category else codes
+        merge = merge_bins(counts, line, most_bins, 0.0)[: bins.size]
+        feature, last = bins.feature, int(merge.max(initial=0))
+        if feature.is_category:
+            named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
+            members = [[named[code - 1] for code in codes if merge[code] == k + 1] for k in range(last)]
+            labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
+            return _Side(Axis(feature.name, feature.kind, np.empty(0), labels), merge)
+        ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
+        edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
+        return _Side(Axis(feature.name, feature.kind, edges, ()), merge)
+
+
+def _added(values: Floats, sides: list[_Side]) -> Floats:
+    """Sums of a table over the codes that are merged; never seen codes have no place."""
+    first, second = (np.eye(int(side.merge.max(initial=0)) + 1)[side.merge[:-1]] for side in sides)
+    return np.asarray(first.T @ values[:-1, :-1] @ second)
+
+
+def _merged(scores: Floats, counts: Floats, sides: list[_Side]) -> Floats:
+    """Means of scores over the rows of each merged cell; over its bins where it has no row."""
+    rows, cells = _added(counts, sides), _added(np.ones_like(counts), sides)
+    with_rows = _added(scores * counts, sides) / np.where(rows > 0, rows, 1.0)
+    return np.where(rows > 0, with_rows, _added(scores, sides) / cells)

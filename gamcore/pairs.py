@@ -191,7 +191,9 @@ class PairRounds:
             for g in state.split.train:
                 run = slice(table.starts[g], table.starts[g + 1])
                 train[run] = state.problem.row_weight[run]
-            weight = np.stack([np.bincount(line, train, N_CELLS) for line in table.codes]).astype(dtype)
+            weight = np.zeros((len(ends), N_CELLS), dtype)
+            for k, line in enumerate(table.codes):
+                weight[k] = np.bincount(line, train, N_CELLS)
         self._cells = ends, weight
 
     def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:

@@ -182,13 +182,13 @@ def test_pairs_survive_a_file_to_the_bit(tmp_path):
     ],
 )
 def test_pairs_that_make_no_sense_are_refused(wanted, told):
-    X, y = planted(3, 200)
+    X, y = planted(4, 200)
     with pytest.raises(TableError, match=told):
         GAMRegressor(interactions=wanted, **QUICK).fit(X, y)
 
 
 def test_auto_needs_validation_rows():
-    X, y = planted(3, 200)
+    X, y = planted(4, 200)
     with pytest.raises(TableError, match="validation_fraction"):
         GAMRegressor(interactions="auto", validation_fraction=0.0, **QUICK).fit(X, y)
 

@@ -20,13 +20,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from gamcore import explain, serialize, table
 from gamcore.binning import Binned, bin_table, encode_table
-from gamcore.boosting import Progress, boost_refits
+from gamcore.boosting import Callback, Progress, boost_refits
 from gamcore.groups import deal, splits
-from gamcore.interactions import Mains, Options, Ranking, interact, rank
+from gamcore.interactions import Chosen, Mains, Options, interact
 from gamcore.kernels import N_CODES
 from gamcore.kernels.layout import Table
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, add_pair, assemble, count_bins, count_cells
+from gamcore.ranking import Ranking, rank
 from gamcore.refit import Parameters, Problem, first_leaves
 from gamcore.rounds import MAX_LEAVES
 from gamcore.surface import Surface, explain_pair
@@ -47,9 +48,9 @@ def _real(low: float, high: float, closed: str) -> list[Any]:
 
 
 PAIR_STAGE: Final[dict[str, Any]] = {
-    "learning_rate": 0.2,
+    "learning_rate": 0.25,
     "greedy_ratio": 1.0,
-    "early_stopping_rounds": 25,
+    "early_stopping_rounds": 10,
     "smoothing_rounds": 0,
     "coarse_leaves": 0,
 }
@@ -80,6 +81,7 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         "interactions": [*_whole(0), StrOptions({"auto"}), "array-like"],
         "pair_tree": one_of("cross", "refined"),
         "strength": one_of("purified", "rss"),
+        "joint": ["boolean"],
         "purify": ["boolean"],
         "validation_fraction": _real(0.0, 0.9, "both"),
         "early_stopping_rounds": _whole(1),
@@ -108,6 +110,7 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         interactions: int | Literal["auto"] | Sequence[tuple[Any, Any]] = 0,
         pair_tree: Literal["cross", "refined"] = "cross",
         strength: Literal["purified", "rss"] = "purified",
+        joint: bool = False,
         purify: bool = True,
         validation_fraction: float = 0.15,
         early_stopping_rounds: int = 15,
@@ -133,6 +136,7 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         self.interactions = interactions
         self.pair_tree = pair_tree
         self.strength = strength
+        self.joint = joint
         self.purify = purify
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
@@ -157,10 +161,17 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         )
         chosen = splits(dealt.n_groups, self.validation_fraction, self.outer_bags, seeds[1])
         bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds[2].spawn(self.outer_bags)]
+        names = [bins.feature.name for bins in binned.bins]
+        told, wanted = _Told(self.callback), self._wanted_pairs(names)
         refits = boost_refits(
-            problem, chosen, self._parameters(len(frame)), bag_seeds, _n_threads(self.n_jobs), self.callback
+            problem, chosen, self._parameters(len(frame)), bag_seeds, _n_threads(self.n_jobs), told.callback
         )
         counts = count_bins(binned.codes, binned.bins, weight)
+        pairs = None
+        if wanted != 0 and not told.stopped:
+            pairs = self._interact(Mains(problem, refits, chosen, counts, bag_seeds, names), wanted, told)
+        if pairs and pairs.joint:
+            refits = [refit.main for refit in pairs.refits]
         self.model_ = assemble(
             binned.bins,
             np.stack([refit.curves for refit in refits]),
@@ -170,18 +181,18 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         )
         self.best_rounds_ = np.array([refit.best_round for refit in refits])
         self.n_rounds_ = int(self.best_rounds_.max())
-        self.validation_losses_ = np.array([refit.valid_loss for refit in refits])
-        if not (isinstance(self.interactions, int) and self.interactions == 0):
-            self._interact(Mains(problem, refits, chosen, counts, bag_seeds), binned.codes, weight)
+        self.validation_losses_ = np.array([refit.valid_loss for refit in (pairs.refits if pairs else refits)])
+        if pairs:
+            self._add_pairs(pairs, binned.codes, weight)
 
-    def _interact(self, mains: Mains, codes: NDArray[np.uint8], weight: Floats | None) -> None:
-        """The second stage: rank, boost and add the pairs that are asked for."""
-        if self.interactions == "auto" and not mains.splits[0].valid.size:
-            raise table.TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
-        wanted = self.interactions if isinstance(self.interactions, int | str) else self._pair_places()
-        ranking, found = interact(mains, wanted, self._pair_options(codes.shape[1]), self.callback)
-        self.pair_ranking_ = self._ranking_frame(ranking)
+    def _interact(self, mains: Mains, wanted: int | str | list[tuple[int, int]], told: _Told) -> Chosen:
+        """The second stage: rank all pairs, and boost those that are asked for."""
+        ranking, found = interact(mains, wanted, self._pair_options(mains.problem.y.size), told.callback)
+        self.pair_ranking_ = _ranking_frame(ranking, mains.names)
         self.pair_worth_, self.pair_path_ = found.worth, found.path
+        return found
+
+    def _add_pairs(self, found: Chosen, codes: NDArray[np.uint8], weight: Floats | None) -> None:
         for k, pair in enumerate(found.pairs):
             surfaces = np.stack([refit.surfaces[k] for refit in found.refits])
             first, second = (
@@ -190,13 +201,19 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
             cells = count_cells(codes, pair, self.model_, weight)
             self.model_ = add_pair(self.model_, pair, surfaces, (first, second), cells, self.purify)
 
-    def _pair_places(self) -> list[tuple[int, int]]:
-        """The pairs of a list by the places of their features, lower first."""
+    def _wanted_pairs(self, names: list[str]) -> int | str | list[tuple[int, int]]:
+        """`interactions` with the features of a list by their places, lower first."""
+        if self.interactions == "auto" and not self.validation_fraction:
+            raise table.TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
+        if isinstance(self.interactions, str):
+            return self.interactions
+        if isinstance(self.interactions, int | np.integer):
+            return int(self.interactions)
         found = []
         for pair in self.interactions:
-            if len(pair) != 2:
+            if isinstance(pair, str) or len(pair) != 2:
                 raise table.TableError(f"interactions has {pair!r}: give two features a pair.")
-            i, j = sorted(self._feature_index(feature) for feature in pair)
+            i, j = sorted(_place(feature, names) for feature in pair)
             if i == j:
                 raise table.TableError(f"interactions has {pair!r}: a feature has no interaction with itself.")
             found.append((i, j))
@@ -207,13 +224,7 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
     def _pair_options(self, n_rows: int) -> Options:
         parameters = replace(self._parameters(n_rows), **PAIR_STAGE)
         pure = self.strength == "purified"
-        return Options(parameters, self.pair_tree == "refined", pure, n_jobs=_n_threads(self.n_jobs))
-
-    def _ranking_frame(self, ranking: Ranking) -> pd.DataFrame:
-        names = np.array([bins.feature.name for bins in self.model_.bins], object)
-        firsts, seconds = names[ranking.pairs.T]
-        found = pd.DataFrame({"feature_1": firsts, "feature_2": seconds, "strength": ranking.strengths})
-        return found.assign(rank=np.arange(1, len(found) + 1))
+        return Options(parameters, self.pair_tree == "refined", pure, self.joint, n_jobs=_n_threads(self.n_jobs))
 
     def _parameters(self, n_rows: int) -> Parameters:
         strategy = "mask" if self.histogram == "auto" else self.histogram
@@ -276,12 +287,7 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _feature_index(self, feature: str | int) -> int:
         check_is_fitted(self, "model_")
-        names = [bins.feature.name for bins in self.model_.bins]
-        if isinstance(feature, str):
-            if feature not in names:
-                raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
-            return names.index(feature)
-        return range(len(names))[feature]
+        return _place(feature, [bins.feature.name for bins in self.model_.bins])
 
     def explain_shape(self, feature: str | int) -> explain.Curve:
         """The shape function of one feature, by name or place."""
@@ -296,8 +302,9 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
     def rank_pairs(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
         """All pairs of features by what an interaction of the two would take off the loss on these rows.
 
-        A row a pair: feature_1, feature_2, strength (a row, in units of the loss), rank; strongest first. The model's
-        own pairs are left out of its score, so they are ranked too.
+        A row a pair: feature_1, feature_2, strength (a row, in units of the loss), rank; strongest first. The frame's
+        attrs["chance"] is the strength that chance alone gives the strongest. The model's own pairs are left out of its
+        score, so they are ranked too.
         """
         check_is_fitted(self, "model_")
         frame, target, weight, _ = self._read_rows(
@@ -316,7 +323,9 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         )
         score = replace(model, pairs=()).score(codes)
         counts = count_bins(codes, model.bins, weight)
-        return self._ranking_frame(rank(problem, score, curves, counts, self._pair_options(len(frame))))
+        options = self._pair_options(len(frame))
+        found = rank(problem, score, curves, counts, options.parameters, options.pure, options.n_jobs)
+        return _ranking_frame(found, [bins.feature.name for bins in model.bins])
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """The interaction of two features that the model has as a pair, by names or places."""
@@ -358,6 +367,34 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class _Told:
+    """A callback that remembers whether it has stopped the fit, and then stops all that comes after."""
+
+    def __init__(self, callback: Callback | None) -> None:
+        self._callback, self.stopped = callback, False
+        self.callback = self._tell if callback else None
+
+    def _tell(self, progress: Progress) -> bool:
+        self.stopped = self.stopped or bool(self._callback and self._callback(progress))
+        return self.stopped
+
+
+def _place(feature: str | int, names: list[str]) -> int:
+    """Place of a feature given by its name or place."""
+    if isinstance(feature, str):
+        if feature not in names:
+            raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
+        return names.index(feature)
+    return range(len(names))[feature]
+
+
+def _ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:
+    of = np.array(names, object)[ranking.pairs.reshape(-1, 2).T]
+    found = pd.DataFrame({"feature_1": of[0], "feature_2": of[1], "strength": ranking.strengths})
+    found.attrs["chance"] = ranking.chance
+    return found.assign(rank=np.arange(1, len(found) + 1))
 
 
 def _in_group_order(binned: Binned, order: NDArray[np.int64], starts: NDArray[np.int64]) -> Table:

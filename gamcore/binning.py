@@ -187,8 +187,8 @@ def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float)
     """Codes (V,) of about `most` bins of equal weight, merged from neighbouring codes of a line.
 
     count (size,) rows a code; line (K,) the codes of values in their order; offset in [0, 1) moves all borders by a
-    share of a bin. A code heavier than a bin has one to itself, and the others share the rest. Codes that are not on
-    the line (missing, unseen) are 0.
+    share of a bin. A code heavier than a bin counts as one, so that the others share the rest. Codes that are not
+    on the line (missing, unseen) are 0.
     """
     merged = np.zeros(N_CODES, np.uint8)
     if line.size <= most:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 from gamcore.executor import Executor, make_executor
 from gamcore.groups import Split
@@ -32,6 +32,9 @@ THREADED_ROWS = 250_000
 """Rows from which a step is long enough (about 0.4 ms) to be worth sharing between threads (docs/benchmarks.md)."""
 
 
+Stage = Literal["main effects", "ranking", "pairs"]
+
+
 @dataclass(frozen=True)
 class Progress:
     """Where a fit stands after a round. Losses are means a row; NaN where there is no such row, or not looked yet.
@@ -49,6 +52,13 @@ class Progress:
     valid_loss: float
     best_round: int
     seconds: float
+    stage: Stage = "main effects"
+    n_pairs: int = 0
+
+    @classmethod
+    def of_ranking(cls, done: int, of: int) -> Progress:
+        """`round` grids of pairs of `max_rounds` are ranked."""
+        return cls(0, 1, done, of, 0, math.nan, math.nan, 0, 0.0, "ranking")
 
 
 def boost(
@@ -135,8 +145,11 @@ Made = TypeVar("Made")
 class _Relay:
     """Passes the progress of refits in several threads to one callback, one call at a time; remembers a stop."""
 
-    def __init__(self, callback: Callback | None, n_refits: int) -> None:
-        self._callback, self._n_refits = callback, n_refits
+    def __init__(self, callback: Callback | None, n_refits: int, n_pairs: int) -> None:
+        self._callback = callback
+        self._about: dict[str, Any] = {"n_refits": n_refits, "n_pairs": n_pairs}
+        if n_pairs:
+            self._about["stage"] = "pairs"
         self._lock = threading.Lock()
         self._started = time.monotonic()
         self.stopped = False
@@ -146,7 +159,7 @@ class _Relay:
             return
         with self._lock:
             seconds = time.monotonic() - self._started
-            told = replace(progress, refit=refit, n_refits=self._n_refits, seconds=seconds)
+            told = replace(progress, refit=refit, seconds=seconds, **self._about)
             self.stopped = bool(self._callback(told)) or self.stopped
 
 
@@ -175,6 +188,7 @@ def boost_all(
     n_rows: int,
     n_jobs: int = 1,
     callback: Callback | None = None,
+    n_pairs: int = 0,
 ) -> list[Made]:
     """Make, boost and finish every refit, side by side first, and with threads inside a refit where workers are left
     and rows are many.
@@ -182,7 +196,7 @@ def boost_all(
     `callback` gets every `Progress`, never two at a time; where it returns true, all refits stop at their best round so
     far. An exception it raises ends the fit.
     """
-    relay = _Relay(callback, n_refits)
+    relay = _Relay(callback, n_refits, n_pairs)
     side_by_side = min(n_jobs, n_refits)
     inside = n_jobs // side_by_side if n_rows >= THREADED_ROWS else 1
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.model import AdditiveModel
+from gamcore.model import AdditiveModel, PairTerm, Term
 from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
@@ -185,7 +185,7 @@ def term_names(model: AdditiveModel) -> tuple[str, ...]:
 
 def importance(model: AdditiveModel) -> Importance:
     """Importance of every term, pairs among them; the range is over bins that have training rows."""
-    terms = (*model.terms, *model.pairs)
+    terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
     spans = [np.ptp(term.scores[term.counts > 0]) if (term.counts > 0).any() else 0.0 for term in terms]
     return Importance(
         term_names(model),

@@ -1,65 +1,50 @@
 """Which pairs a model gets, and what each is worth on rows that it was not trained on.
 
-All pairs are ranked on the residuals of the main effects (FAST), and the strongest are boosted on top of them. With
-"auto" their number doubles while the validation loss falls; what the last fit shows to be worth nothing is then left
-out, and the rest is fitted once more.
+All pairs are ranked on the residuals of the main effects, and the strongest are boosted on top of them. With "auto"
+their number doubles while the validation loss falls; what the best of these fits shows to be worth nothing is then left
+out, unless the loss rises by that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting import Callback, boost_all
-from gamcore.executor import make_executor
+from gamcore.boosting import Callback, Progress, boost_all
 from gamcore.groups import Split
-from gamcore.pairs import (
-    MOST_BINS,
-    RANK_BINS,
-    PairRefit,
-    PairState,
-    lines_of,
-    main_score,
-    merge_all,
-    strengths,
-)
+from gamcore.pairs import MOST_BINS, PairRefit, PairState, Start, main_score
+from gamcore.ranking import Ranking, lines_of, merge_all, rank
 from gamcore.refit import Parameters, Problem, Refit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pair = tuple[int, int]
 
-MOST_RANKED: Final = 1000
-"""Features whose pairs are all ranked, the strongest by main effect; a pair of two features without any main effect
-that are not among them is missed."""
-
 GROWTH: Final = 0.001
-"""Share of the validation loss that twice as many pairs must take off it."""
+"""Share of the validation loss that twice as many pairs must take off it; the search ends after two that do not."""
 
-WORTH: Final = 2.0
+SEARCHED: Final = 4
+"""Refits that the search for the number of pairs is made with; the chosen ones are fitted in all."""
+
+WORTH: Final = 1.0
 """Standard errors over refits that a pair's worth must be above 0."""
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """All pairs (m, 2) with their strengths (m,), strongest first."""
-
-    pairs: Ints
-    strengths: Floats
-
-
-@dataclass(frozen=True)
 class Options:
-    """How pairs are ranked and fitted."""
+    """How pairs are ranked and fitted.
+
+    joint : boost main effects and pairs together as well, and keep what the validation rows prefer.
+    """
 
     parameters: Parameters
     refined: bool = False
     pure: bool = True
+    joint: bool = False
     most_bins: int = MOST_BINS
     n_jobs: int = 1
 
@@ -68,14 +53,30 @@ class Options:
 class Chosen:
     """What the pair stage leaves.
 
-    worth : (K,) mean over refits of what the validation loss would rise by without the pair.
+    worth : (K,) mean over refits of what the validation loss would rise by without the interaction.
     path : numbers of pairs that were tried, and the validation loss of each; 0 pairs first.
+    joint : whether the refits' main effects were boosted together with the pairs.
     """
 
     pairs: tuple[Pair, ...]
     refits: list[PairRefit]
-    worth: Floats
     path: tuple[tuple[int, float], ...]
+    joint: bool = False
+
+    @property
+    def loss(self) -> float:
+        """Mean validation loss over refits."""
+        return float(np.mean([refit.valid_loss for refit in self.refits]))
+
+    @property
+    def each_worth(self) -> Floats:
+        """(refits, K)."""
+        return np.array([refit.worth for refit in self.refits]).reshape(len(self.refits), -1)
+
+    @property
+    def worth(self) -> Floats:
+        """(K,) mean over refits of what the validation loss would rise by without the interaction."""
+        return np.asarray(self.each_worth.mean(axis=0))
 
 
 @dataclass(frozen=True)
@@ -87,51 +88,25 @@ class Mains:
     splits: list[Split]
     counts: list[Floats]
     seeds: list[int]
+    names: list[str]
+
+    def first(self, n_refits: int) -> Mains:
+        """Some of the refits."""
+        return replace(self, refits=self.refits[:n_refits], splits=self.splits[:n_refits], seeds=self.seeds[:n_refits])
 
 
-def rank(
-    problem: Problem,
-    score: Floats,
-    curves: Floats,
-    counts: list[Floats],
-    options: Options,
-    progress: Callable[[float], None] | None = None,
-) -> Ranking:
-    """All pairs by what they take off the loss on all rows, on top of the main effects `curves` (p, V), whose sum is
-    `score` (n,); `progress` is told the share that is done."""
-    merges = merge_all(counts, lines_of(problem.table, curves), RANK_BINS, 0.0)
-    pairs = np.array(list(combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
-    floor = _floor(problem, options.parameters)
-    executor = make_executor(options.n_jobs)
-    try:
-        found = strengths(problem, score, merges, pairs, floor, options.pure, executor, progress)
-    finally:
-        executor.close()
-    order = np.argsort(-found, kind="stable")
-    return Ranking(pairs[order], found[order])
-
-
-def rank_on(mains: Mains, options: Options) -> Ranking:
+def rank_on(mains: Mains, options: Options, callback: Callback | None = None) -> Ranking:
     """The ranking on top of the mean of the refits."""
-    score = np.mean([main_score(mains.problem, refit) for refit in mains.refits], axis=0)
+    problem = mains.problem
+    score = np.mean([main_score(problem, refit) for refit in mains.refits], axis=0)
     curves = np.mean([refit.curves for refit in mains.refits], axis=0)
-    return rank(mains.problem, score, curves, mains.counts, options)
 
+    def tell(done: int, of: int) -> None:
+        if callback:
+            callback(Progress.of_ranking(done, of))
 
-def _floor(problem: Problem, parameters: Parameters) -> float:
-    return parameters.min_node_weight if problem.needs_weight(parameters) else parameters.min_node_hessian
-
-
-def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[int]:
-    """Features whose pairs are ranked: those with bins, at most MOST_RANKED of them, by mean |main effect|."""
-    active = problem.table.active
-    if active.size <= MOST_RANKED:
-        return [int(j) for j in active]
-    importance = []
-    for j in active:
-        curve, count = curves[j, : counts[j].size], counts[j]
-        importance.append(np.average(np.abs(curve - np.average(curve, weights=count)), weights=count))
-    return sorted(int(j) for j in active[np.argsort(-np.array(importance), kind="stable")[:MOST_RANKED]])
+    told = (options.parameters, options.pure, options.n_jobs)
+    return rank(problem, score, curves, mains.counts, *told, tell)
 
 
 def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, callback: Callback | None = None) -> Chosen:
@@ -140,51 +115,60 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, callback: C
     chosen = np.array(pairs, np.int64).reshape(-1, 2)
 
     def make(k: int) -> PairState:
-        refit = mains.refits[k]
-        lines = lines_of(problem.table, refit.curves)
-        merges = merge_all(mains.counts, lines, options.most_bins, k / n_refits)
-        told = (options.parameters, options.refined, mains.seeds[k])
-        return PairState(problem, refit, mains.splits[k], chosen, merges, *told)
+        main = mains.refits[k]
+        merges = merge_all(mains.counts, lines_of(problem.table, main.curves), options.most_bins, k / n_refits)
+        start = Start(main, mains.splits[k], chosen, merges, options.joint, options.refined, mains.seeds[k])
+        return PairState(problem, start, options.parameters)
 
-    refits = boost_all(make, PairState.found, n_refits, problem.y.size, options.n_jobs, callback)
+    told = (n_refits, problem.y.size, options.n_jobs, callback)
+    refits = boost_all(make, PairState.found, *told, n_pairs=len(chosen))
     first = float(np.mean([refit.first_loss for refit in refits]))
     last = float(np.mean([refit.valid_loss for refit in refits]))
-    worth = np.mean([refit.worth for refit in refits], axis=0)
-    return Chosen(tuple((int(i), int(j)) for i, j in chosen), refits, worth, ((0, first), (len(chosen), last)))
+    path = ((0, first), (len(chosen), last))
+    return Chosen(tuple((int(i), int(j)) for i, j in chosen), refits, path, options.joint)
+
+
+def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, callback: Callback | None = None) -> Chosen:
+    """`fit_pairs` on frozen main effects; where `joint` is asked for, also together, and the better is kept.
+
+    The guard is needed: where main effects want thousands of steps, pairs overfit before those are made.
+    """
+    frozen = fit_pairs(mains, pairs, replace(options, joint=False), callback)
+    if not options.joint:
+        return frozen
+    joint = fit_pairs(mains, pairs, options, callback)
+    return replace(joint, path=(frozen.path[0], joint.path[1])) if joint.loss < frozen.loss else frozen
 
 
 def choose_pairs(mains: Mains, ranking: Ranking, options: Options, callback: Callback | None = None) -> Chosen:
-    """As many of the strongest pairs as lower the validation loss."""
-    most, number = len(ranking.pairs), max(4, mains.problem.table.active.size // 2)
-    best = fit_pairs(mains, [], options)
-    path = list(best.path[:1])
-    while True:
-        number = min(number, most)
-        tried = fit_pairs(mains, _as_pairs(ranking.pairs[:number]), options, callback)
+    """As many of the strongest pairs as lower the validation loss, among those that beat chance."""
+    candidates = as_pairs(ranking.pairs[ranking.strengths > ranking.chance])
+    some, frozen = mains.first(SEARCHED), replace(options, joint=False)
+    best = fit_pairs(some, [], frozen)
+    path, failed, number = list(best.path[:1]), 0, max(4, mains.problem.table.active.size // 2)
+    while failed < 2 and path[-1][0] < len(candidates):
+        tried = fit_pairs(some, candidates[:number], frozen, callback)
         path.append(tried.path[1])
-        if not tried.path[1][1] < (1 - GROWTH) * best.path[1][1]:
-            break
-        best = tried
-        if number == most:
-            break
+        failed = 0 if tried.loss < (1 - GROWTH) * best.loss else failed + 1
+        best = tried if tried.loss < best.loss else best
         number *= 2
     worthy = _worthy(best)
     if len(worthy) < len(best.pairs):
-        best = fit_pairs(mains, worthy, options, callback)
-        path.append(best.path[1])
-    return replace(best, path=tuple(path))
+        fewer = fit_pairs(some, worthy, frozen, callback)
+        path.append(fewer.path[1])
+        best = fewer if fewer.loss < (1 + GROWTH) * best.loss else best
+    chosen = fit_best(mains, best.pairs, options, callback)
+    return replace(chosen, path=(*path, chosen.path[1]))
 
 
 def _worthy(found: Chosen) -> list[Pair]:
     """Pairs without which the validation loss rises in refit after refit."""
-    each = np.array([refit.worth for refit in found.refits]).reshape(len(found.refits), -1)
-    spread = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
-    return [
-        pair for pair, mean, error in zip(found.pairs, each.mean(axis=0), spread, strict=True) if mean > WORTH * error
-    ]
+    each = found.each_worth
+    error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
+    return [pair for pair, mean, e in zip(found.pairs, each.mean(axis=0), error, strict=True) if mean > WORTH * e]
 
 
-def _as_pairs(pairs: Ints) -> list[Pair]:
+def as_pairs(pairs: Ints) -> list[Pair]:
     return [(int(i), int(j)) for i, j in pairs]
 
 
@@ -192,8 +176,8 @@ def interact(
     mains: Mains, wanted: int | str | Sequence[Pair], options: Options, callback: Callback | None = None
 ) -> tuple[Ranking, Chosen]:
     """The ranking of all pairs, and the fitted ones: so many of the strongest, as many as help ("auto"), or these."""
-    ranking = rank_on(mains, options)
-    if wanted == "auto":
+    ranking = rank_on(mains, options, callback)
+    if isinstance(wanted, str):
         return ranking, choose_pairs(mains, ranking, options, callback)
-    pairs = _as_pairs(ranking.pairs[:wanted]) if isinstance(wanted, int) else list(wanted)
-    return ranking, fit_pairs(mains, pairs, options, callback)
+    pairs = as_pairs(ranking.pairs[:wanted]) if isinstance(wanted, int) else wanted
+    return ranking, fit_best(mains, pairs, options, callback)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gamcore.binning import Bins
 from gamcore.losses import LOSSES, Loss
-from gamcore.purify import two_way
+from gamcore.purify import Cells, two_way
 
 Floats = NDArray[np.float64]
 
@@ -173,10 +173,9 @@ def add_pair(
     intercept and to the two terms, over all their bins: no prediction changes.
     """
     i, j = pair
-    spread = np.stack(
-        [of_refit[np.ix_(first, second)] for of_refit, first, second in zip(surfaces, *merges, strict=True)]
-    )
-    means, rows, columns = two_way(spread, counts)
+    cells = Cells.of(counts)
+    values = np.stack([s[a[cells.rows], b[cells.columns]] for s, a, b in zip(surfaces, *merges, strict=True)])
+    means, rows, columns = two_way(cells, values)
     term = PairTerm(pair, surfaces, merges, means, rows, columns, counts, purify)
     if not purify:
         return replace(model, pairs=(*model.pairs, term))

@@ -1,5 +1,4 @@
-"""Pairs of features after the main effects (Lou et al., KDD 2013): the ranking of all pairs, and the stage that boosts
-the chosen ones on frozen main effects.
+"""The pair stage of one refit (Lou et al., KDD 2013): chosen pairs boosted on frozen main effects, or with them.
 
 Each refit merges the bins of a feature to at most 62 of its own: the mean of refits, whose cuts stand apart, is finer
 than any of them.
@@ -7,91 +6,27 @@ than any of them.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.binning import merge_bins
 from gamcore.executor import Executor
 from gamcore.groups import Split
-from gamcore.kernels import SUM
+from gamcore.kernels import N_CODES
 from gamcore.kernels.course import Course, Rule
 from gamcore.kernels.grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Settings, Table, make_work
-from gamcore.kernels.pairs import pair_rounds, rank_pairs
+from gamcore.kernels.pairs import Terms, pair_rounds
+from gamcore.purify import Cells, two_way
 from gamcore.refit import Parameters, Problem, Refit, RefitState, rows_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_BINS = SIDE - 2
+MOST_BINS: Final = SIDE - 2
 """Bins of values on an axis; an offset makes at most one more, and code 0 is the missing bin."""
-
-RANK_BINS = 31
-BLOCK = 32
-"""Pairs that are ranked between two reports of progress."""
-
-
-def merge_all(counts: list[Floats], lines: list[Ints], most: int, offset: float) -> NDArray[np.uint8]:
-    """Merged codes (p, V) of every feature."""
-    return np.stack([merge_bins(count, line, most, offset) for count, line in zip(counts, lines, strict=True)])
-
-
-def lines_of(table: Table, curves: Floats) -> list[Ints]:
-    """The codes of each feature's values in the order they are cut: levels by their main effect, others as they are."""
-    made = []
-    for j, (last, nominal) in enumerate(zip(table.last, table.nominal, strict=True)):
-        codes = np.arange(1, int(last) + 1)
-        made.append(codes[np.argsort(curves[j, codes], kind="stable")] if nominal else codes)
-    return made
-
-
-def strengths(
-    problem: Problem,
-    score: Floats,
-    merges: NDArray[np.uint8],
-    pairs: Ints,
-    floor: float,
-    pure: bool,
-    executor: Executor,
-    progress: Callable[[float], None] | None = None,
-) -> Floats:
-    """Strength (m,) of each pair (m, 2): the mean drop of the loss's quadratic model, a row, by the best cross of a
-    grid of merged bins; `score` (n,) is that of the main effects, on the scale of the link.
-
-    pure : only what is beyond main effects. Otherwise the drop in RSS of Lou et al. 2013, which also rewards what the
-    main effects have left over.
-    """
-    gradient, hessian, scale = _derivatives(problem, score)
-    stats = np.stack([gradient, hessian], axis=1).astype(SUM).ravel()
-    codes = np.stack([merge[line] for merge, line in zip(merges, problem.table.codes, strict=True)])
-    ends = merges.max(axis=1).astype(np.int64)
-    blocks = [pairs[k : k + BLOCK] for k in range(0, len(pairs), BLOCK)]
-    done = itertools.count(1)
-
-    def rank(block: Ints) -> Floats:
-        out = np.empty(len(block))
-        rank_pairs(codes, ends, stats, block, floor, pure, make_board(SUM), out)
-        if progress:
-            progress(next(done) / len(blocks))
-        return out
-
-    found = executor.map(rank, blocks)
-    return np.concatenate([np.empty(0), *found]) * scale**2 / problem.row_weight.sum()
-
-
-def _derivatives(problem: Problem, score: Floats) -> tuple[Floats, Floats, float]:
-    """Weighted negative gradient and hessian (n,) at a score, and the unit of the gradient."""
-    weight = problem.row_weight
-    if problem.loss.code == LOGISTIC:
-        chance = problem.loss.inverse_link(score)
-        return (problem.y - chance) * weight, chance * (1.0 - chance) * weight, 1.0
-    residual = problem.y - score
-    scale = float(np.std(residual)) or 1.0
-    return residual / scale * weight, weight, scale
 
 
 def main_score(problem: Problem, main: Refit) -> Floats:
@@ -106,12 +41,26 @@ def main_score(problem: Problem, main: Refit) -> Floats:
 class PairRefit:
     """What one refit of the pair stage leaves: surfaces (K, SIDE, SIDE) over bins merged by `merges` (p, V)."""
 
+    main: Refit
     surfaces: Floats
     merges: NDArray[np.uint8]
     best_round: int
     valid_loss: float
-    first_loss: float  # on the validation rows, of the main effects alone
-    worth: Floats  # (K,) what that loss would rise by without each pair; NaN without validation rows
+    first_loss: float  # on the validation rows, before the stage
+    worth: Floats  # (K,) what that loss would rise by without each interaction; NaN without validation rows
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a refit of the pair stage begins with."""
+
+    main: Refit
+    split: Split
+    pairs: Ints  # (K, 2)
+    merges: NDArray[np.uint8]  # (p, V)
+    joint: bool  # whether main effects are boosted anew, together with the pairs
+    refined: bool
+    seed: int
 
 
 class PairState(RefitState):
@@ -119,87 +68,107 @@ class PairState(RefitState):
 
     n_codes = N_CELLS
 
-    def __init__(
-        self,
-        problem: Problem,
-        main: Refit,
-        split: Split,
-        pairs: Ints,
-        merges: NDArray[np.uint8],
-        parameters: Parameters,
-        refined: bool,
-        seed: int,
-    ) -> None:
-        self._score = main_score(problem, main)
-        self._merges, self._refined = merges, refined
-        self._ends = merges.max(axis=1).astype(np.int64)[pairs]
-        table = _cells(problem.table, merges, pairs)
-        super().__init__(replace(problem, table=table), split, replace(parameters, mart=False), seed)
+    def __init__(self, problem: Problem, start: Start, parameters: Parameters) -> None:
+        self._given, self._mains = start, problem
+        self._score = main_score(problem, start.main)
+        table = _lines(problem.table, start)
+        self._ends = _ends(start, table)
+        plain = replace(parameters, mart=False, ensemble="grouped", subsample=1.0)
+        super().__init__(replace(problem, table=table), start.split, plain, start.seed)
         self._first_loss = float(self.course.losses[0])
 
     def _start(self, train: Ints) -> tuple[float, float, Floats]:
-        """Base score, unit of the scores, and what `rescore` starts from: here the main effects."""
+        """Base score, unit of the scores, and what `rescore` starts from: the main effects, where they are frozen."""
+        if self._given.joint:
+            return super()._start(train)
         if self.loss == LOGISTIC:
             return 0.0, 1.0, self._score
         residual = self.problem.y - self._score
         scale = float(np.std(residual[train])) or 1.0
         return 0.0, scale, residual / scale
 
+    @property
+    def _n_mains(self) -> int:
+        return len(self._mains.table.codes) if self._given.joint else 0
+
     def rounds(self, executor: Executor | None) -> PairRounds:
         """Rounds over the pairs; a step is one call, in this thread."""
-        return PairRounds(self, self._ends, self._refined)
+        return PairRounds(self, Terms(self._n_mains, self._ends, self._cell_weights()), self._given.refined)
+
+    def _cell_weights(self) -> NDArray[np.floating]:
+        table, dtype = self.problem.table, self.rows.score.dtype.type
+        if self.loss != SQUARED:
+            return np.zeros((len(table.codes), 0), dtype)
+        train, weight = rows_of(table, self.split.train), self.problem.row_weight
+        cells = np.empty((len(table.codes), N_CELLS), dtype)
+        for row, line in zip(cells, table.codes, strict=True):
+            row[:] = np.bincount(line[train], weight[train], N_CELLS)
+        return cells
 
     def found(self) -> PairRefit:
         """The best round so far, on the scale of the link."""
-        best = self.best()
-        surfaces = best.curves.reshape(-1, SIDE, SIDE)
+        best, given, n_mains = self.best(), self._given, self._n_mains
+        main = replace(best, curves=best.curves[:n_mains, :N_CODES].copy()) if given.joint else given.main
+        surfaces = best.curves[n_mains:].reshape(-1, SIDE, SIDE)
         first = self._first_loss * self.scale**2
-        return PairRefit(surfaces, self._merges, best.best_round, best.valid_loss, first, self._worth(best.curves))
+        worth = self._worth(main_score(self._mains, main), surfaces)
+        return PairRefit(main, surfaces, given.merges, best.best_round, best.valid_loss, first, worth)
 
-    def _worth(self, curves: Floats) -> Floats:
-        problem, valid = self.problem, rows_of(self.problem.table, self.split.valid)
+    def _worth(self, score: Floats, surfaces: Floats) -> Floats:
+        """Of each interaction: without the main effects that its surface holds."""
+        problem, n_pairs = self.problem, len(surfaces)
+        train, valid = (rows_of(problem.table, groups) for groups in (self.split.train, self.split.valid))
         if not valid.size:
-            return np.full(len(curves), np.nan)
-        codes = problem.table.codes[:, valid]
-        parts = np.array([c[line] for c, line in zip(curves, codes, strict=True)]).reshape(len(curves), valid.size)
-        y, weight = problem.y[valid], problem.row_weight[valid]
-        whole = self._score[valid] + parts.sum(axis=0)
-        losses = [np.average(problem.loss.loss(y, score), weights=weight) for score in (whole, *(whole - parts))]
+            return np.full(n_pairs, np.nan)
+        whole, parts = score[valid], np.empty((n_pairs, valid.size))
+        for part, surface, line in zip(parts, surfaces, problem.table.codes[self._n_mains :], strict=True):
+            weight = np.bincount(line[train], problem.row_weight[train], N_CELLS).astype(np.float64)
+            cells = Cells.of(weight.reshape(SIDE, SIDE))
+            mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
+            part[:] = (surface - mean[0] - rows[0][:, None] - columns[0]).ravel()[line[valid]]
+            whole = whole + surface.ravel()[line[valid]]
+        y, weights = problem.y[valid], problem.row_weight[valid]
+        losses = [np.average(problem.loss.loss(y, told), weights=weights) for told in (whole, *(whole - parts))]
         return np.array(losses[1:]) - losses[0]
 
 
-def _cells(table: Table, merges: NDArray[np.uint8], pairs: Ints) -> Table:
-    """The table of a pair stage: a line of cells a pair."""
-    cells = np.empty((len(pairs), table.codes.shape[1]), np.uint16)
-    for line, (i, j) in zip(cells, pairs, strict=True):
-        line[:] = merges[i].astype(np.uint16)[table.codes[i]] * SIDE + merges[j][table.codes[j]]
-    ends = merges.max(axis=1).astype(np.int64)[pairs]
-    active = np.flatnonzero(ends.min(axis=1) > 1)
-    return Table(cells, table.starts, ends @ np.array([SIDE, 1]), np.zeros(len(pairs), bool), active)
+def _lines(table: Table, start: Start) -> Table:
+    """The table of a pair stage: a line of codes a feature, where they are boosted too, and a line of cells a pair."""
+    n_mains = len(table.codes) if start.joint else 0
+    codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)
+    codes[:n_mains] = table.codes[:n_mains]
+    for line, (i, j) in zip(codes[n_mains:], start.pairs, strict=True):
+        line[:] = start.merges[i].astype(np.uint16)[table.codes[i]] * SIDE + start.merges[j][table.codes[j]]
+    ends = start.merges.max(axis=1).astype(np.int64)[start.pairs]
+    active = n_mains + np.flatnonzero(ends.min(axis=1) > 1)
+    return Table(
+        codes,
+        table.starts,
+        np.concatenate([table.last[:n_mains], ends @ np.array([SIDE, 1])]),
+        np.concatenate([table.nominal[:n_mains], np.zeros(len(ends), bool)]),
+        np.concatenate([table.active[: n_mains and None], active]),
+    )
+
+
+def _ends(start: Start, table: Table) -> Ints:
+    """Largest codes (lines, 2) of each pair's features."""
+    ends = np.zeros((len(table.codes), 2), np.int64)
+    ends[len(table.codes) - len(start.pairs) :] = start.merges.max(axis=1)[start.pairs]
+    return ends
 
 
 class PairRounds:
     """Many rounds of the pair stage in one compiled call."""
 
-    def __init__(self, state: PairState, ends: Ints, refined: bool) -> None:
-        table, dtype = state.problem.table, state.rows.score.dtype.type
-        self._state, self._refined = state, refined
-        self._scratch = make_work(1, 2, dtype), make_board(dtype)
-        weight = np.zeros((len(ends), 0), dtype)
-        if state.loss == SQUARED:
-            train = np.zeros(state.problem.y.size)
-            for g in state.split.train:
-                run = slice(table.starts[g], table.starts[g + 1])
-                train[run] = state.problem.row_weight[run]
-            weight = np.zeros((len(ends), N_CELLS), dtype)
-            for k, line in enumerate(table.codes):
-                weight[k] = np.bincount(line, train, N_CELLS)
-        self._cells = ends, weight
+    def __init__(self, state: PairState, terms: Terms, refined: bool) -> None:
+        dtype = state.rows.score.dtype.type
+        self._state, self._terms, self._refined = state, terms, refined
+        self._scratch = make_work(1, state.parameters.max_leaves, dtype), make_board(dtype)
 
     def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
         state = self._state
-        data = (state.problem.table, state.rows, state.split.train, self._cells, state.fit)
+        data = (state.problem.table, state.rows, state.split.train, self._terms, state.fit)
         choice = (self._refined, n_greedy)
         ran, stalled = pair_rounds(*data, settings, self._scratch, choice, rule, course, n_rounds)
         return int(ran), bool(stalled)

@@ -7,6 +7,8 @@ they are found exactly, for all refits at once, where sweeps of alternating cent
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
@@ -14,44 +16,64 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 POLISH = 2
 """Sweeps of alternating centring after the equations are solved: they take the rounding off the margins."""
 
 
-def two_way(surfaces: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means (K,), row effects (K, a) and column effects (K, b) of surfaces (K, a, b) with cell weights (a, b).
+@dataclass(frozen=True)
+class Cells:
+    """The cells (m,) of a table (a, b) that have weight: nothing else of a surface matters here."""
+
+    weight: Floats  # (a, b)
+    rows: Ints
+    columns: Ints
+
+    @classmethod
+    def of(cls, weight: Floats) -> Cells:
+        """Those of a table of weights."""
+        rows, columns = np.nonzero(weight)
+        return cls(weight, rows, columns)
+
+    def sums(self, values: Floats) -> tuple[Floats, Floats]:
+        """Weighted sums of values (K, m) over rows (K, a) and over columns (K, b)."""
+        heavy = values * self.weight[self.rows, self.columns]
+        a, b = self.weight.shape
+        return (
+            np.stack([np.bincount(self.rows, line, a) for line in heavy]),
+            np.stack([np.bincount(self.columns, line, b) for line in heavy]),
+        )
+
+
+def two_way(cells: Cells, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means (K,), row effects (K, a) and column effects (K, b) of surfaces with these values (K, m) in the cells.
 
     The weighted mean of the effects of rows, and of those of columns, is 0. Rows and columns without weight have none.
     """
+    weight, n = cells.weight, len(values)
     total = weight.sum()
-    rows, columns = np.zeros(surfaces.shape[:2]), np.zeros((surfaces.shape[0], surfaces.shape[2]))
+    rows, columns = np.zeros((n, weight.shape[0])), np.zeros((n, weight.shape[1]))
     if not total > 0:
-        return np.zeros(surfaces.shape[0]), rows, columns
+        return np.zeros(n), rows, columns
     by_row, by_column = weight.sum(axis=1), weight.sum(axis=0)
-    mean = np.einsum("kab,ab->k", surfaces, weight) / total
-    left = surfaces - mean[:, None, None]
+    row_sums, column_sums = cells.sums(values)
+    mean = row_sums.sum(axis=1) / total
+    row_sums -= mean[:, None] * by_row
+    column_sums -= mean[:, None] * by_column
     inside, across = by_row > 0, by_column > 0
-    columns[:, across] = _column_effects(left[:, inside][:, :, across], weight[inside][:, across])
-    left -= columns[:, None, :]
+    seen = weight[np.ix_(inside, across)]
+    columns[:, across] = _column_effects(row_sums[:, inside], column_sums[:, across], seen)
     for _ in range(1 + POLISH):
-        more = _centre(np.einsum("kab,ab->ka", left, weight), by_row)
-        rows += more
-        left -= more[:, :, None]
-        more = _centre(np.einsum("kab,ab->kb", left, weight), by_column)
-        columns += more
-        left -= more[:, None, :]
+        rows[:, inside] = ((row_sums - columns @ weight.T) / np.where(inside, by_row, 1.0))[:, inside]
+        columns[:, across] = ((column_sums - rows @ weight) / np.where(across, by_column, 1.0))[:, across]
     of_rows, of_columns = rows @ by_row / total, columns @ by_column / total
     rows[:, inside] -= of_rows[:, None]
     columns[:, across] -= of_columns[:, None]
     return mean + of_rows + of_columns, rows, columns
 
 
-def _centre(sums: Floats, weight: Floats) -> Floats:
-    return np.where(weight > 0, sums / np.where(weight > 0, weight, 1.0), 0.0)
-
-
-def _column_effects(surfaces: Floats, weight: Floats) -> Floats:
+def _column_effects(row_sums: Floats, column_sums: Floats, weight: Floats) -> Floats:
     """Column effects (K, b) after the row effects are eliminated: (D_c - W' D_r^-1 W) c = s_c - W' D_r^-1 s_r.
 
     The matrix is a graph's Laplacian: singular by one constant for each part of the table that shares no row and no
@@ -60,9 +82,10 @@ def _column_effects(surfaces: Floats, weight: Floats) -> Floats:
     by_row, by_column = weight.sum(axis=1), weight.sum(axis=0)
     shares = weight / by_row[:, None]
     laplacian = np.diag(by_column) - weight.T @ shares
-    bipartite = csr_array(weight > 0)
-    _, part = connected_components(bipartite.T @ bipartite, directed=False)
-    same = part[:, None] == part[None, :]
+    linked = laplacian != 0
+    same = np.ones_like(linked)
+    if not linked.all(axis=1).any():  # no column shares a row with every other: perhaps there are parts
+        _, part = connected_components(csr_array(linked), directed=False)
+        same = part[:, None] == part[None, :]
     laplacian += same * (by_column.mean() / same.sum(axis=1)[:, None])
-    sums = np.einsum("kab,ab->kb", surfaces, weight) - np.einsum("kab,ab->ka", surfaces, weight) @ shares
-    return np.asarray(cho_solve(cho_factor(laplacian), sums.T).T)
+    return np.asarray(cho_solve(cho_factor(laplacian), (column_sums - row_sums @ shares).T).T)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gamcore.kernels import grid, pairs
+from gamcore.kernels import cross, grid, pairs, refined
 from gamcore.kernels.course import Rule, make_course
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Rows, Settings, Table, make_fit, make_work
 from tests import naive
@@ -50,10 +50,10 @@ def test_the_best_trees_are_those_of_the_twins(seed, floor, missing):
     a, b, g, h = rows_of_a_pair(seed, missing=missing)
     board = run_up(a, b, g, h)
     value, tree = naive.best_cross(a, b, g, h, LAST, floor)
-    assert grid.best_cross(board.run, LAST, floor, False, board) == pytest.approx(value, rel=1e-9)
+    assert cross.best_cross(board.run, LAST, floor, False, board) == pytest.approx(value, rel=1e-9)
     assert tree is None or tuple(board.tree) == tree
     value, tree = naive.best_refined(a, b, g, h, LAST, floor)
-    assert grid.best_refined(board.run, LAST, floor, board) == pytest.approx(value, rel=1e-9)
+    assert refined.best_refined(board.run, LAST, floor, board) == pytest.approx(value, rel=1e-9)
     if tree is not None:  # where the halves tie, another tree is as good
         sums = naive.pair_sums(a, b, g, h, tuple(board.tree))
         assert naive.leaf_scores(sums).sum() == pytest.approx(value, rel=1e-9)
@@ -137,7 +137,7 @@ def test_a_round_adds_the_leaves_of_the_best_tree(loss, refined):
     fit = make_fit(1, loss, np.float64, grid.N_CELLS)
     course = make_course(1, np.array([3]), float((~inside).sum()), np.float64, grid.N_CELLS)
     scratch = make_work(1, 2, np.float64), grid.make_board(np.float64)
-    told = (table, state, train, (np.array([LAST]), cells), fit, chosen, scratch, (refined, 0))
+    told = (table, state, train, pairs.Terms(0, np.array([LAST]), cells), fit, chosen, scratch, (refined, 0))
     assert pairs.pair_rounds(*told, Rule(10, 0.0), course, 1) == (1, False)
     find = naive.best_refined if refined else naive.best_cross
     _, tree = find(a[inside], b[inside], gradient[inside], weight[inside], LAST, 2.0)

@@ -71,6 +71,12 @@ def make_course(
 def validate(table: Table, rows: Rows, fit: Fit, loss: int, course: Course) -> float:
     """Bring the validation rows up to date; their mean loss, NaN where there are none."""
     catch_up(table, rows, course.valid, fit.moved, loss, course.factor)
+    return float(mean_loss(table, rows, loss, course))
+
+
+@kernel
+def mean_loss(table: Table, rows: Rows, loss: int, course: Course) -> float:
+    """Mean loss of the validation rows, NaN where there are none."""
     total = 0.0
     for g in course.valid:
         total += total_loss(rows, table.starts[g], table.starts[g + 1], loss)

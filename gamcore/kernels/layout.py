@@ -37,7 +37,7 @@ _CACHE_LINE = 64
 class Table(NamedTuple):
     """What never changes in a fit; shared by all refits."""
 
-    codes: NDArray[np.uint8]  # (p, n)
+    codes: NDArray[np.unsignedinteger]  # (p, n): bytes, or the 16 bits of a pair's cells
     starts: NDArray[np.int64]  # (G + 1,)
     last: NDArray[np.int64]  # (p,) K, the largest value code
     nominal: NDArray[np.bool_]  # (p,) codes without an order of their own

@@ -53,7 +53,7 @@ def _run_up(
 
 
 @kernel
-def _first_largest(bits: NDArray[np.signedinteger]) -> int:
+def first_largest(bits: NDArray[np.signedinteger]) -> int:
     """Place of the largest value, the first of equals, given the bits of floats >= 0: those order like integers, whose
     maximum can be taken in vector lanes."""
     best = bits[0]
@@ -92,7 +92,7 @@ def _best_cut(
         rest = all_s - s
         contrast = kind(left_g[k] - base_g) * all_s - all_g * s
         value[k] = contrast * contrast / (s * rest) if (s > tiny) & (rest > tiny) else zero
-    place = _first_largest(scratch_bits[low + 1 : high])
+    place = first_largest(scratch_bits[low + 1 : high])
     return low + 1 + place, float(value[place] / all_s)
 
 
@@ -159,7 +159,7 @@ def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray
 
 
 @kernel
-def _leaf(g: float, d: float, most: float) -> float:
+def leaf_value(g: float, d: float, most: float) -> float:
     """G / D within +-most; nothing where there is no weight."""
     return min(max(g / d, -most), most) if d > EMPTY else 0.0
 
@@ -196,13 +196,13 @@ def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: 
         begin = 1
         for leaf in range(n):
             low, high = ends[leaf], ends[leaf + 1]
-            value = _leaf(gradient[high] - gradient[low], divisor[high] - divisor[low], most)
+            value = leaf_value(gradient[high] - gradient[low], divisor[high] - divisor[low], most)
             end = _half_way(heavy, high, last) if high < last else high
             inside = update[begin : end + 1]
             for k in range(inside.size):
                 inside[k] += value
             begin = end + 1
-        update[0] += _leaf(bag[0], bag[1] if loss == LOGISTIC else mine[0], most)
+        update[0] += leaf_value(bag[0], bag[1] if loss == LOGISTIC else mine[0], most)
 
 
 @kernel

@@ -1,20 +1,38 @@
 """Rounds over pairs of features, and the ranking of all pairs (FAST; Lou et al. 2013, section 4).
 
 The table of a pair stage has a line of cells a pair where that of the main effects has a line of codes a feature; all
-else of rows, updates and validation is the same.
+else of rows, updates and validation is the same. Where both are boosted together, it has lines of both kinds.
 """
 
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.course import Course, Rule, judge, validate
-from gamcore.kernels.grid import SIDE, Board, best_cross, best_refined, finish_pair, run_up, total
-from gamcore.kernels.histogram import add_run
+from gamcore.kernels.course import Course, Rule, judge, mean_loss
+from gamcore.kernels.cross import best_cross
+from gamcore.kernels.grid import AT, AXIS, PART, SIDE, Board, part_sum, run_up, total
+from gamcore.kernels.histogram import add_run, width
 from gamcore.kernels.layout import CHUNK, LOGISTIC, Fit, Rows, Settings, Table, Work
-from gamcore.kernels.rows import advance_run
+from gamcore.kernels.linecut import EMPTY, leaf_value
+from gamcore.kernels.refined import best_refined
+from gamcore.kernels.rows import LEAST_ODDS, MOST_ODDS, advance_run
+from gamcore.kernels.step import cut_bags
+
+
+class Terms(NamedTuple):
+    """The lines of a pair stage's table: features first, where they are boosted together with the pairs."""
+
+    n_mains: int
+    ends: NDArray[np.int64]  # (lines, 2) largest codes of a pair's features
+    weight: NDArray[np.floating]  # (lines, N_CELLS) row weights of the cells; (lines, 0) for LogitBoost
+
+
+Scratch = tuple[Work, Board]
 
 
 @kernel
@@ -31,36 +49,125 @@ def add_pair(
     """Apply the pending update to the rows of `groups`, and fill one histogram of the pair's cells over all of them."""
     cells[:] = 0
     before, code = table.codes[fit.pending[0]], table.codes[pair]
-    for q in range(groups.size):
-        start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
+    q = 0
+    while q < groups.size:
+        start = table.starts[groups[q]]
+        while q + 1 < groups.size and groups[q + 1] == groups[q] + 1:  # neighbours are one run
+            q += 1
+        stop = table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):
             end = min(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
             add_run(code[begin:end], work.gradient[0], loss, cells)
+        q += 1
 
 
 @kernel
-def _step(
-    ends: NDArray[np.int64],
-    weight: NDArray[np.floating],
-    pair: int,
-    fit: Fit,
-    settings: Settings,
-    refined: bool,
-    board: Board,
+def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int], step: float, factor: float) -> None:
+    """Add a leaf's step to its cells, and leave it pending for the rows; `catch_up_rows` adds it to the surface."""
+    for a in range(rows[0], rows[1] + 1):
+        low, high = SIDE * a + columns[0], SIDE * a + columns[1] + 1
+        fit.factor[low:high] = factor
+        moved = fit.moved[pair, low:high]
+        for k in range(moved.size):
+            moved[k] += step
+
+
+@kernel
+def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, board: Board) -> None:
+    """Turn board.tree into a step: shrunken leaf values are added to the pair's surface and left pending for the rows.
+
+    Leaves of missing rows that are lighter than the floor stay 0. The pair's gain is the drop of the loss's quadratic
+    model, as in step.py.
+    """
+    tree, run, logistic = board.tree, board.run, settings.loss == LOGISTIC
+    fit.factor[:] = 1.0 if logistic else 0.0
+    last_root, last = (ends[0], ends[1]) if tree[AXIS] == 0 else (ends[1], ends[0])
+    gain = 0.0
+    for part in range(3):
+        along = (1, tree[AT]) if part == 0 else (tree[AT] + 1, last_root) if part == 1 else (0, 0)
+        cut = tree[PART + part]
+        for side in range(3):
+            other = (1, cut) if side == 0 else (cut + 1, last) if side == 1 else (0, 0)
+            g, h = part_sum(run, 0, tree, part, last_root, other[1]), part_sum(run, 1, tree, part, last_root, other[1])
+            if side == 1:
+                g -= part_sum(run, 0, tree, part, last_root, cut)
+                h -= part_sum(run, 1, tree, part, last_root, cut)
+            if h < (settings.min_node_weight if part == 2 or side == 2 else EMPTY):
+                continue
+            step = settings.learning_rate * leaf_value(g, h, settings.max_delta)
+            gain += 2.0 * g * step - h * step * step
+            factor = math.exp(step) if logistic else step
+            if tree[AXIS] == 0:
+                _paint(fit, pair, along, other, step, factor)
+            else:
+                _paint(fit, pair, other, along, step, factor)
+    fit.gains[pair] = gain
+    fit.steps[pair] += 1
+    fit.pending[0] = pair
+
+
+@kernel
+def _cut_line(
+    table: Table, line: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, scratch: Scratch
 ) -> None:
-    """From a pair's histogram in `board.cells` to its updated surface."""
-    last = (ends[pair, 0], ends[pair, 1])
-    run_up(board.cells, weight[pair], settings.loss, last, board.run)
+    """From a feature's histogram in `cells` to its updated curve, without bags."""
+    work, board = scratch
+    last = table.last[line]
+    size = width(last, settings.loss)
+    work.bags[0, :size] = board.cells[:size]
+    for v in range(last + 1):
+        if settings.loss == LOGISTIC:
+            work.total[0, v], work.total[1, v] = board.cells[2 * v], board.cells[2 * v + 1]
+        else:
+            work.total[0, v], work.total[1, v] = board.cells[v], weight[line, v]
+    cut_bags(table, line, weight[line : line + 1, : last + 1], fit, settings, work)
+
+
+@kernel
+def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: Board) -> None:
+    """From a pair's histogram in `cells` to its updated surface."""
+    ends = (terms.ends[line, 0], terms.ends[line, 1])
+    run_up(board.cells, terms.weight[line], settings.loss, ends, board.run)
     if refined:
-        found = best_refined(board.run, last, settings.min_node_weight, board)
+        found = best_refined(board.run, ends, settings.min_node_weight, board)
     else:
-        found = best_cross(board.run, last, settings.min_node_weight, False, board)
+        found = best_cross(board.run, ends, settings.min_node_weight, False, board)
     if found > 0:
-        finish_pair(last, pair, fit, settings, board)
+        finish_pair(ends, line, fit, settings, board)
     else:
         fit.factor[:] = 1.0 if settings.loss == LOGISTIC else 0.0
-        fit.gains[pair] = 0.0
+        fit.gains[line] = 0.0
+
+
+@kernel
+def catch_up_rows(
+    table: Table, rows: Rows, groups: NDArray[np.int64], n_mains: int, fit: Fit, loss: int, work: Work
+) -> None:
+    """Bring the rows of `groups` (validation) up to date with all that a round moved, and add it to the surfaces.
+
+    A pair has more cells than there are such rows, mostly: so one exponential a row, not one a cell.
+    """
+    sums = work.total[0]
+    for q in range(groups.size):
+        for start in range(table.starts[groups[q]], table.starts[groups[q] + 1], sums.size):
+            stop = min(start + sums.size, table.starts[groups[q] + 1])
+            sums[:] = 0.0
+            for line in table.active:
+                code, moved = table.codes[line, start:stop], fit.moved[line]
+                for i in range(code.size):
+                    sums[i] += moved[code[i]]
+            score = rows.score[start:stop]
+            if loss == LOGISTIC:
+                for i in range(score.size):
+                    score[i] = min(max(score[i] * math.exp(sums[i]), LEAST_ODDS), MOST_ODDS)
+            else:
+                for i in range(score.size):
+                    score[i] -= sums[i]
+    for line in range(fit.moved.shape[0]):
+        if line >= n_mains:
+            fit.curves[line] += fit.moved[line]
+        fit.moved[line] = 0.0
 
 
 @kernel
@@ -68,10 +175,10 @@ def pair_rounds(
     table: Table,
     rows: Rows,
     train: NDArray[np.int64],
-    cells: tuple[NDArray[np.int64], NDArray[np.floating]],
+    terms: Terms,
     fit: Fit,
     settings: Settings,
-    scratch: tuple[Work, Board],
+    scratch: Scratch,
     choice: tuple[bool, int],
     rule: Rule,
     course: Course,
@@ -79,19 +186,22 @@ def pair_rounds(
 ) -> tuple[int, bool]:
     """At most `n_rounds` rounds; how many were run, and whether the refit has stalled.
 
-    A round is a step on every pair, then steps on the pair whose last step gained most.
+    A round is a step on every term, then steps on the term whose last step gained most.
 
-    cells : largest codes (K, 2) of the pairs, and row weights (K, N_CELLS) of their cells, (K, 0) for LogitBoost.
-    choice : whether trees are refined, and the number of greedy steps.
+    choice : whether trees of pairs are refined, and the number of greedy steps.
     """
     work, board = scratch
-    n_pairs = table.codes.shape[0]
+    n_terms = table.active.size
     for number in range(n_rounds):
-        for k in range(n_pairs + choice[1]):
-            pair = k if k < n_pairs else np.argmax(fit.gains)
-            add_pair(table, rows, train, fit, pair, settings.loss, work, board.cells)
-            _step(cells[0], cells[1], pair, fit, settings, choice[0], board)
-        course.history[number] = validate(table, rows, fit, settings.loss, course)
+        for k in range(n_terms + choice[1]):
+            line = table.active[k] if k < n_terms else np.argmax(fit.gains)
+            add_pair(table, rows, train, fit, line, settings.loss, work, board.cells)
+            if line < terms.n_mains:
+                _cut_line(table, line, terms.weight, fit, settings, scratch)
+            else:
+                _cut_pair(terms, line, fit, settings, choice[0], board)
+        catch_up_rows(table, rows, course.valid, terms.n_mains, fit, settings.loss, work)
+        course.history[number] = mean_loss(table, rows, settings.loss, course)
         if judge(course.history[number], fit, rule, course):
             return number + 1, True
     return n_rounds, False

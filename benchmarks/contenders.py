@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -185,6 +185,31 @@ def _pygam() -> Contender:
         ask=_ask_pygam,
         seeded=False,
     )
+
+
+def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
+    """Models with pairs, on a table of so many features: EBM's default number of pairs is ours too."""
+    n_pairs = min((3 if binary else 5) * n_features, n_features * (n_features - 1) // 2)
+
+    def ours(**parameters: Any) -> Contender:
+        return Contender(
+            (),
+            "gamcore",
+            ("GAMRegressor", "GAMClassifier"),
+            {"n_jobs": MOST_JOBS, **parameters},
+            {"max_rounds": 5},
+            rounds=lambda model: [len(model.model_.pairs)],
+        )
+
+    ebm = _ebm(interactions=f"{3 if binary else 5}x")
+    return {
+        "ours": ours(interactions=n_pairs),
+        "ours-joint": ours(interactions=n_pairs, joint=True),
+        "ours-refined": ours(interactions=n_pairs, pair_tree="refined"),
+        "ours-auto": ours(interactions="auto"),
+        "ours-none": ours(),
+        "ebm": replace(ebm, rounds=lambda model: [sum(len(term) > 1 for term in model.term_features_)]),
+    }
 
 
 def contenders(table: str) -> dict[str, Contender]:

@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks import standing
 from benchmarks.cells import Cell, keep, load, load_all, quietest, run_module
-from benchmarks.contenders import contenders
+from benchmarks.contenders import Contender, contenders
 from benchmarks.machine import code, describe
 from benchmarks.tables import BINARY, REGRESSION, RealTable, parser, read
 from benchmarks.watch import Watch
@@ -31,9 +31,8 @@ TEST_SHARE = 0.2
 PREDICTIONS = 5
 
 
-def measure(table: RealTable, name: str, seed: int) -> dict[str, Any]:
-    """Fit one cell and score it on its test rows."""
-    contender = contenders(table.name)[name]
+def measure(table: RealTable, contender: Contender, seed: int) -> dict[str, Any]:
+    """Fit one model and score it on its test rows."""
     strata = table.y if table.binary else None
     X, X_test, y, y_test = train_test_split(
         table.X, table.y.to_numpy(), test_size=TEST_SHARE, random_state=seed, stratify=strata
@@ -67,9 +66,8 @@ def _timed(function: Any, *arguments: Any) -> float:
     return time.perf_counter() - started
 
 
-def known(table: str, name: str, seed: int) -> dict[str, Any]:
+def known(table: str, name: str, seed: int, contender: Contender) -> dict[str, Any]:
     """What a cell says of itself before it is measured."""
-    contender = contenders(table)[name]
     about = {"table": table, "model": name, "seed": seed, "parameters": contender.parameters}
     about |= {} if contender.packages else {"code": code()}
     try:
@@ -78,26 +76,25 @@ def known(table: str, name: str, seed: int) -> dict[str, Any]:
         return about | {"machine": describe()}
 
 
-def up_to_date(cell: Cell, table: str, name: str) -> bool:
+def up_to_date(cell: Cell, contender: Contender) -> bool:
     """Whether a cell was made with the parameters, and for ours the code, of today."""
-    contender = contenders(table)[name]
     return cell.get("parameters") == contender.parameters and (bool(contender.packages) or cell.get("code") == code())
 
 
 def one_cell(data: Path, table: str, name: str, seed: int, out: Path) -> None:
     """Measure one cell; what a library cannot fit is kept as the text of its error."""
     try:
-        cell = measure(read(data, table), name, seed)
+        cell = measure(read(data, table), contenders(table)[name], seed)
     except Exception as error:  # any library, any fault: the text is the result
         cell = {"error": f"{type(error).__name__}: {error}"}
-    keep(out, known(table, name, seed) | cell)
+    keep(out, known(table, name, seed, contenders(table)[name]) | cell)
 
 
 def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, out: Path) -> Cell:
     """One cell, measured in a process of its own, which writes it to `out`."""
     cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
     fault = run_module("benchmarks.peers", cell, asked.limit)
-    found = load(out) or known(table, name, seed) | {"error": fault or "Left no result."}
+    found = load(out) or known(table, name, seed, contenders(table)[name]) | {"error": fault or "Left no result."}
     out.unlink(missing_ok=True)
     return found
 
@@ -108,7 +105,7 @@ def measure_all(asked: argparse.Namespace) -> None:
         for table in asked.tables:
             for name in contenders(table):
                 out = asked.json / f"{table}-{name}-{seed}.json"
-                if not up_to_date(load(out), table, name) and (not asked.models or name in asked.models):
+                if not up_to_date(load(out), contenders(table)[name]) and (not asked.models or name in asked.models):
                     keep(out, quietest(partial(in_own_process, asked, table, name, seed, out.with_suffix(".attempt"))))
                     print(f"{table:12}{name:20}{seed}", flush=True)
 

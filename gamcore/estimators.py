@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from gamcore import serialize, table
-from gamcore.base import AdditiveEstimator, check_parameters, column, one_of
+from gamcore.additive import AdditiveEstimator
+from gamcore.base import check_parameters, column, one_of
 from gamcore.boosting import Progress
 
 Floats = NDArray[np.float64]
@@ -48,6 +49,18 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
         only adds what it lacks (as in EBM). At most half of `max_rounds`.
     max_bins : int
         Codes a feature, the missing and the unseen one included.
+    interactions : int, "auto" or list of pairs
+        Pairs of features that are boosted on top of the frozen main effects, bins merged to at most 62 an axis: so many
+        of the strongest (Lou et al. 2013), as many as lower the validation loss, or these, by names or places.
+    pair_tree : "cross" | "refined"
+        Trees of a pair: one cut an axis, or the other axis cut anew in each part of the root.
+    strength : "purified" | "rss"
+        How pairs are ranked: by what their best cross takes off the loss beyond main effects, or in all, as in the
+        paper, where two strong main effects that are not fitted to the end make a strong pair as well.
+    joint : bool
+        Also boost main effects and pairs together, and keep it where its mean validation loss is lower.
+    purify : bool
+        Move the main effects that surfaces hold to the curves of their features; predictions stay.
     greedy_ratio : float
         Steps on the features that gained most, after each pass, in multiples of the number of features; 0 is the
         papers' cyclic order.
@@ -72,6 +85,10 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
     model_ : AdditiveModel
     best_rounds_ : (outer_bags,) the round that each refit kept; n_rounds_ is the largest.
     validation_losses_ : (outer_bags,) mean squared error on each refit's validation rows.
+    pair_ranking_ : frame of all pairs as `rank_pairs` gives it; with `interactions` only, as those below.
+    pair_worth_ : (pairs,) mean over refits of what the validation loss would rise by without each interaction.
+    pair_path_ : numbers of pairs that were tried, and the mean validation loss of each.
+    pair_joint_ : whether main effects and pairs were boosted together.
     """
 
     _kind: ClassVar[str] = "regressor"
@@ -270,6 +287,9 @@ def from_saved(saved: serialize.Saved) -> GAMRegressor | GAMClassifier:
     estimator.best_rounds_ = np.array(_numbers(saved.about.get("best_rounds")), np.int64)
     estimator.n_rounds_ = int(estimator.best_rounds_.max(initial=0))
     estimator.validation_losses_ = np.array(_numbers(saved.about.get("validation_losses")), np.float64)
+    path = saved.about.get("pair_path")
+    steps = [_numbers(step) for step in path] if isinstance(path, list) else []
+    estimator.pair_path_ = tuple((int(step[0]), step[1]) for step in steps if len(step) == 2)
     if isinstance(estimator, GAMClassifier):
         estimator.classes_ = np.array(saved.classes)
     return estimator

@@ -31,7 +31,8 @@ SEARCHED: Final = 4
 """Refits that the search for the number of pairs is made with; the chosen ones are fitted in all."""
 
 WORTH: Final = 1.0
-"""Standard errors over refits that a pair's worth must be above 0."""
+LEAST_WORTH: Final = 0.0005
+"""Standard errors over refits that a pair's worth must be above 0, and its least share of the validation loss."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def rank_on(mains: Mains, options: Options, callback: Callback | None = None) ->
             callback(Progress.of_ranking(done, of))
 
     told = (options.parameters, options.pure, options.n_jobs)
-    return rank(problem, score, curves, mains.counts, *told, tell)
+    return rank(problem, score, curves, mains.counts, *told, progress=tell)
 
 
 def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, callback: Callback | None = None) -> Chosen:
@@ -165,7 +166,8 @@ def _worthy(found: Chosen) -> list[Pair]:
     """Pairs without which the validation loss rises in refit after refit."""
     each = found.each_worth
     error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
-    return [pair for pair, mean, e in zip(found.pairs, each.mean(axis=0), error, strict=True) if mean > WORTH * e]
+    least = np.maximum(WORTH * error, LEAST_WORTH * found.loss)
+    return [pair for pair, mean, bar in zip(found.pairs, each.mean(axis=0), least, strict=True) if mean > bar]
 
 
 def as_pairs(pairs: Ints) -> list[Pair]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -24,8 +25,8 @@ Ints = NDArray[np.int64]
 RANK_BINS: Final = 31
 """Bins of values on an axis of a grid that is ranked; code 0 is the missing bin."""
 
-BLOCK: Final = 32
-"""Pairs that are ranked between two reports of progress."""
+BLOCK: Final = 128
+"""Most pairs that are ranked between two reports of progress."""
 
 MOST_RANKED: Final = 1000
 """Features whose pairs are all ranked, the strongest by main effect; a pair of two features without any main effect
@@ -38,7 +39,8 @@ SHUFFLE_SEED: Final = 0
 class Ranking:
     """All pairs (m, 2) with their strengths (m,), strongest first.
 
-    chance : the largest strength once the rows' gradients are shuffled, which leaves no interaction.
+    chance : the largest strength once the rows' gradients are shuffled, which leaves no interaction; NaN where it was
+        not asked for.
     """
 
     pairs: Ints
@@ -68,27 +70,30 @@ def rank(
     parameters: Parameters,
     pure: bool = True,
     n_jobs: int = 1,
+    chance: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ranking:
     """All pairs by what they take off the loss of the rows, on top of main effects `curves` (p, V) of sum `score` (n,).
 
     pure : only what is beyond main effects. Otherwise the drop in RSS of Lou et al. 2013, which also rewards what the
-    main effects have left over. `progress` is told how many grids are done, and of how many.
+    main effects have left over.
+    chance : also tell what chance alone gives, for the same time again.
+    progress : is told how many grids are done, and of how many.
     """
     merges = merge_all(counts, lines_of(problem.table, curves), RANK_BINS, 0.0)
     codes = np.stack([merge[line] for merge, line in zip(merges, problem.table.codes, strict=True)])
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
     floor = parameters.min_node_weight if problem.needs_weight(parameters) else parameters.min_node_hessian
     stats, unit = _statistics(problem, score)
-    shuffled = np.random.default_rng(SHUFFLE_SEED).permutation(stats)
+    told = [stats, np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else [stats]
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
     executor = make_executor(n_jobs)
     try:
-        found, by_chance = grids.strengths([stats, shuffled], executor, progress) * unit
+        found, *by_chance = grids.strengths(told, executor, progress) * unit
     finally:
         executor.close()
     order = np.argsort(-found, kind="stable")
-    return Ranking(pairs[order], found[order], float(by_chance.max(initial=0.0)))
+    return Ranking(pairs[order], found[order], float(np.max(by_chance, initial=0.0)) if chance else math.nan)
 
 
 @dataclass(frozen=True)
@@ -100,26 +105,27 @@ class _Grids:
     pure: bool
 
     def strengths(
-        self, statistics: list[NDArray[np.float32]], executor: Executor, progress: Callable[[int, int], None] | None
+        self, statistics: list[NDArray[np.complex64]], executor: Executor, progress: Callable[[int, int], None] | None
     ) -> Floats:
-        """What the best cross of each pair takes off the loss, for each of these (n, 2) gradients and weights."""
-        blocks = [(s, k) for s in statistics for k in range(0, len(self.pairs), BLOCK)]
+        """What the best cross of each pair takes off the loss, for each of these (n,) gradients + i weights."""
+        size = max(1, min(BLOCK, math.ceil(len(self.pairs) / executor.n_workers)))
+        blocks = [(s, k) for s in statistics for k in range(0, len(self.pairs), size)]
         done, of = itertools.count(1), len(self.pairs) * len(statistics)
 
-        def one(block: tuple[NDArray[np.float32], int]) -> Floats:
+        def one(block: tuple[NDArray[np.complex64], int]) -> Floats:
             stats, first = block
-            pairs = self.pairs[first : first + BLOCK]
+            pairs = self.pairs[first : first + size]
             out = np.empty(len(pairs))
-            rank_pairs(self.codes, self.ends, stats.ravel(), pairs, self.floor, self.pure, make_board(SUM), out)
+            rank_pairs(self.codes, self.ends, stats, pairs, self.floor, self.pure, make_board(SUM), out)
             if progress:
-                progress(min(next(done) * BLOCK, of), of)
+                progress(min(next(done) * size, of), of)
             return out
 
         return np.concatenate([np.empty(0), *executor.map(one, blocks)]).reshape(len(statistics), -1)
 
 
-def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.float32], float]:
-    """Weighted negative gradient and hessian (n, 2) at a score, and what turns a strength into units of the loss."""
+def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64], float]:
+    """Weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the loss."""
     weight = problem.row_weight
     if problem.loss.code == LOGISTIC:
         chance = problem.loss.inverse_link(score)
@@ -128,7 +134,7 @@ def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.float32], f
         residual = problem.y - score
         scale = float(np.std(residual)) or 1.0
         told = residual / scale * weight, weight
-    return np.stack(told, axis=1).astype(SUM), scale**2 / float(weight.sum())
+    return (told[0] + 1j * told[1]).astype(np.complex64), scale**2 / float(weight.sum())
 
 
 def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[int]:

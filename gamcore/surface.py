@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,22 +17,56 @@ from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
 
-SHOWN_BINS: Final = 32
-"""Bins of an axis that are shown: with all of them most cells would have no training row."""
+FEWEST_BINS, SHOWN_BINS = 6, 32
+ROWS_A_CELL: Final = 60
+"""Bins of an axis that are shown: with all of them most cells would have no training row, or too few to mean much."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One side of a surface: as many bins as it shows. `edges` and `labels` as in `Curve`."""
+    """One side of a surface: as many bins as it shows. `edges` and `labels` as in `Curve`.
+
+    merge : (size,) 1 + the bin of each of the feature's codes; 0 where it is missing or was never seen.
+    """
 
     feature: str
     kind: Kind
     edges: Floats
     labels: tuple[str, ...]
+    merge: NDArray[np.uint8]
 
     def place(self, k: int) -> str:
         """Bin k in words: its level, or its range."""
         return in_words(k, self.kind, self.edges, self.labels)
+
+    @property
+    def size(self) -> int:
+        """Number of bins."""
+        return len(self.labels) or max(self.edges.size - 1, 0)
+
+    def nearest(self, low: float, high: float) -> tuple[int, int]:
+        """The bins that a dragged range means, first and one beyond the last: whole ones, at least one."""
+        if self.labels:  # drawn at 0, 1, ...
+            first, end = math.ceil(low), math.floor(high) + 1
+        else:
+            first, end = (int(np.abs(self.edges - value).argmin()) for value in (low, high))
+        first = min(max(first, 0), self.size - 1)
+        return first, min(max(end, first + 1), self.size)
+
+    def range_words(self, first: int, end: int) -> str:
+        """Some neighbouring bins in words."""
+        if self.labels:
+            return f"{self.feature} is {' or '.join(self.labels[first:end])}"
+        low, high = self.place(first), self.place(end - 1)
+        return f"{self.feature} from {low.split(' to ')[0]} to {high.split(' to ')[-1]}"
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Some neighbouring bins of both axes of a surface: first ones, and those beyond the last."""
+
+    rows: tuple[int, int]
+    columns: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -67,6 +102,39 @@ class Surface:
         """The largest |score| of a cell with training rows: the limit of a symmetric colour scale."""
         return float(np.abs(self.scores[self.counts > 0]).max(initial=0.0))
 
+    def turned(self) -> Surface:
+        """The same with its axes exchanged."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            scores=self.scores.T,
+            lower=self.lower.T,
+            upper=self.upper.T,
+            counts=self.counts.T,
+            missing_first=self.missing_second,
+            missing_second=self.missing_first,
+            margins=(self.margins[1], self.margins[0]),
+        )
+
+    def rectangle_words(self, chosen: Rectangle) -> str:
+        """A rectangle in words."""
+        return f"{self.first.range_words(*chosen.rows)} and {self.second.range_words(*chosen.columns)}"
+
+    def mean(self, chosen: Rectangle) -> float:
+        """Mean score of a rectangle over its training rows; NaN without any."""
+        part = slice(*chosen.rows), slice(*chosen.columns)
+        counts = self.counts[part]
+        return float((self.scores[part] * counts).sum() / counts.sum()) if counts.sum() > 0 else math.nan
+
+    def inside(self, chosen: Rectangle, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Which rows (n,), given as codes of the two features, lie in a rectangle."""
+        found = np.ones(first.size, bool)
+        for axis, (low, end), codes in ((self.first, chosen.rows, first), (self.second, chosen.columns, second)):
+            places = axis.merge[codes].astype(np.int64) - 1
+            found &= (places >= low) & (places < end)
+        return found
+
     def words(self) -> str:
         """The surface in a sentence, for those who cannot see it."""
         if not (self.counts > 0).any():
@@ -93,20 +161,22 @@ class Surface:
         return found
 
 
-def explain_pair(model: AdditiveModel, place: int, most_bins: int = SHOWN_BINS) -> Surface:
+def explain_pair(model: AdditiveModel, place: int, most_bins: int | None = None) -> Surface:
     """The surface of one of the model's pairs, with the range of its refits as a band.
 
-    Bins are merged to about `most_bins` of equal weight on each axis; a cell's score is then the mean over its training
-    rows, so that it stays what those rows get.
+    Bins are merged to about `most_bins` of equal weight on each axis (by default as many as rows allow); a cell's score
+    is then the mean over its training rows, so that it stays what those rows get.
     """
     term = model.pairs[place]
-    sides = [_Side.of(model.bins[j], model.terms[j].counts, model.terms[j].scores, most_bins) for j in term.features]
+    if most_bins is None:
+        most_bins = min(max(round(math.sqrt(term.counts.sum() / ROWS_A_CELL)), FEWEST_BINS), SHOWN_BINS)
+    sides = [_axis(model.bins[j], model.terms[j].counts, model.terms[j].scores, most_bins) for j in term.features]
     refits = np.stack([_merged(term.refit(k), term.counts, sides) for k in range(model.n_refits)])
     scores, lower, upper = refits.mean(axis=0), refits.min(axis=0), refits.max(axis=0)
     inside = slice(1, None)
     return Surface(
-        first=sides[0].axis,
-        second=sides[1].axis,
+        first=sides[0],
+        second=sides[1],
         scores=scores[inside, inside],
         lower=lower[inside, inside],
         upper=upper[inside, inside],
@@ -119,36 +189,29 @@ def explain_pair(model: AdditiveModel, place: int, most_bins: int = SHOWN_BINS) 
     )
 
 
-@dataclass(frozen=True)
-class _Side:
-    """The bins of one feature as those of an axis: merge (size,) gives the axis's bin of each code, 0 for missing."""
-
-    axis: Axis
-    merge: NDArray[np.uint8]
-
-    @staticmethod
-    def of(bins: Bins, counts: Floats, scores: Floats, most_bins: int) -> _Side:
-        codes = np.arange(1, bins.n_values + 1)
-        line = codes[np.argsort(scores[codes], kind="stable")] if bins.feature.is_category else codes
-        merge = merge_bins(counts, line, most_bins, 0.0)[: bins.size]
-        feature, last = bins.feature, int(merge.max(initial=0))
-        if feature.is_category:
-            named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
-            members = [[named[code - 1] for code in codes if merge[code] == k + 1] for k in range(last)]
-            labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
-            return _Side(Axis(feature.name, feature.kind, np.empty(0), labels), merge)
-        ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
-        edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
-        return _Side(Axis(feature.name, feature.kind, edges, ()), merge)
+def _axis(bins: Bins, counts: Floats, scores: Floats, most_bins: int) -> Axis:
+    """About `most_bins` bins of equal weight of one feature; levels in the order of their main effects."""
+    codes = np.arange(1, bins.n_values + 1)
+    line = codes[np.argsort(scores[codes], kind="stable")] if bins.feature.is_category else codes
+    merge = merge_bins(counts, line, most_bins, 0.0)[: bins.size]
+    feature, last = bins.feature, int(merge.max(initial=0))
+    if feature.is_category:
+        named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
+        members = [[named[code - 1] for code in codes if merge[code] == k + 1] for k in range(last)]
+        labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
+        return Axis(feature.name, feature.kind, np.empty(0), labels, merge)
+    ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
+    edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
+    return Axis(feature.name, feature.kind, edges, (), merge)
 
 
-def _added(values: Floats, sides: list[_Side]) -> Floats:
+def _added(values: Floats, sides: list[Axis]) -> Floats:
     """Sums of a table over the codes that are merged; never seen codes have no place."""
     first, second = (np.eye(int(side.merge.max(initial=0)) + 1)[side.merge[:-1]] for side in sides)
     return np.asarray(first.T @ values[:-1, :-1] @ second)
 
 
-def _merged(scores: Floats, counts: Floats, sides: list[_Side]) -> Floats:
+def _merged(scores: Floats, counts: Floats, sides: list[Axis]) -> Floats:
     """Means of scores over the rows of each merged cell; over its bins where it has no row."""
     rows, cells = _added(counts, sides), _added(np.ones_like(counts), sides)
     with_rows = _added(scores * counts, sides) / np.where(rows > 0, rows, 1.0)

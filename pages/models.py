@@ -63,6 +63,7 @@ listing = pd.DataFrame(
         "Target": [m.target for m in models],
         "Table": [m.table_name for m in models],
         "Kind": [m.kind for m in models],
+        "Pairs": [m.n_pairs for m in models],
         "Held-out metric": [metric(m) for m in models],
         "Preset": [m.spec.get("preset", "") for m in models],
         "Trained in": [duration(m.seconds) if m.seconds else "" for m in models],

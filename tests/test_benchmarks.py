@@ -83,11 +83,12 @@ def test_the_time_between_compared_fits_is_known(invented):
 
 
 def test_cells_of_other_code_or_parameters_are_measured_again():
-    fresh = peers.known("pole", "ours-balanced-2", 0)
-    assert peers.up_to_date(fresh, "pole", "ours-balanced-2")
-    assert not peers.up_to_date(fresh | {"code": "older"}, "pole", "ours-balanced-2")
-    assert not peers.up_to_date(fresh | {"parameters": {"n_jobs": 1}}, "pole", "ours-balanced-2")
-    assert not peers.up_to_date({}, "pole", "ebm")
+    ours = contenders.contenders("pole")["ours-balanced-2"]
+    fresh = peers.known("pole", "ours-balanced-2", 0, ours)
+    assert peers.up_to_date(fresh, ours)
+    assert not peers.up_to_date(fresh | {"code": "older"}, ours)
+    assert not peers.up_to_date(fresh | {"parameters": {"n_jobs": 1}}, ours)
+    assert not peers.up_to_date({}, contenders.contenders("pole")["ebm"])
 
 
 def test_errors_and_noise_are_told(invented):

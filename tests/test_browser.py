@@ -19,7 +19,7 @@ pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 
 REAL_DATA = ROOT.parent / "shared" / "data"
-PAGES = ["data", "train", "models", "overview", "shapes"]
+PAGES = ["data", "train", "models", "overview", "shapes", "pairs"]
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 
 

@@ -27,7 +27,10 @@ def rows_of_a_pair(seed, n=400, missing=0.1, empty=True):
 
 def run_up(a, b, g, h, dtype=np.float64):
     board = grid.make_board(dtype)
-    pairs.add_cells(a, b, np.stack([g, h], axis=1).ravel().astype(dtype), board.cells)
+    stats = (g + 1j * h).astype(board.sums.dtype)
+    pairs.add_two(np.stack([a, b]), (0, 1, 1), grid.N_CELLS, stats, board.sums)
+    np.testing.assert_array_equal(board.sums[0], board.sums[1])
+    board.cells[:] = board.two[0]
     grid.run_up(board.cells, board.cells[:0], LOGISTIC, LAST, board.run)
     return board
 
@@ -64,7 +67,7 @@ def test_the_best_trees_are_those_of_the_twins(seed, floor, missing):
 @pytest.mark.parametrize("seed", range(3))
 def test_strengths_are_those_of_the_twins(seed, floor, missing):
     a, b, g, h = rows_of_a_pair(seed, missing=missing)
-    codes, ends, stats = np.stack([a, b]), np.array(LAST), np.stack([g, h], axis=1).ravel()
+    codes, ends, stats = np.stack([a, b]), np.array(LAST), g + 1j * h
     out = np.empty(1)
     pairs.rank_pairs(codes, ends, stats, np.array([[0, 1]]), floor, True, grid.make_board(np.float64), out)
     assert out[0] == pytest.approx(naive.purified_strength(a, b, g, h, LAST, floor), rel=1e-9, abs=1e-12)
@@ -85,7 +88,7 @@ def exact_table(values, n=4):
 )
 def test_two_strong_main_effects_are_strong_under_rss_only(sums, rss, purified):
     codes, g = exact_table(sums)
-    stats, out = np.stack([g, np.ones(16)], axis=1).ravel(), np.empty(1)
+    stats, out = g + 1j, np.empty(1)
     for pure, expected in ((False, rss), (True, purified)):
         board = grid.make_board(np.float64)
         pairs.rank_pairs(codes, np.array([2, 2]), stats, np.array([[0, 1]]), 1.0, pure, board, out)

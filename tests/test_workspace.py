@@ -314,7 +314,7 @@ def begin_long(space):
     table = space.add_table(frame(), "mine")
     identifier = runs.start(space, spec_of(table.id, **LONG), 1)
     for _ in range(600):
-        if len(runs.read(space, identifier).points):
+        if len(runs.read(space, identifier).standing.points):
             return identifier
         time.sleep(0.1)
     raise AssertionError("the run did not begin")
@@ -327,8 +327,8 @@ def test_a_run_trains_reports_and_stores(space):
     run = wait(space, identifier)
     assert run.state == "done", run.message
     assert run.n_refits == 2
-    assert run.points.shape[1] == 4
-    assert run.points[0, 1] == 1
+    assert run.standing.points.shape[1] == 4
+    assert run.standing.points[0, 1] == 1
     here = train(space, spec_of(table.id, changes={"max_rounds": 60}))
     assert space.model(run.model).metrics == here.metrics
     assert runs.active(space) == []
@@ -382,7 +382,7 @@ def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
         "from gamcore.workspace import runs; from gamcore.workspace.store import Workspace\n"
         "from gamcore.workspace.training import Spec\n"
         "space = Workspace(Path(sys.argv[1])); run = runs.start(space, Spec.from_dict(json.loads(sys.argv[2])), 1)\n"
-        "while not len(runs.read(space, run).points): time.sleep(0.1)\n"
+        "while not len(runs.read(space, run).standing.points): time.sleep(0.1)\n"
         "print(run, flush=True); os._exit(9)\n"
     )
     done = subprocess.run(

@@ -131,9 +131,9 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | N
             row=1, col=1,
         )  # fmt: skip
     _add_density(figure, curve, color)
-    view = _view(curve)
-    if view is not None:
-        figure.update_xaxes(range=numbers(np.array(view), curve.kind), col=1)
+    opening = view(curve)
+    if opening is not None:
+        figure.update_xaxes(range=numbers(np.array(opening), curve.kind), col=1)
         # With a range on one of several matching axes, plotly.js no longer finds the ranges of the others itself.
         past = before.scores if before is not None else np.zeros(1)
         everything = np.concatenate([curve.lower, curve.upper, curve.missing[:3], curve.unseen[:3], past, [0.0]])
@@ -145,7 +145,7 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | N
         figure.update_xaxes(range=[-0.5, 1.5], col=2)
 
 
-def _view(curve: Curve) -> tuple[float, float] | None:
+def view(curve: Curve) -> tuple[float, float] | None:
     """The part of the axis to open with: the middle 99% of rows, where a long tail would squeeze it; else all."""
     edges = _visible_edges(curve)
     share = np.cumsum(curve.counts) / max(curve.counts.sum(), 1.0)
@@ -158,7 +158,7 @@ def _view(curve: Curve) -> tuple[float, float] | None:
 
 def is_cut(curve: Curve) -> bool:
     """Whether a plot opens on less than the whole range."""
-    return bool(curve.edges.size) and _view(curve) is not None
+    return bool(curve.edges.size) and view(curve) is not None
 
 
 def _visible_edges(curve: Curve) -> NDArray[np.float64]:
@@ -176,14 +176,14 @@ def _visible_edges(curve: Curve) -> NDArray[np.float64]:
 def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
     """Rows along the axis, in bars of equal width: bins of equal count have unequal widths."""
     edges = _visible_edges(curve)
-    view = _view(curve)
+    opening = view(curve)
     widths = np.diff(edges)
     if curve.scores.size <= 60 and widths.max() < 3 * np.median(widths):
         grid = edges  # a bar a value
-    elif view is None:
+    elif opening is None:
         grid = np.linspace(edges[0], edges[-1], 61)
     else:  # bars of the opening view, and the tails as one bar each
-        grid = np.concatenate([edges[:1], np.linspace(*view, 61), edges[-1:]])
+        grid = np.concatenate([edges[:1], np.linspace(*opening, 61), edges[-1:]])
         grid = np.unique(grid)
     running = np.interp(grid, edges, np.concatenate([[0.0], np.cumsum(curve.counts)]))
     middle, width = (grid[:-1] + grid[1:]) / 2, np.diff(grid)
@@ -304,9 +304,9 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
             figure.add_trace(
                 go.Scatter(x=x, y=pale, mode="lines", line={"color": color.few, "width": 1.8}, hoverinfo="skip")
             )
-        view = _view(curve)
-        if view is not None:
-            figure.update_xaxes(range=numbers(np.array(view), curve.kind))
+        opening = view(curve)
+        if opening is not None:
+            figure.update_xaxes(range=numbers(np.array(opening), curve.kind))
     figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
     figure.update_layout(
         template=template(mode), height=170, showlegend=False, margin={"l": 36, "r": 8, "t": 30, "b": 24},

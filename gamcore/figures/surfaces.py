@@ -10,27 +10,39 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from gamcore.explain import Curve
-from gamcore.figures.shapes import numbers, steps
+from gamcore.figures.shapes import numbers, steps, view
 from gamcore.figures.style import FEW_ROWS, PALETTES, Mode, Palette, escape, heading, shorten, template, unit
-from gamcore.surface import Axis, Surface
+from gamcore.surface import Axis, Rectangle, Surface
 
 FEW_OPACITY = 0.45
 MOST_SLICES = 5
+LEGEND_PIXELS = 20
 SLICES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9")
 """Okabe and Ito, in a fixed order."""
 
 
-def surface(found: Surface, target: str, detail: str, mode: Mode = "light", height: int = 620) -> go.Figure:
+def surface(
+    found: Surface,
+    target: str,
+    detail: str,
+    mode: Mode = "light",
+    height: int = 620,
+    chosen: Rectangle | None = None,
+) -> go.Figure:
     """The joint effect as a heat map, blank where no row is, pale where few are; the curves of the two features in the
-    margins, each with its own scale."""
+    margins, each with its own scale. `chosen` is framed."""
     color = PALETTES[mode]
     figure = make_subplots(
         rows=2, cols=2, row_heights=[0.2, 0.8], column_widths=[0.84, 0.16], vertical_spacing=0.02,
         horizontal_spacing=0.015, shared_xaxes="columns", shared_yaxes="rows",
     )  # fmt: skip
+    limit, colors = found.reach or 1.0, (color.primary, color.background, color.accent)
     units = escape(unit(found.margins[0].loss, target), 40)
     for few in (False, True):
-        figure.add_trace(_cells(found, few, found.reach or 1.0, color, units), row=2, col=1)
+        figure.add_trace(_cells(found, few), row=2, col=1)
+    figure.add_trace(_handles(found), row=2, col=1)
+    if chosen is not None:
+        _add_frame(figure, found, chosen, color)
     _add_margin(figure, found.first, found.margins[0], color, 1, 1)
     _add_margin(figure, found.second, found.margins[1], color, 2, 2)
     first, second = found.names
@@ -38,12 +50,52 @@ def surface(found: Surface, target: str, detail: str, mode: Mode = "light", heig
     figure.update_layout(
         template=template(mode), height=height, showlegend=False, dragmode="select", hovermode="closest",
         title=heading(f"{first} and {second} together, {together}", detail, color),
+        coloraxis={
+            "cmin": -limit, "cmax": limit, "colorscale": list(zip((0.0, 0.5, 1.0), colors, strict=True)),
+            "colorbar": {"title": {"text": units, "side": "right"}, "thickness": 12, "len": 0.78, "y": 0.4, "x": 1.02},
+        },
     )  # fmt: skip
     figure.update_xaxes(title_text=escape(first), row=2, col=1, **_ticks(found.first))
     figure.update_yaxes(title_text=escape(second), showgrid=False, row=2, col=1, **_ticks(found.second))
     figure.update_xaxes(showticklabels=False, row=1, col=1)
     figure.update_yaxes(showticklabels=False, showgrid=False, row=2, col=2)
+    # plotly.js loses the ranges of axes that match each other, so all are set
+    figure.update_xaxes(range=_opening(found.first, found.margins[0]), col=1)
+    figure.update_yaxes(range=_opening(found.second, found.margins[1]), row=2)
     return figure
+
+
+def _opening(axis: Axis, curve: Curve) -> Any:
+    """The range that an axis opens with: the middle 99% of rows, where a long tail would squeeze it."""
+    if axis.labels:
+        return [-0.5, len(axis.labels) - 0.5]
+    part = view(curve)
+    if part is None:
+        borders = _edges(axis)
+        part = float(borders[0]), float(borders[-1])
+    return numbers(np.array(part), axis.kind)
+
+
+def _centres(axis: Axis) -> NDArray[np.float64]:
+    return np.arange(len(axis.labels), dtype=np.float64) if axis.labels else (axis.edges[:-1] + axis.edges[1:]) / 2
+
+
+def _handles(found: Surface) -> go.Scatter:
+    """An unseen point in each cell: a heat map alone cannot be selected on."""
+    first, second = np.meshgrid(_centres(found.first), _centres(found.second))
+    return go.Scatter(
+        x=numbers(first.ravel(), found.first.kind), y=numbers(second.ravel(), found.second.kind), mode="markers",
+        marker={"opacity": 0, "size": 1}, hoverinfo="skip", showlegend=False, name="handles",
+        selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
+    )  # fmt: skip
+
+
+def _add_frame(figure: go.Figure, found: Surface, chosen: Rectangle, color: Palette) -> None:
+    x, y = _borders(found.first), _borders(found.second)
+    figure.add_shape(
+        type="rect", x0=x[chosen.rows[0]], x1=x[chosen.rows[1]], y0=y[chosen.columns[0]], y1=y[chosen.columns[1]],
+        line={"color": color.ink, "width": 2}, row=2, col=1,
+    )  # fmt: skip
 
 
 def _ticks(axis: Axis) -> dict[str, Any]:
@@ -59,10 +111,18 @@ def _borders(axis: Axis) -> Any:
     """Borders of the cells along an axis."""
     if axis.labels:
         return np.arange(len(axis.labels) + 1) - 0.5
-    return numbers(axis.edges, axis.kind)
+    return numbers(_edges(axis), axis.kind)
 
 
-def _cells(found: Surface, few: bool, limit: float, color: Palette, units: str) -> go.Heatmap:
+def _edges(axis: Axis) -> NDArray[np.float64]:
+    edges = axis.edges.astype(np.float64).copy()
+    if edges.size > 2:  # an outer bin may be a single value
+        edges[0] = min(edges[0], edges[1] - (edges[2] - edges[1]) / 2)
+        edges[-1] = max(edges[-1], edges[-2] + (edges[-2] - edges[-3]) / 2)
+    return edges
+
+
+def _cells(found: Surface, few: bool) -> go.Heatmap:
     """The cells with few rows, or the others."""
     seen = (found.counts > 0) & ((found.counts < FEW_ROWS) == few)
     firsts = np.array([escape(found.first.place(i)) for i in range(found.scores.shape[0])], object)
@@ -74,10 +134,8 @@ def _cells(found: Surface, few: bool, limit: float, color: Palette, units: str) 
         told[..., 2 + k] = values.T
     band = " (%{customdata[3]:.3f} to %{customdata[4]:.3f})" if found.margins[0].has_band else ""
     return go.Heatmap(
-        x=_borders(found.first), y=_borders(found.second), z=shown.T, customdata=told, zmin=-limit, zmax=limit,
-        colorscale=[[0.0, color.primary], [0.5, color.background], [1.0, color.accent]], hoverongaps=False,
-        opacity=FEW_OPACITY if few else 1.0, showscale=not few, name="few rows" if few else "cells",
-        colorbar={"title": {"text": units, "side": "right"}, "thickness": 12, "len": 0.78, "y": 0.4, "x": 1.02},
+        x=_borders(found.first), y=_borders(found.second), z=shown.T, customdata=told, coloraxis="coloraxis",
+        hoverongaps=False, opacity=FEW_OPACITY if few else 1.0, name="few rows" if few else "cells",
         hovertemplate="%{customdata[0]}<br>%{customdata[1]}<br>%{z:.3f}" + band
         + "<br>%{customdata[2]:,.0f} rows<extra></extra>",
     )  # fmt: skip
@@ -109,10 +167,13 @@ def slices(found: Surface, places: list[int], target: str, detail: str, mode: Mo
         figure.add_trace(_slice(found.first, scores, escape(name, 40), SLICES[k]))
     figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
     figure.update_layout(
-        template=template(mode), height=420, showlegend=True, hovermode="closest",
+        template=template(mode), height=380 + LEGEND_PIXELS * len(places), showlegend=True, hovermode="closest",
+        legend={"x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "orientation": "v"},
+        margin={"t": 80 + LEGEND_PIXELS * len(places)},
         title=heading(f"{found.names[0]} at values of {found.names[1]}", detail, color),
     )  # fmt: skip
     figure.update_xaxes(title_text=escape(found.names[0]), **_ticks(found.first))
+    figure.update_xaxes(range=_opening(found.first, found.margins[0]))
     figure.update_yaxes(title_text=escape(unit(found.margins[0].loss, target), 40))
     return figure
 

@@ -45,6 +45,8 @@ class Board(NamedTuple):
     """Scratch of the search for a pair's tree, one a thread."""
 
     cells: NDArray[np.floating]  # (2 N_CELLS,) histogram: gradients and hessians side by side, or gradients
+    two: NDArray[np.floating]  # (2, 2 N_CELLS) histograms of two pairs, for the ranking
+    sums: NDArray[np.complexfloating]  # (2, N_CELLS) the same memory as complex numbers, gradient + i hessian
     run: NDArray[np.float64]  # (2, SIDE, SIDE) running sums
     strip: NDArray[np.floating]  # (SIDE,) what rows that miss the first feature add to each cut of the second
     value: NDArray[np.floating]  # (SIDE,) value of each cut
@@ -55,9 +57,11 @@ class Board(NamedTuple):
 
 def make_board(dtype: type) -> Board:
     """Scratch for one thread."""
-    value = aligned((SIDE,), dtype)
+    value, two = aligned((SIDE,), dtype), aligned((2, 2 * N_CELLS), dtype)
     return Board(
         cells=aligned((2 * N_CELLS,), dtype),
+        two=two,
+        sums=two.view(np.complex64 if value.itemsize == 4 else np.complex128),
         run=aligned((2, SIDE, SIDE), CURVE),
         strip=aligned((SIDE,), dtype),
         value=value,

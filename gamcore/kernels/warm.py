@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gamcore.kernels import N_CODES, SUM, histogram, rows, step
+from gamcore.kernels import N_CODES, SUM, histogram, pairs, rows, step
 from gamcore.kernels.course import Rule, grouped_rounds, make_course, validate
+from gamcore.kernels.grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.layout import LOGISTIC, Rows, Sets, Settings, Table, make_fit, make_work
 
 
@@ -40,4 +42,23 @@ def warmup() -> None:
         step.settle(table, state, sets.train, fit, loss)
         rows.rescore(table, state, np.zeros(n), fit.curves, loss)
         rows.total_loss(state, 0, n, loss)
+        _warm_pairs(table.starts, state, settings)
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
+
+
+def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> None:
+    """Rank a pair and boost it."""
+    n = state.score.size
+    codes = np.ones((2, n), np.uint8)
+    board, stats = make_board(SUM), np.ones(n, np.complex64)
+    pairs.rank_pairs(codes, np.ones(2, np.int64), stats, np.array([[0, 1]]), 1.0, True, board, np.empty(1))
+    none = np.zeros(1, np.bool_)
+    table = Table(np.full((1, n), SIDE + 1, np.uint16), starts, np.full(1, SIDE + 1), none, np.zeros(1, np.int64))
+    weight = np.zeros((1, 0 if settings.loss == LOGISTIC else N_CELLS), SUM)
+    fit = make_fit(1, settings.loss, SUM, N_CELLS)
+    course = make_course(1, np.array([1]), 4.0, SUM, N_CELLS)
+    validate(table, state, fit, settings.loss, course)
+    terms = pairs.Terms(0, np.ones((1, 2), np.int64), weight)
+    told = (settings, (make_work(1, 2), board), (False, 0), Rule(1, 0.0), course, 1)
+    pairs.pair_rounds(table, state, np.array([0]), terms, fit, *told)
+    rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss)

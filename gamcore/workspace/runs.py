@@ -24,6 +24,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from gamcore.boosting import Stage
 from gamcore.workspace.files import new_folder, read_json, write_json
 from gamcore.workspace.store import StoreError, Workspace, new_id, now
 from gamcore.workspace.training import Spec
@@ -36,6 +37,21 @@ GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
+class Standing:
+    """Where a run stands in its present stage: main effects, the ranking of pairs, or a fit of some pairs.
+
+    points : (n, 4) refit, round, training and validation loss of every round; in a ranking, the pairs that are done.
+    """
+
+    stage: Stage = "main effects"
+    n_pairs: int = 0
+    n_refits: int = 0
+    most: int = 0  # rounds of a refit, or pairs of a ranking
+    seconds: float = 0.0
+    points: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))
+
+
+@dataclass(frozen=True)
 class Run:
     """A run as it stands."""
 
@@ -45,9 +61,7 @@ class Run:
     state: State
     model: str | None
     message: str
-    n_refits: int = 0
-    seconds: float = 0.0  # of boosting so far
-    points: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))  # refit, round, two losses
+    standing: Standing
 
 
 def start(workspace: Workspace, spec: Spec, n_jobs: int) -> str:
@@ -109,22 +123,27 @@ def read(workspace: Workspace, identifier: str) -> Run:
         end["state"],
         end["model"],
         end["message"],
-        *_read_progress(folder / "progress.jsonl"),
+        _read_progress(folder / "progress.jsonl"),
     )
 
 
-def _read_progress(path: Path) -> tuple[int, float, NDArray[np.float64]]:
-    """Refits in all, seconds so far, and (refit, round, training loss, validation loss) of every round."""
-    lines = []
+def _read_progress(path: Path) -> Standing:
+    """The last stage that a worker told of."""
+    lines: list[dict[str, Any]] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         try:
-            lines.append(json.loads(line))
+            told = json.loads(line)
         except ValueError:  # the worker is in the middle of writing the last line
             break
+        if lines and (told["stage"], told["n_pairs"]) != (lines[-1]["stage"], lines[-1]["n_pairs"]):
+            lines = []
+        lines.append(told)
     if not lines:
-        return 0, 0.0, np.empty((0, 4))
+        return Standing()
     points = np.array([point for line in lines for point in line["points"]], np.float64)  # null becomes NaN
-    return lines[-1]["n_refits"], lines[-1]["seconds"], points.reshape(-1, 4)
+    last = lines[-1]
+    about = last["stage"], last["n_pairs"], last["n_refits"], last["most"], last["seconds"]
+    return Standing(*about, points.reshape(-1, 4))
 
 
 def _has_begun(folder: Path) -> bool:

@@ -66,6 +66,7 @@ class ModelAbout:
     metrics: dict[str, float] = field(default_factory=dict)
     spec: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    n_pairs: int = 0
 
 
 About = TypeVar("About", TableAbout, ModelAbout)
@@ -214,8 +215,9 @@ class Workspace:
         saved = serialize.from_bytes(data)
         target = str(saved.about.get("target", ""))
         about = ModelAbout(
-            new_id(), clean_name(name), "", "imported", clean_name(target) if target else "", saved.kind, now(), 0.0
-        )
+            new_id(), clean_name(name), "", "imported", clean_name(target) if target else "", saved.kind, now(), 0.0,
+            n_pairs=len(saved.model.pairs),
+        )  # fmt: skip
         return self.add_model(saved, about)
 
     def delete(self, kind: str, identifier: str) -> None:

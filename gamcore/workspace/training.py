@@ -272,6 +272,7 @@ def train(
             "held_out": int(data.held_out.sum()),
             "without_target": data.dropped,
         },
+        n_pairs=len(model.model_.pairs),
     )
     saved = model.to_saved(target=spec.target, table=spec.table, held_out=about.metrics, created=about.created)
     return workspace.add_model(saved, about)

@@ -128,10 +128,21 @@ def file_name(*parts: str) -> str:
 
 
 def figure(
-    drawn: go.Figure, key: str, alt: str, table: pd.DataFrame, name: str, redraw: Callable[[], go.Figure] | None = None
+    drawn: go.Figure,
+    key: str,
+    alt: str,
+    table: pd.DataFrame,
+    name: str,
+    redraw: Callable[[], go.Figure] | None = None,
+    on_box: Callable[[], None] | None = None,
 ) -> None:
-    """A figure with its numbers and its downloads. `redraw` gives the figure in the light theme, for files."""
-    st.plotly_chart(drawn, key=key, theme=None, config=CONFIG, alt=alt)
+    """A figure with its numbers and its downloads. `redraw` gives the figure in the light theme, for files; `on_box` is
+    called when a rectangle was dragged on it."""
+    if on_box is None:
+        st.plotly_chart(drawn, key=key, theme=None, config=CONFIG, alt=alt)
+    else:
+        config = {**CONFIG, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]}
+        st.plotly_chart(drawn, key=key, theme=None, config=config, alt=alt, on_select=on_box, selection_mode="box")
     with st.container(horizontal=True):
         with st.popover("Numbers", icon=":material/table_rows:"):
             st.dataframe(table, hide_index=True, width=640)

@@ -42,7 +42,11 @@ def navigation() -> Any:
             "": [st.Page(_go_to_data, title="Shapewise", default=True, visibility="hidden")],
             "Data": [page("data", "Data", "table")],
             "Model": [page("train", "Train", "model_training"), page("models", "Models", "inventory_2")],
-            "Explain": [page("overview", "Overview", "bar_chart"), page("shapes", "Shapes", "stacked_line_chart")],
+            "Explain": [
+                page("overview", "Overview", "bar_chart"),
+                page("shapes", "Shapes", "stacked_line_chart"),
+                page("pairs", "Pairs", "grid_on"),
+            ],
         }
     )
 

@@ -7,17 +7,34 @@ import streamlit as st
 
 from gamcore import figures
 from gamcore.workspace import runs
-from gamcore.workspace.runs import Run
+from gamcore.workspace.runs import Standing
 from gamcore.workspace.store import StoreError
 from pages.shared import cards, state
 from pages.shared.words import count, duration, md
 
 
-def left_seconds(run: Run) -> float | None:
-    """Time left, from the refits that have ended; unknown during the first."""
-    begun = np.unique(run.points[:, 0]).size
+def left_seconds(found: Standing) -> float | None:
+    """Time left in the stage, from the refits that have ended; unknown during the first."""
+    begun = np.unique(found.points[:, 0]).size
     ended = max(begun - state.n_jobs(), 0)
-    return run.seconds / ended * (run.n_refits - ended) if ended else None
+    return found.seconds / ended * (found.n_refits - ended) if ended else None
+
+
+def _words(found: Standing) -> tuple[float, str]:
+    """How far a stage is, as a share and in words."""
+    if found.stage == "ranking":
+        done = float(found.points[-1, 1])
+        return done / max(found.most, 1), f"ranking pairs: {count(done)} of {count(found.most)} grids"
+    begun, rounds, rest = np.unique(found.points[:, 0]).size, len(found.points), left_seconds(found)
+    ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
+    words = [
+        "main effects" if found.stage == "main effects" else f"{found.n_pairs} pairs",
+        f"refit {begun} of {found.n_refits}",
+        f"{count(rounds)} rounds",
+        f"{rounds / max(found.seconds, 0.1):,.0f} rounds a second",
+        f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
+    ]
+    return ended / found.n_refits, " · ".join(words)
 
 
 def belongs(identifier: str, table: str) -> bool:
@@ -61,27 +78,19 @@ def _watch(identifier: str) -> None:
         if (state.workspace().folder("runs", identifier) / "cancel").exists():
             st.caption("Stopping.")
             return
-        if not len(run.points):
+        found = run.standing
+        if not len(found.points):
             st.progress(0.0, "Starting the worker and reading the table")
         else:
-            refits = run.points[:, 0]
-            begun, rounds = np.unique(refits).size, len(refits)
-            rest = left_seconds(run)
-            words = [
-                f"refit {begun} of {run.n_refits}",
-                f"{count(rounds)} rounds",
-                f"{rounds / max(run.seconds, 0.1):,.0f} rounds a second",
-                f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
-            ]
-            ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
-            st.progress(ended / run.n_refits, " · ".join(words))
-            st.plotly_chart(
-                figures.progress(run.points, state.mode()),
-                key=f"progress-{identifier}",
-                theme=None,
-                config={"displayModeBar": False},
-                alt="Training and validation loss by round.",
-            )
+            st.progress(*_words(found))
+            if found.stage != "ranking":
+                st.plotly_chart(
+                    figures.progress(found.points, state.mode()),
+                    key=f"progress-{identifier}",
+                    theme=None,
+                    config={"displayModeBar": False},
+                    alt="Training and validation loss by round.",
+                )
         if st.button("Cancel", key=f"cancel-{identifier}", icon=":material/cancel:"):
             runs.cancel(state.workspace(), identifier)
             st.rerun(scope="fragment")
@@ -109,4 +118,5 @@ def result(identifier: str) -> None:
             config=cards.CONFIG,
             alt=curve.words(),
         )
-        st.caption(f"The strongest of {len(estimator.model_.terms)} shapes.")
+        pairs = f"; {len(estimator.model_.pairs)} pairs are on the page Pairs" if estimator.model_.pairs else ""
+        st.caption(f"The strongest of {len(estimator.model_.terms)} shapes{pairs}.")

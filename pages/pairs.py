@@ -1,0 +1,134 @@
+"""Which features act together: the ranking of all pairs, and the joint effect of those in the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from gamcore import figures
+from gamcore.estimators import GAMClassifier, GAMRegressor
+from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.training import Data, Spec, read_data
+from pages.shared import cards, joint, live, state
+from pages.shared.frame import begin
+from pages.shared.words import count
+
+MOST_FITTED = 60
+MOST_LISTED = 500
+MOST_CHOSEN = 8
+WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen ones"}
+
+
+@st.cache_resource(show_spinner="Reading the table", max_entries=4)
+def read(model: str) -> Data:
+    """The rows of a stored model."""
+    about = state.workspace().model(model)
+    spec = Spec.from_dict(about.spec)
+    return read_data(state.frame(spec.table), spec, state.workspace().table(spec.table).held_out_by)
+
+
+@st.cache_resource(show_spinner="Ranking all pairs", max_entries=16)
+def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """All pairs on the training rows, and what the model's are worth on the held-out rows."""
+    data, estimator = read(model), state.estimator(model)
+    held = data.held_out
+    ranking = estimator.rank_pairs(data.X[~held], data.y[~held], None if data.weight is None else data.weight[~held])
+    worth = estimator.pair_worth(data.X[held], data.y[held], None if data.weight is None else data.weight[held])
+    return ranking, worth
+
+
+def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> int | str | list[list[str]]:
+    """How many pairs, or which; at first those of the model, or those that stand out where it has none."""
+    fitted = [list(pair) for pair in joint.names(state.estimator(about.id))]
+    own = spec.parameters().get("interactions", 0)
+    strong = figures.elbow(ranking["strength"].to_numpy())
+    usual = "auto" if own == "auto" else "number" if isinstance(own, int) else "chosen"
+    way = st.radio(
+        "Pairs in the model", list(WAYS), list(WAYS).index(usual), format_func=WAYS.__getitem__, key=f"way-{about.id}",
+        help="As many as help: their number doubles while the validation loss falls; those worth nothing are left out.",
+    )  # fmt: skip
+    if way == "auto":
+        return "auto"
+    if way == "number":
+        most = min(len(ranking), MOST_FITTED)
+        return st.slider("How many", 0, most, min(len(fitted) or strong, most), key=f"number-{about.id}")
+    first = ranking[["feature_1", "feature_2"]].head(MOST_LISTED).to_numpy().tolist()
+    labels = {f"{a} × {b}": [a, b] for a, b in [*fitted, *first]}
+    kept = st.multiselect(
+        "Which", list(labels), default=list(labels)[: len(fitted) or strong][:MOST_CHOSEN], key=f"chosen-{about.id}"
+    )
+    return [labels[label] for label in kept]
+
+
+def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> live.Shown | None:
+    """Choose pairs and refit; the refit where it is live and not the model itself."""
+    wanted = choice(about, spec, ranking)
+    key, own = f"pairs-{about.id}", spec.parameters().get("interactions", 0)
+    changed = replace(spec, changes={**spec.changes, "interactions": wanted})
+    n_features = len(state.estimator(about.id).model_.bins)
+    on = live.switch(key, about.rows["training"], n_features, changed)
+    found = live.shown(key, changed) if on else None
+    if found is not None:
+        live.metric(found)
+    if wanted == own:
+        return None
+    live.full_model(key, replace(changed, name=f"{about.name} · pairs"))
+    return found
+
+
+def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame) -> None:
+    """The bars, and what they say in words."""
+    loss = state.estimator(about.id).model_.loss.name
+    beyond = int((ranking["strength"] > ranking.attrs["chance"]).sum())
+    strong = figures.elbow(ranking["strength"].to_numpy())
+    cards.figure(
+        figures.pair_ranking(ranking, worth, loss, state.mode()),
+        f"ranking-{about.id}",
+        f"All {len(ranking)} pairs by strength; {strong} stand out.",
+        ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
+        cards.file_name(about.name, "pairs"),
+        lambda: figures.pair_ranking(ranking, worth, loss, "light"),
+    )
+    path = getattr(state.estimator(about.id), "pair_path_", ())
+    tried = ""
+    if len(path) > 2:
+        steps = ", ".join(f"{n} ({told:.4g})" for n, told in path)
+        tried = f" Numbers of pairs that were tried, with their validation loss: {steps}."
+    st.caption(
+        f"{count(len(ranking))} pairs, ranked on training rows by what acting together explains beyond each alone; the "
+        f"bars level off after {strong}, and {count(beyond)} are above what chance gives (dotted)."
+        + (
+            " The right side is what each pair of the model takes off the loss of rows it never saw."
+            if len(worth)
+            else ""
+        )
+        + tried
+    )
+
+
+begin("Pairs", "Which two features act together, and what they do beyond each alone.")
+model = cards.pick_model()
+estimator: GAMRegressor | GAMClassifier = state.estimator(model.id)
+spec = live.base_spec(model.spec, estimator)
+shown: Any = estimator
+if len(estimator.model_.bins) < 2:
+    st.info("The model has one feature: a pair needs two.", icon=":material/grid_on:")
+    st.stop()
+if spec is None:
+    st.caption("The ranking of all pairs needs the table that the model was trained on.")
+else:
+    ranking, worth = ranked(model.id)
+    drawing, side = st.columns([3, 1])
+    with side.container(border=True):
+        tried = panel(model, spec, ranking)
+    if tried is not None:
+        shown = tried.now.estimator
+    with drawing.container(border=True):
+        ranking_card(model, ranking, worth)
+if not shown.model_.pairs:
+    st.info("This model has no pairs: choose how many above, and train.", icon=":material/grid_on:")
+    st.stop()
+joint.show(model, shown, read(model.id) if spec else None, is_model=shown is estimator)

@@ -1,0 +1,192 @@
+"""The joint effect of two features on a page: heat map, a rectangle on it, and slices through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from gamcore import figures
+from gamcore.estimators import GAMClassifier, GAMRegressor
+from gamcore.surface import Axis, Rectangle, Surface
+from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.training import Data
+from pages.shared import cards, state
+from pages.shared.words import count, md, number
+
+MOST_SLICES = 5
+HEAT_AXES = ("x3", "y3")
+
+Estimator = GAMRegressor | GAMClassifier
+
+
+def names(estimator: Estimator) -> list[tuple[str, str]]:
+    """The model's pairs by the names of their features, most important first."""
+    bins, pairs = estimator.model_.bins, estimator.model_.pairs
+    order = np.argsort([-pair.importance for pair in pairs], kind="stable")
+    places = [pairs[k].features for k in order]
+    return [(bins[i].feature.name, bins[j].feature.name) for i, j in places]
+
+
+def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: bool) -> None:
+    """One pair at a time: heat map, then the rectangle that is chosen on it, then slices."""
+    known = {f"{a} × {b}": (a, b) for a, b in names(estimator)}
+    if st.session_state.get("pair") not in known:
+        asked = st.query_params.get("pair")
+        st.session_state["pair"] = asked if asked in known else next(iter(known))
+    picked = st.selectbox("Pair, by importance", list(known), key="pair", persist_state="session")
+    st.query_params["pair"] = picked
+    found = estimator.explain_pair(*known[picked])
+    goal = state.goal(about)
+    detail = state.detail(about, found.margins[0])
+    if not is_model:
+        detail = f"effect on {state.scale(about, found.margins[0])} · one refit, no band"
+    key = f"{about.id}-{list(known).index(picked)}-{is_model}"
+    with st.container(border=True):
+        chosen = _heat_map(found, key, goal, detail, cards.file_name(about.name, *found.names))
+        st.caption(_notes(found))
+    left, right = st.columns(2)
+    with left.container(border=True, height="stretch"):
+        _rectangle(found, chosen, estimator, data, key, goal)
+    with right.container(border=True, height="stretch"):
+        _slices(found, key, goal, detail)
+
+
+def _heat_map(found: Surface, key: str, goal: str, detail: str, name: str) -> Rectangle | None:
+    """The heat map with its downloads; the rectangle that was dragged on it, or typed."""
+    element, kept = f"heat-{key}", f"rectangle-{key}"
+
+    def take() -> None:
+        boxes = st.session_state[element]["selection"]["box"]
+        inside = [box for box in boxes if (box["xref"], box["yref"]) == HEAT_AXES]
+        if inside:
+            x, y = (sorted(_as_numbers(inside[-1][side], axis)) for side, axis in zip("xy", _axes(found), strict=True))
+            told = found.first.nearest(*x), found.second.nearest(*y)
+            st.session_state[kept] = told
+            for axis, ends in zip(("first", "second"), told, strict=True):
+                st.session_state[f"{axis}-{key}"] = (ends[0], ends[1] - 1)
+
+    told = st.session_state.get(kept)
+    chosen = Rectangle(*told) if told else None
+    drawn = figures.surface(found, goal, detail, state.mode(), chosen=chosen)
+    cards.figure(
+        drawn, element, found.words(), found.frame(), name,
+        lambda: figures.surface(found, goal, detail, "light", chosen=chosen), take,
+    )  # fmt: skip
+    return chosen
+
+
+def _axes(found: Surface) -> tuple[Axis, Axis]:
+    return found.first, found.second
+
+
+def _as_numbers(values: list[float] | list[str], axis: Axis) -> list[float]:
+    """Places on an axis as plotly tells them; dates are days."""
+    if axis.kind != "date":
+        return [float(value) for value in values]
+    days = np.array([str(value)[:10] for value in values], "datetime64[D]")
+    return [float(day) for day in days.astype(np.int64)]
+
+
+def _notes(found: Surface) -> str:
+    """What the heat map alone does not say."""
+    few = int(((found.counts > 0) & (found.counts < figures.FEW_ROWS)).sum())
+    cut = any(figures.is_cut(curve) for curve in found.margins)
+    words = [
+        ("Blank: no training row." if not (found.counts > 0).all() else "")
+        + (f" Pale: {few} cells with under {figures.FEW_ROWS} rows." if few else "")
+        + " The curves beside it are what each feature does alone, each on a scale of its own.",
+        "The axes open on the middle 99% of rows: double click for all." if cut else "",
+        "Drag a rectangle to see who is in it.",
+    ]
+    missing = found.missing_first, found.missing_second
+    told = [
+        f"{md(name)} missing: {values.min():+.3f} to {values.max():+.3f}"
+        for name, values, curve in zip(found.names, missing, found.margins, strict=True)
+        if curve.missing[3]
+    ]
+    return " ".join(w for w in words if w) + (f" Where {'; where '.join(told)}." if told else "")
+
+
+def _rectangle(
+    found: Surface, chosen: Rectangle | None, estimator: Estimator, data: Data | None, key: str, goal: str
+) -> None:
+    """Type a rectangle, and read who is in it."""
+    st.markdown("**A rectangle**")
+    ends = []
+    for label, axis in zip(("first", "second"), _axes(found), strict=True):
+        places = list(range(axis.size))
+        widget = f"{label}-{key}"
+        st.session_state.setdefault(widget, (0, axis.size - 1))
+        ends.append(
+            st.select_slider(md(axis.feature), places, format_func=_place_of(axis), key=widget)
+            if axis.size > 1
+            else (0, 0)
+        )
+    told = tuple((low, high + 1) for low, high in ends)
+    whole = told == ((0, found.first.size), (0, found.second.size))
+    kept = f"rectangle-{key}"
+    if told != st.session_state.get(kept) and not (whole and kept not in st.session_state):
+        if whole:
+            st.session_state.pop(kept)
+        else:
+            st.session_state[kept] = told
+        st.rerun()
+    if chosen is None:
+        st.caption("Drag one on the heat map, or set its sides here.")
+        return
+    st.markdown(md(found.rectangle_words(chosen)[:1].upper() + found.rectangle_words(chosen)[1:]) + ".")
+    row = st.container(horizontal=True)
+    mean = found.mean(chosen)
+    row.metric("Joint effect, mean", f"{mean:+.3f}" if np.isfinite(mean) else "no rows", border=True)
+    if data is not None:
+        _who(data, estimator, found, chosen, row, goal)
+
+
+def _place_of(axis: Axis) -> Callable[[int], str]:
+    return axis.place
+
+
+def _who(
+    data: Data,
+    estimator: Estimator,
+    found: Surface,
+    chosen: Rectangle,
+    row: st.delta_generator.DeltaGenerator,
+    goal: str,
+) -> None:
+    """Held-out rows of a rectangle: how many, and how they differ from the rest."""
+    held = data.held_out
+    inside = estimator.rows_inside(data.X[held], found, chosen)
+    y = data.y[held].to_numpy()
+    weight = np.ones(y.size) if data.weight is None else data.weight[held]
+    row.metric("Held-out rows", count(inside.sum()), f"{inside.mean():.1%} of them", delta_color="off", border=True)
+    if not inside.any() or inside.all():
+        return
+    means = [float(np.average(y[part], weights=weight[part])) for part in (inside, ~inside)]
+    shown = [f"{mean:.1%}" if data.binary else number(mean) for mean in means]
+    row.metric(
+        f"{'Rate' if data.binary else 'Mean'} of {md(goal)}", shown[0], f"{shown[1]} elsewhere", delta_color="off",
+        delta_arrow="off", border=True, help="On rows that no fit has seen. An association, not an effect of acting.",
+    )  # fmt: skip
+
+
+def _slices(found: Surface, key: str, goal: str, detail: str) -> None:
+    """Curves along one feature at some values of the other."""
+    names = list(found.names)
+    along = st.segmented_control(
+        "Slices along", names, default=names[0], required=True, format_func=md, key=f"along-{key}"
+    )
+    turned = found if along == names[0] else found.turned()
+    places = list(range(turned.second.size))
+    few = [places[round(q * (len(places) - 1))] for q in (0.1, 0.5, 0.9)] if len(places) > MOST_SLICES else places
+    chosen = st.multiselect(
+        f"At these values of {md(turned.second.feature)}", places, default=sorted(set(few)), max_selections=MOST_SLICES,
+        format_func=turned.second.place, key=f"slices-{key}-{along}",
+    )  # fmt: skip
+    if chosen:
+        st.plotly_chart(
+            figures.slices(turned, sorted(chosen), goal, detail.split(" · ")[0], state.mode()),
+            key=f"slice-figure-{key}", theme=None, config=cards.CONFIG, alt=turned.words(),
+        )  # fmt: skip

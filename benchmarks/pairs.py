@@ -1,9 +1,9 @@
 """Pairs next to EBM: the ranking, and the whole model: `python -m benchmarks.pairs --data DIR --json DIR`.
 
 Models with pairs are fitted and tested as `benchmarks.peers` does, each cell in a process of its own; EBM takes minutes
-a fit. The ranking is timed against interpret's `measure_interactions`, in turn, on the same rows, of 31 values a feature
-and from the same scores: ours from binned rows, and the whole call from a frame, which also tells what chance gives.
-Theirs has one call, from a frame of 31 values a feature.
+a fit. The ranking is timed against interpret's `measure_interactions`, in turn, on the same rows and from the same
+scores: ours from binned rows, and the whole call from a frame, which also tells what chance gives. Theirs has one call,
+from a frame of 31 values a feature.
 """
 
 from __future__ import annotations

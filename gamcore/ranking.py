@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 RANK_BINS: Final = 31
 """Bins of values on an axis of a grid that is ranked; code 0 is the missing bin."""
 
-BLOCK: Final = 128
+BLOCK: Final = 512
 """Most pairs that are ranked between two reports of progress."""
 
 MOST_RANKED: Final = 1000
@@ -81,7 +81,9 @@ def rank(
     progress : is told how many grids are done, and of how many.
     """
     merges = merge_all(counts, lines_of(problem.table, curves), RANK_BINS, 0.0)
-    codes = np.stack([merge[line] for merge, line in zip(merges, problem.table.codes, strict=True)])
+    codes = np.empty(problem.table.codes.shape, np.uint8)
+    for merge, line, out in zip(merges, problem.table.codes, codes, strict=True):
+        np.take(merge, line, out=out, mode="clip")  # other modes make a copy first
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
     floor = parameters.min_node_weight if problem.needs_weight(parameters) else parameters.min_node_hessian
     stats, unit = _statistics(problem, score)

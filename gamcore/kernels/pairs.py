@@ -217,8 +217,8 @@ def add_two(
 ) -> None:
     """Histograms (2, N_CELLS) of the pairs of a feature with two others, in cells below `used`.
 
-    stats : (n,) gradient + i weight of each row. A complex number is one load, add and store where two floats would be two of each, and two pairs share the reading
-    of the rows: 1.5 times as fast as a pair at a time.
+    stats : (n,) gradient + i weight of each row. A complex number is one load, add and store where two floats would be
+    two of each, and two pairs share the reading of the rows: 1.5 times as fast as a pair at a time.
     """
     first, second, third = codes[features[0]], codes[features[1]], codes[features[2]]
     one, other = sums[0], sums[1]

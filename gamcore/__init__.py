@@ -9,8 +9,8 @@ from gamcore._version import __version__
 from gamcore.boosting import Progress
 from gamcore.estimators import GAMClassifier, GAMRegressor, load_model, rank_pairs
 from gamcore.kernels.warm import warmup
+from gamcore.modelfile import ModelFileError
 from gamcore.presets import PRESETS
-from gamcore.serialize import ModelFileError
 from gamcore.table import TableError
 
 __all__ = [

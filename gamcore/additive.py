@@ -27,6 +27,7 @@ from gamcore.kernels import N_CODES
 from gamcore.kernels.layout import Table
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, add_pair, assemble, count_bins, count_cells
+from gamcore.modelfile import MAX_REFITS, Saved
 from gamcore.ranking import Ranking, rank
 from gamcore.refit import Parameters, Problem, first_leaves
 from gamcore.rounds import MAX_LEAVES
@@ -73,7 +74,7 @@ class AdditiveEstimator(TableEstimator):
         "purify": ["boolean"],
         "validation_fraction": real(0.0, 0.9, "both"),
         "early_stopping_rounds": whole(1),
-        "outer_bags": whole(1, serialize.MAX_REFITS),
+        "outer_bags": whole(1, MAX_REFITS),
         "categorical_features": [StrOptions({"infer"}), "array-like"],
         "date_parts": ["boolean"],
         "n_jobs": [Integral, None],
@@ -322,7 +323,7 @@ class AdditiveEstimator(TableEstimator):
         """Write the fitted model to a `.gamx` file, whole or not at all."""
         serialize.save(self.to_saved(), path)
 
-    def to_saved(self, **about: Any) -> serialize.Saved:
+    def to_saved(self, **about: Any) -> Saved:
         """The fitted model with its parameters and versions; `about` adds plain JSON values."""
         check_is_fitted(self, "model_")
         told = {name: (value, _plain(value)) for name, value in self.get_params().items()}
@@ -337,7 +338,7 @@ class AdditiveEstimator(TableEstimator):
             "versions": {"python": platform.python_version(), "numpy": np.__version__},
         }
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
-        return serialize.Saved(self._kind, self.model_, classes, known | about)
+        return Saved(self._kind, self.model_, classes, known | about)
 
 
 class _Told:

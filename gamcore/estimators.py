@@ -15,6 +15,7 @@ from gamcore import serialize, table
 from gamcore.additive import AdditiveEstimator
 from gamcore.base import check_parameters, column, one_of
 from gamcore.boosting import Progress
+from gamcore.modelfile import Saved
 
 Floats = NDArray[np.float64]
 
@@ -273,7 +274,7 @@ def _numbers(told: Any) -> list[float]:
     return list(told) if fine else []
 
 
-def from_saved(saved: serialize.Saved) -> GAMRegressor | GAMClassifier:
+def from_saved(saved: Saved) -> GAMRegressor | GAMClassifier:
     """A fitted estimator from a saved model. Parameters that this version does not know are left out."""
     cls = GAMClassifier if saved.kind == "classifier" else GAMRegressor
     told = saved.about.get("parameters")

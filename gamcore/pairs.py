@@ -120,16 +120,18 @@ class PairState(RefitState):
         train, valid = (rows_of(problem.table, groups) for groups in (self.split.train, self.split.valid))
         if not valid.size:
             return np.full(n_pairs, np.nan)
-        whole, parts = score[valid], np.empty((n_pairs, valid.size))
-        for part, surface, line in zip(parts, surfaces, problem.table.codes[self._n_mains :], strict=True):
+        lines, y, weights = problem.table.codes[self._n_mains :], problem.y[valid], problem.row_weight[valid]
+        whole = score[valid] + sum(surface.ravel()[line[valid]] for surface, line in zip(surfaces, lines, strict=True))
+        best = np.average(problem.loss.loss(y, whole), weights=weights)
+        worth = np.empty(n_pairs)
+        for k, (surface, line) in enumerate(zip(surfaces, lines, strict=True)):
             weight = np.bincount(line[train], problem.row_weight[train], N_CELLS).astype(np.float64)
             cells = Cells.of(weight.reshape(SIDE, SIDE))
             mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
-            part[:] = (surface - mean[0] - rows[0][:, None] - columns[0]).ravel()[line[valid]]
-            whole = whole + surface.ravel()[line[valid]]
-        y, weights = problem.y[valid], problem.row_weight[valid]
-        losses = [np.average(problem.loss.loss(y, told), weights=weights) for told in (whole, *(whole - parts))]
-        return np.array(losses[1:]) - losses[0]
+            pure = surface - mean[0] - rows[0][:, None] - columns[0]
+            without = problem.loss.loss(y, whole - pure.ravel()[line[valid]])
+            worth[k] = np.average(without, weights=weights) - best
+        return worth
 
 
 def _lines(table: Table, start: Start) -> Table:

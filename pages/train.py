@@ -16,7 +16,7 @@ from pages.shared.words import count, duration, md, size
 
 AT_ONCE_SECONDS = 0.5
 
-begin("Train", "Choose what to predict, and train an additive model: one curve a feature.")
+begin("Train", "Choose what to predict, and train an additive model: a curve a feature, a heat map a pair.")
 table = cards.pick_table()
 frame = state.frame(table.id)
 

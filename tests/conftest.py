@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from streamlit import config
 
@@ -40,3 +42,18 @@ def full(space):
         target="balcony", name=EVIL, features=[f for f in features if f != "balcony"], positive=["True"], **common
     )
     return space, table, number, train(space, choice)
+
+
+@pytest.fixture
+def paired(space):
+    """A workspace with a table of two interactions, one with names that look like markup, and a model of both."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), EVIL: rng.choice(["x", "y", EVIL], n)})
+    frame["lone"] = rng.normal(size=n)
+    frame.loc[::9, "a"] = np.nan
+    sign = np.where(frame[EVIL] == "x", 1, -1)
+    frame["y"] = np.sign(frame["a"].fillna(1)) * np.sign(frame["b"]) + sign * frame["b"] + 0.3 * rng.normal(size=n)
+    table = space.add_table(frame, "crossed", [])
+    spec = Spec(table.id, "y", "crossed", ["a", "b", EVIL, "lone"], preset="fast", changes={"interactions": 2})
+    return space, table, train(space, spec)

@@ -15,8 +15,8 @@ PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 
 LAYERS = [  # low to high; names of one layer do not import each other
     {"kernels"}, {"table"}, {"binning", "groups", "losses", "purify"}, {"model", "executor"}, {"rounds"}, {"refit"},
-    {"boosting", "pairs", "ranking"}, {"interactions", "serialize", "explain"}, {"surface", "base"}, {"additive"},
-    {"estimators", "presets", "_version"}, {"figures"}, {"workspace"},
+    {"boosting", "pairs", "ranking"}, {"interactions", "modelfile", "explain"}, {"serialize"},
+    {"surface", "base"}, {"additive"}, {"estimators", "presets", "_version"}, {"figures"}, {"workspace"},
 ]  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -202,6 +203,59 @@ def test_a_switch_redraws_the_curve_and_the_full_model_follows(page, space):
     (newest, _) = space.models()
     assert off not in newest.spec["features"]
     assert newest.name.endswith("tried")
+
+
+def crossed_model(space):
+    """A model without pairs, on a table with one strong interaction."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(4000, 4)), columns=list("abcd"))
+    frame["y"] = np.sign(frame["a"]) * np.sign(frame["b"]) + frame["c"] + 0.3 * rng.normal(size=4000)
+    table = space.add_table(frame, "crossed", [])
+    return train(space, Spec(table.id, "y", "crossed", list("abcd"), preset="fast"))
+
+
+def drag(page, plot, start, end):
+    """Drag over the heat map of a figure; places are shares of its width and height."""
+    area = plot.locator(".subplot.x3y3 .bg, .draglayer .x3y3 .nsewdrag").last.bounding_box()
+    points = [(area["x"] + fx * area["width"], area["y"] + fy * area["height"]) for fx, fy in (start, end)]
+    page.mouse.move(*points[0])
+    page.mouse.down()
+    page.mouse.move(*points[1], steps=12)
+    page.mouse.up()
+
+
+def test_rank_choose_refit_read_select_and_download(page, space):
+    model = crossed_model(space)
+    page.goto(f"/pairs?model={model.id}")
+    settle(page)
+    page.get_by_text("above what chance gives").wait_for(timeout=60_000)
+    page.get_by_text("a and b together, beyond each alone").wait_for()  # live, one refit
+    press(page, "Train the full model")
+    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
+    (newest, _) = space.models()
+    assert newest.n_pairs == 1
+    page.goto(f"/pairs?model={newest.id}")
+    settle(page)
+    heat = page.locator(".js-plotly-plot").nth(1)
+    heat.scroll_into_view_if_needed()
+    for _ in range(3):  # a first drag may meet a figure that is still being drawn
+        drag(page, heat, (0.55, 0.05), (0.95, 0.45))
+        settle(page)
+        if page.get_by_text("Joint effect, mean").count():
+            break
+    assert page.get_by_text(re.compile("^A from .* and b from ")).count() == 1
+    value = page.get_by_test_id("stMetric").filter(has_text="Joint effect").get_by_test_id("stMetricValue").inner_text()
+    assert float(value.replace("−", "-")) > 0.5  # both above their middle
+    assert page.get_by_text("elsewhere").count() == 1
+    buttons = page.get_by_role("button", name="CSV", exact=True)
+    with page.expect_download() as waiting:
+        buttons.last.click()
+    table = pd.read_csv(waiting.value.path(), encoding="utf-8-sig")
+    assert {"a", "b", "(score)", "(lower)", "(upper)", "(rows)"} <= set(table.columns)
+    assert table["(rows)"].sum() == 3200
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="HTML", exact=True).last.click()
+    assert "heatmap" in Path(waiting.value.path()).read_text()
 
 
 def test_deleting_asks_once(page, space):

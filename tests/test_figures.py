@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, figures
+from gamcore.surface import Rectangle
 
 EVIL = "<b>x</b> <script>alert(1)</script> $\\int$ %{y} & =1+1"
 
@@ -131,3 +132,84 @@ def test_small_curves_share_limits_that_thin_bins_do_not_stretch(model):
     texts = [note.text for note in figures.small(curves[0], (low, high)).layout.annotations]
     assert texts == [f"missing: {curves[0].missing[0]:+.2g}"]
     assert not figures.small(curves[1], (low, high)).layout.annotations
+
+
+@pytest.fixture(scope="module")
+def crossed():
+    rng = np.random.default_rng(0)
+    n = 4000
+    X = pd.DataFrame(
+        {"a": rng.normal(size=n), EVIL: rng.choice([EVIL, "level", "other"], n), "t": rng.exponential(1, n)}
+    )
+    X["t"] = X["t"] ** 4
+    X.loc[(X["a"] > 0) & (X[EVIL] == "other"), EVIL] = "level"  # cells without rows
+    X["when"] = pd.date_range("2020-01-01", periods=n, freq="h")
+    y = np.sign(X["a"]) * np.where(X[EVIL] == "level", 1, -1) + 0.1 * rng.normal(size=n)
+    pairs = [("a", EVIL), ("a", "t"), ("a", "when")]
+    return GAMRegressor(interactions=pairs, outer_bags=2, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_heat_map_is_even_around_zero_and_blank_without_rows(crossed, mode):
+    found = crossed.explain_pair("a", EVIL)
+    figure = figures.surface(found, "y", "d", mode)
+    axis = figure.layout.coloraxis
+    assert axis.cmin == -axis.cmax == -found.reach
+    assert axis.colorscale[1] == (0.5, figures.PALETTES[mode].background)
+    many, few = figure.data[:2]
+    shown = np.array([many.z, few.z], float)
+    assert (np.isfinite(shown).sum(axis=0) == (found.counts.T > 0)).all()
+    assert (found.counts == 0).any()
+    assert np.isfinite(np.array(few.z, float)).sum() == ((found.counts > 0) & (found.counts < figures.FEW_ROWS)).sum()
+    assert few.opacity < many.opacity == 1
+    for text in strings(figure.to_dict()):
+        assert "<img" not in text
+        assert "<script" not in text
+
+
+def test_a_heat_map_opens_on_the_middle_and_axes_that_match_agree(crossed):
+    figure = figures.surface(crossed.explain_pair("a", "t"), "y", "d")
+    layout = figure.layout
+    assert layout.yaxis3.range == layout.yaxis4.range
+    assert layout.xaxis.range == layout.xaxis3.range
+    assert layout.yaxis3.range[1] < crossed.explain_pair("a", "t").second.edges[-1] / 2
+    dates = figures.surface(crossed.explain_pair("a", "when"), "y", "d")
+    assert str(dates.layout.yaxis3.range[0])[:4] in ("2019", "2020")
+
+
+def test_a_chosen_rectangle_is_framed(crossed):
+    found = crossed.explain_pair("a", "t")
+    figure = figures.surface(found, "y", "d", chosen=Rectangle((1, 3), (2, 4)))
+    (frame,) = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    assert (frame.x0, frame.x1) == (found.first.edges[1], found.first.edges[3])
+
+
+def test_slices_are_rows_of_the_heat_map(crossed):
+    found = crossed.explain_pair("a", EVIL)
+    figure = figures.slices(found, [0, 2], "y", "d")
+    assert len(figure.data) == 2
+    turned = figures.slices(found.turned(), [3], "y", "d")
+    values = np.where(found.counts[3] > 0, found.scores[3], np.nan)
+    np.testing.assert_array_equal(np.array(turned.data[0].y, float), values)
+
+
+def test_bars_of_pairs_tell_those_of_the_model(crossed):
+    rng = np.random.default_rng(1)
+    names = ["a", EVIL, "t", "when"]
+    ranking = pd.DataFrame(
+        [(x, z) for i, x in enumerate(names) for z in names[i + 1 :]], columns=["feature_1", "feature_2"]
+    )
+    ranking["strength"] = [1.0, 0.3, 0.02, 0.01, 0.01, 0.0]
+    ranking["rank"] = range(1, 7)
+    ranking.attrs["chance"] = 0.05
+    worth = ranking.head(1)[["feature_1", "feature_2"]].assign(worth=0.4, share=0.1)
+    figure = figures.pair_ranking(ranking, worth, "squared")
+    strength, gain = figure.data
+    assert list(strength.x) == sorted(strength.x)
+    assert strength.marker.color[-1] == figures.PALETTES["light"].primary
+    assert set(strength.marker.color[:-1]) == {figures.PALETTES["light"].density}
+    assert gain.x[-1] == 0.4
+    assert len(figures.pair_ranking(ranking, worth.head(0), "squared").data) == 1
+    assert all("<img" not in text for text in strings(figure.to_dict()))
+    assert figures.elbow(np.array([1.0, 0.9, 0.05, *rng.uniform(0, 0.01, 40)])) in (2, 3)
+    assert figures.elbow(np.array([1.0, *np.full(20, 0.001)])) == 1

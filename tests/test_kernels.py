@@ -487,4 +487,5 @@ def test_kernels_are_not_retyped_silently():
     for dtype, loss in itertools.product((np.float32, np.float64), ("squared", "logistic")):
         fit(problem(loss), dtype=dtype, max_rounds=3, smoothing_rounds=1)
     for function in (histogram.add_groups, step.grouped_round, course.validate, rows.total_loss):
-        assert len(function.signatures) == 2
+        of_features = [told for told in function.signatures if "uint16" not in str(told)]  # pairs have codes of 16 bits
+        assert len(of_features) == 2

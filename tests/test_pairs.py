@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
+from gamcore import GAMClassifier, GAMRegressor, TableError, interactions, load_model, rank_pairs, ranking
 from gamcore.binning import merge_bins
+from gamcore.boosting import boost
 from gamcore.explain import explain_rows
+from gamcore.groups import splits
+from gamcore.pairs import PairState, Start
 from gamcore.purify import Cells, two_way
-from gamcore.surface import explain_pair
+from gamcore.refit import Parameters
+from gamcore.surface import Rectangle, explain_pair
 from tests import naive
+from tests.test_boosting import fit, problem
 
 QUICK = {"outer_bags": 3, "random_state": 0}
 
@@ -83,20 +92,64 @@ def planted(p, n=4000, correlation=0.0, xor=True, seed=0, binary=False):
     return X, score + 0.3 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize(("binary", "n"), [(False, 8000), (True, 60_000)])
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 @pytest.mark.parametrize("p", [10, 50])
-def test_a_planted_xor_is_first_and_additive_data_have_next_to_nothing(p, correlation, binary):
+def test_a_planted_xor_is_first_and_additive_data_have_next_to_nothing(p, correlation, binary, n):
+    """A label tells less than a number: what chance gives falls with the rows, and binary data need more of them."""
     kind = GAMClassifier if binary else GAMRegressor
-    strengths = []
+    found = {}
     for xor in (True, False):
-        X, y = planted(p, 8000, correlation, xor, binary=binary)
-        ranking = kind(interactions=0, **QUICK).fit(X, y).rank_pairs(X, y)
-        assert len(ranking) == p * (p - 1) // 2
-        strengths.append(ranking["strength"].max())
-        if xor:
-            assert ranking.loc[0, ["feature_1", "feature_2"]].tolist() == ["x2", "x3"]
-    assert strengths[1] < (0.05 if binary else 0.01) * strengths[0]
+        X, y = planted(p, n, correlation, xor, binary=binary)
+        found[xor] = kind(**QUICK).fit(X, y).rank_pairs(X, y)
+        assert len(found[xor]) == p * (p - 1) // 2
+    assert found[True].loc[0, ["feature_1", "feature_2", "rank"]].tolist() == ["x2", "x3", 1]
+    strongest = {xor: ranking["strength"].max() for xor, ranking in found.items()}
+    assert strongest[False] <= 0.01 * strongest[True]
+    assert strongest[False] < 1.6 * found[False].attrs["chance"]
+    assert strongest[True] > 100 * found[True].attrs["chance"]
+
+
+def test_two_strong_main_effects_make_a_strong_pair_under_rss_only():
+    """With main effects that are hardly fitted, the paper's strength is largest where both are left over."""
+    X, y = planted(6, 8000)
+    first = {}
+    for strength in ("rss", "purified"):
+        model = GAMRegressor(max_rounds=1, strength=strength, **QUICK).fit(X, y)
+        first[strength] = model.rank_pairs(X, y).loc[0, ["feature_1", "feature_2"]].tolist()
+    assert first == {"rss": ["x0", "x1"], "purified": ["x2", "x3"]}
+
+
+def test_of_many_features_those_with_main_effects_are_ranked(monkeypatch):
+    """What screening misses: a pair of two features of which one is not among the strongest."""
+    monkeypatch.setattr(ranking, "MOST_RANKED", 12)
+    X, y = planted(30, 6000)
+    assert len(GAMRegressor(**QUICK).fit(X, y).rank_pairs(X, y)) == 12 * 11 // 2
+    rng = np.random.default_rng(0)
+    y = 3 * X.iloc[:, 10:22].sum(axis=1) + np.sign(X["x2"]) * np.sign(X["x3"]) + 0.1 * rng.normal(size=len(X))
+    missed = GAMRegressor(**QUICK).fit(X, y).rank_pairs(X, y)
+    assert "x2" not in set(missed["feature_1"])
+    y = y + 3 * X["x2"] + 3 * X["x3"] - 3 * X["x10"] - 3 * X["x11"]
+    seen = GAMRegressor(**QUICK).fit(X, y).rank_pairs(X, y)
+    assert seen.loc[0, ["feature_1", "feature_2"]].tolist() == ["x2", "x3"]
+
+
+def test_the_public_ranking_chooses_the_objective():
+    X, y = planted(5, 3000, binary=True)
+    found = rank_pairs(X, np.where(y, "yes", "no"), random_state=0)
+    assert found.loc[0, ["feature_1", "feature_2"]].tolist() == ["x2", "x3"]
+    assert found["strength"].is_monotonic_decreasing
+    assert rank_pairs(X, y + 0.5 * X["x0"], random_state=0).shape == (10, 4)
+
+
+def test_weights_count_as_rows():
+    X, y = planted(5, 2000)
+    twice = np.where(np.arange(2000) < 1000, 2.0, 1.0)
+    model = GAMRegressor(**QUICK).fit(X, y)
+    weighed = model.rank_pairs(X, y, twice, chance=False)
+    doubled = model.rank_pairs(pd.concat([X, X[:1000]]), np.concatenate([y, y[:1000]]), chance=False)
+    pd.testing.assert_frame_equal(weighed, doubled, rtol=1e-4)
+    assert np.isnan(weighed.attrs["chance"])
 
 
 @pytest.mark.parametrize("tree", ["cross", "refined"])
@@ -142,15 +195,127 @@ def test_purifying_changes_no_prediction_and_leaves_no_main_effect(binary):
     assert parts.features[-3:] == ("x2 × x3", "x0 × c", "x0 × x1")
 
 
-def test_auto_keeps_what_helps_and_says_what_each_adds():
-    X, y = planted(8, 6000)
+@pytest.mark.parametrize("seed", range(2))
+def test_auto_keeps_what_helps_and_says_what_each_adds(seed):
+    X, y = planted(8, 6000, seed=seed)
     model = GAMRegressor(interactions="auto", **QUICK).fit(X, y)
-    assert (2, 3) in [pair.features for pair in model.model_.pairs]
-    assert len(model.model_.pairs) <= 3
+    assert [pair.features for pair in model.model_.pairs] == [(2, 3)]
     assert model.pair_path_[0][0] == 0
-    assert len(model.pair_worth_) == len(model.model_.pairs)
-    X, y = planted(8, 6000, xor=False)
-    assert len(GAMRegressor(interactions="auto", **QUICK).fit(X, y).model_.pairs) <= 1
+    assert model.pair_path_[-1][1] < 0.2 * model.pair_path_[0][1]
+    assert model.pair_worth_.shape == (1,)
+    assert model.pair_worth_[0] > 0.8  # of 1, the variance of the planted sign
+    X, y = planted(8, 6000, xor=False, seed=seed)
+    assert GAMRegressor(interactions="auto", **QUICK).fit(X, y).model_.pairs == ()
+
+
+def test_more_pairs_are_tried_while_they_help():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(6000, 8)), columns=[f"x{j}" for j in range(8)])
+    y = sum(np.sign(X[f"x{j}"]) * np.sign(X[f"x{j + 1}"]) for j in range(7)) + 0.3 * rng.normal(size=6000)
+    model = GAMRegressor(interactions="auto", **QUICK).fit(X, y)
+    assert {(j, j + 1) for j in range(7)} <= {pair.features for pair in model.model_.pairs}
+    numbers = [n for n, _ in model.pair_path_]
+    assert numbers[:2] == [0, 4]
+    assert max(numbers) >= 7
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_joint_boosting_is_kept_where_validation_prefers_it(binary):
+    kind = GAMClassifier if binary else GAMRegressor
+    X, y = planted(5, 3000, 0.5, binary=binary)
+    frozen = kind(interactions=3, **QUICK).fit(X, y)
+    joint = kind(interactions=3, joint=True, **QUICK).fit(X, y)
+    assert joint.validation_losses_.mean() <= frozen.validation_losses_.mean()
+    assert joint.pair_joint_ == (joint.validation_losses_.mean() < frozen.validation_losses_.mean())
+    assert binary or joint.pair_joint_
+    same = [
+        np.array_equal(one.refits, other.refits)
+        for one, other in zip(joint.model_.terms, frozen.model_.terms, strict=True)
+    ]
+    assert all(same) != joint.pair_joint_
+
+
+def test_the_guard_keeps_the_frozen_stage(monkeypatch):
+    worse = interactions.Chosen((), [SimpleNamespace(valid_loss=2.0)], ((0, 3.0), (1, 2.0)), joint=True)
+    better = replace(worse, refits=[SimpleNamespace(valid_loss=1.0)], joint=False)
+    monkeypatch.setattr(
+        interactions, "fit_pairs", lambda mains, pairs, options, callback: worse if options.joint else better
+    )
+    options = interactions.Options(None, joint=True)
+    assert interactions.fit_best(None, [(0, 1)], options) is better
+    better = replace(better, refits=[SimpleNamespace(valid_loss=2.5)])
+    assert interactions.fit_best(None, [(0, 1)], options).joint
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_main_effects_of_a_joint_stage_are_plain_boosting(loss):
+    """With a pair that cannot be cut, the joint stage is the main stage without bags."""
+    of = problem(loss)
+    of.table.codes[2] = 1
+    table = of.table._replace(active=np.arange(2))
+    of = replace(of, table=table)
+    settings = {"max_rounds": 8, "subsample": 1.0, "greedy_ratio": 1.0, "max_leaves": 2, "dtype": np.float64}
+    plain = fit(of, n_refits=1, **settings)[0]
+    parameters = Parameters("grouped", "rescan", False, 1, learning_rate=0.2, early_stopping_rounds=50, **settings)
+    lines = ranking.lines_of(table, plain.curves)
+    counts = [np.bincount(line, minlength=32).astype(float) for line in table.codes]
+    merges = ranking.merge_all(counts, lines, 20, 0.0)
+    merges[2] = 1
+    start = Start(plain, splits(16, 0.2, 1, 0)[0], np.array([[0, 2]]), merges, joint=True, refined=False, seed=1)
+    state = PairState(of, start, parameters)
+    for _ in boost(state):
+        pass
+    found = state.found()
+    np.testing.assert_allclose(found.main.curves, plain.curves, atol=1e-9)
+    assert found.main.base_score == plain.base_score
+    assert not found.surfaces.any()
+
+
+def test_progress_tells_the_stage_and_stops():
+    X, y = planted(6, 1500)
+    told = []
+    GAMRegressor(interactions=2, callback=lambda p: told.append(p), **QUICK).fit(X, y)
+    stages = list(dict.fromkeys((p.stage, p.n_pairs) for p in told))
+    assert stages == [("main effects", 0), ("ranking", 0), ("pairs", 2)]
+    last = [p for p in told if p.stage == "ranking"][-1]
+    assert last.round == last.max_rounds == 30
+    stopped = GAMRegressor(interactions=2, callback=lambda p: p.round > 3, **QUICK).fit(X, y)
+    assert stopped.model_.pairs == ()
+    early = GAMRegressor(interactions=2, callback=lambda p: p.stage == "pairs", **QUICK).fit(X, y)
+    assert len(early.model_.pairs) == 2
+    assert early.pair_path_[1][1] <= early.pair_path_[0][1]
+
+
+def test_what_a_pair_is_worth_on_other_rows():
+    X, y = planted(5, 4000)
+    model = GAMRegressor(interactions=[("x3", "x2"), ("x0", "x4")], **QUICK).fit(X[:3000], y[:3000])
+    worth = model.pair_worth(X[3000:], y[3000:])
+    assert worth["feature_1"].tolist() == ["x2", "x0"]
+    assert worth["worth"][0] == pytest.approx(1.0, abs=0.15)
+    assert abs(worth["worth"][1]) < 0.02
+    breakdown = model.explain_rows(X[3000:])
+    without = breakdown.scores - breakdown.contributions[:, -2]
+    expected = np.mean((y[3000:] - without) ** 2) - np.mean((y[3000:] - breakdown.scores) ** 2)
+    assert worth["worth"][0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_missing_and_nominal_features_interact(binary):
+    """An effect only where one is missing and the other has some levels: found and drawn."""
+    rng = np.random.default_rng(0)
+    n = 8000
+    X = pd.DataFrame({"a": rng.normal(size=n), "c": rng.choice(list("pqrstuvw"), n), "b": rng.normal(size=n)})
+    X.loc[rng.random(n) < 0.3, "a"] = np.nan
+    score = 2.0 * np.where(X["a"].isna(), 1, -1) * np.where(X["c"].isin(list("prtv")), 1, -1)
+    y = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int) if binary else score + rng.normal(size=n)
+    model = (GAMClassifier if binary else GAMRegressor)(interactions=1, **QUICK).fit(X, y)
+    surface = model.explain_pair("a", "c")
+    at = {label: float(value) for label, value in zip(surface.second.labels, surface.missing_first, strict=True)}
+    assert min(at[level] for level in "prtv") > 0.5
+    assert max(at[level] for level in "qsuw") < -0.5
+    rows = pd.DataFrame({"a": [np.nan, np.nan, 0.0, 0.0], "c": list("pqpq"), "b": 0.0})
+    found = model.decision_function(rows) if binary else model.predict(rows)
+    assert np.sign(found - found.mean()).tolist() == [1, -1, -1, 1]
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -201,7 +366,9 @@ def test_a_surface_shows_what_its_rows_get():
     model = GAMRegressor(interactions=[("x2", "x3")], **QUICK).fit(X, y)
     surface = explain_pair(model.model_, 0)
     assert surface.names == ("x2", "x3")
-    assert surface.scores.shape == surface.counts.shape == (32, 32)
+    n_bins = surface.first.size
+    assert surface.scores.shape == surface.counts.shape == (n_bins, surface.second.size)
+    assert 6 <= n_bins <= 8  # 3,000 rows, 60 a cell
     assert surface.counts.sum() == X["x2"].notna().sum()
     (pair,) = model.model_.pairs
     codes = model._encode(X)
@@ -212,12 +379,75 @@ def test_a_surface_shows_what_its_rows_get():
         np.digitize(X["x2"][seen], surface.first.edges[1:-1]),
         np.digitize(X["x3"][seen], surface.second.edges[1:-1]),
     )
-    found = np.zeros((32, 32))
+    found = np.zeros(surface.counts.shape)
     np.add.at(found, place, 1)
     np.testing.assert_array_equal(found, surface.counts)
-    corners = [surface.scores[:8, :8], surface.scores[:8, -8:], surface.scores[-8:, :8], surface.scores[-8:, -8:]]
+    corners = [surface.scores[:2, :2], surface.scores[:2, -2:], surface.scores[-2:, :2], surface.scores[-2:, -2:]]
     assert [float(np.sign(c.mean())) for c in corners] == [1, -1, -1, 1]
     frame = surface.frame()
-    assert len(frame) == 32 * 32
+    assert len(frame) == surface.scores.size
     assert frame["(rows)"].sum() == surface.counts.sum()
     assert "x2" in surface.words()
+    turned = surface.turned()
+    assert turned.names == ("x3", "x2")
+    np.testing.assert_array_equal(turned.scores, surface.scores.T)
+
+
+def test_a_rectangle_holds_the_rows_that_its_words_say():
+    X, y = planted(4, 3000)
+    X["x2"] = np.where(np.arange(len(X)) % 9 == 0, np.nan, X["x2"])
+    X["c"] = np.random.default_rng(0).choice(list("abcd"), len(X))
+    model = GAMRegressor(interactions=[("x2", "x3"), ("x2", "c")], **QUICK).fit(X, y)
+    surface = model.explain_pair("x2", "x3")
+    chosen = Rectangle(surface.first.nearest(-0.4, 1.0), surface.second.nearest(-5.0, 0.0))
+    low, high = surface.first.edges[list(chosen.rows)]
+    below = surface.second.edges[chosen.columns[1]]
+    expected = (X["x2"] >= low) & (X["x2"] < high) & (X["x3"] < below)
+    inside = model.rows_inside(X, surface, chosen)
+    np.testing.assert_array_equal(inside, expected)
+    assert surface.counts[slice(*chosen.rows), slice(*chosen.columns)].sum() == inside.sum()
+    (pair, _) = model.model_.pairs
+    codes = model._encode(X)
+    each = pair.scores[codes[2], codes[3]]
+    assert surface.mean(chosen) == pytest.approx(each[inside].mean())
+    assert f"x2 from {low:g} to {high:g}" in surface.rectangle_words(chosen)
+    levels = model.explain_pair("c", "x2")
+    assert levels.names == ("x2", "c")
+    assert levels.second.nearest(0.6, 2.3) == (1, 3)
+    assert levels.second.nearest(1.2, 1.4) == (2, 3)
+    two = Rectangle((0, levels.first.size), (1, 3))
+    named = levels.second.labels[1:3]
+    np.testing.assert_array_equal(model.rows_inside(X, levels, two), X["c"].isin(named) & X["x2"].notna())
+    assert f"c is {named[0]} or {named[1]}" in levels.rectangle_words(two)
+
+
+def test_the_interaction_of_renewal_is_found_drawn_and_clean():
+    """Sample table: 0.5 x (+1 from 36 months, else -1) x (+1 from a balance of 12,000, else -1) on the log-odds."""
+    frame = pd.read_parquet(Path(__file__).parents[1] / "sample_data" / "renewal.parquet")
+    frame = frame[frame["step"].isin(["renew", "drop"])]
+    X = frame.drop(columns=["step", "customer_id", "confirm_page_seconds"])
+    y = (frame["step"] == "renew").astype(int)
+    model = GAMClassifier(interactions="auto", random_state=0, n_jobs=2).fit(X, y)
+    ranked = model.pair_ranking_.loc[0, ["feature_1", "feature_2"]].tolist()
+    assert ranked == ["balance", "tenure_months"]
+    by_importance = sorted(model.model_.pairs, key=lambda pair: -pair.importance)
+    assert len(by_importance) <= 3
+    surface = model.explain_pair("balance", "tenure_months")
+    assert by_importance[0].importance > 4 * max([pair.importance for pair in by_importance[1:]], default=0)
+    rich, long = X["balance"] >= 12_000, X["tenure_months"] >= 36
+    signs = np.where(rich, 1, -1) * np.where(long, 1, -1)
+    share, part = [], []
+    for of_rich in (rich, ~rich):
+        for of_long in (long, ~long):
+            share.append((of_rich & of_long).mean())
+            part.append(0.5 * signs[(of_rich & of_long).to_numpy()][0])
+    table = Cells.of(np.array(share).reshape(2, 2))
+    mean, rows, columns = two_way(table, np.array([part]))
+    pure = np.array(part).reshape(2, 2) - mean[0] - rows[0][:, None] - columns[0]
+    for i, (low, high) in enumerate([(14_000, 1e6), (0, 10_000)]):
+        for j, (least, most) in enumerate([(40, 200), (0, 32)]):
+            chosen = Rectangle(surface.first.nearest(low, high), surface.second.nearest(least, most))
+            assert surface.mean(chosen) == pytest.approx(pure[i, j], abs=0.12)
+    mass = by_importance[0].scores * by_importance[0].counts
+    np.testing.assert_allclose(mass.sum(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(mass.sum(axis=1), 0, atol=1e-6)

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, ModelFileError, load_model
+from gamcore.modelfile import MEMBERS, PAIR_MEMBERS
 from gamcore.serialize import from_bytes, to_bytes
 from tests.test_boosting import friendly
 
@@ -22,7 +23,8 @@ def trained():
     X, y = friendly(600)
     X["d"] = pd.date_range("2024-01-01", periods=600)
     X["none"] = np.nan
-    return X, GAMClassifier(outer_bags=3, max_rounds=20, date_parts=True, random_state=0).fit(X, y)
+    pairs = [("c", "a"), ("a", "d")]
+    return X, GAMClassifier(outer_bags=3, max_rounds=20, date_parts=True, interactions=pairs, random_state=0).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +140,14 @@ HOSTILE = [
     put(["classes"], [1, 1]),
     put(["terms", 0, "feature"], 999),
     put(["terms", 0, "feature"], -1),
+    put(["pairs"], []),
+    put(["pairs"], {}),
+    put(["pairs", 0, "features"], [0, 0]),
+    put(["pairs", 0, "features"], [2, 0]),
+    put(["pairs", 0, "features"], [0, 999]),
+    put(["pairs", 0, "features"], [0, 1.0]),
+    put(["pairs", 0, "features"], [0, 3]),
+    put(["pairs", 0, "pure"], 1),
     put(["members", "arrays/scores.npy", "sha256"], "0" * 64),
     put(["members", "arrays/scores.npy", "bytes"], 3),
     put(["members"], {}),
@@ -155,7 +165,7 @@ def test_a_true_rewrite_is_read(data):
     assert from_bytes(rewrite(data)).model.intercept == from_bytes(data).model.intercept
 
 
-@pytest.mark.parametrize("name", ["edges", "display", "scores", "counts", "intercepts"])
+@pytest.mark.parametrize("name", [*MEMBERS, *PAIR_MEMBERS])
 @pytest.mark.parametrize("damage", ["nan", "longer", "shorter", "float32", "object", "empty", "minus"])
 def test_arrays_that_do_not_fit_are_refused(data, name, damage):
     array = array_of(data, name)
@@ -164,7 +174,7 @@ def test_arrays_that_do_not_fit_are_refused(data, name, damage):
         array.flat[0] = np.nan
     elif damage == "minus":
         array = array[..., ::-1] if name == "edges" else -1 - np.abs(array)
-        if name in ("display", "scores", "intercepts"):
+        if name in ("display", "scores", "intercepts", "surfaces", "effects"):
             return  # any finite number is a legal score
     elif damage == "object":
         with pytest.raises(ModelFileError):
@@ -246,6 +256,41 @@ def test_a_forged_size_is_noticed_while_unpacking(data):
     forged[place + 24 : place + 28] = (100).to_bytes(4, "little")
     with pytest.raises(ModelFileError):
         from_bytes(bytes(forged))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("merges", 0, 64.0), ("merges", 0, 0.5), ("cells", 0, -1.0), ("cells", 0, 0.5), ("cells", 1, 0.0)],
+)
+def test_pairs_that_lead_beyond_their_surfaces_are_refused(data, name, place, value):
+    array = array_of(data, name).copy()
+    array[0, place] = value
+    with pytest.raises(ModelFileError):
+        from_bytes(rewrite(data, arrays={name: array}))
+    far = array_of(data, "cells").copy()
+    far[0, -1] = 1e9
+    with pytest.raises(ModelFileError):
+        from_bytes(rewrite(data, arrays={"cells": far}))
+
+
+def test_a_model_larger_than_a_file_may_be_is_not_written(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr("gamcore.serialize.MAX_FILE", 1000)
+    with pytest.raises(ModelFileError, match="fewer pairs"):
+        trained[1].save(tmp_path / "m.gamx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pairs_and_their_history_come_back(trained, data, tmp_path):
+    (tmp_path / "m.gamx").write_bytes(data)
+    loaded = load_model(tmp_path / "m.gamx")
+    X, model = trained
+    assert loaded.interactions == [["c", "a"], ["a", "d"]]
+    assert loaded.pair_path_ == pytest.approx(model.pair_path_)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    for one, other in zip(loaded.model_.pairs, model.model_.pairs, strict=True):
+        np.testing.assert_array_equal(one.scores, other.scores)
+        np.testing.assert_array_equal(one.counts, other.counts)
+    assert loaded.set_params(outer_bags=1).fit(X, model.predict(X)).model_.pairs[0].features == (0, 2)
 
 
 def test_a_parameter_that_is_none_comes_back_as_none(tmp_path):

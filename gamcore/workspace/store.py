@@ -25,6 +25,7 @@ import pandas as pd
 import platformdirs
 
 from gamcore import serialize
+from gamcore.modelfile import Saved
 from gamcore.workspace.files import new_folder, read_json, write_bytes, write_json
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -182,7 +183,7 @@ class Workspace:
 
     # Models
 
-    def add_model(self, saved: serialize.Saved, about: ModelAbout) -> ModelAbout:
+    def add_model(self, saved: Saved, about: ModelAbout) -> ModelAbout:
         """Store a model under the id in `about`."""
         with new_folder(self.root / "models" / about.id) as folder:
             write_bytes(folder / "model.gamx", serialize.to_bytes(saved))
@@ -201,7 +202,7 @@ class Workspace:
         """The `.gamx` file of a model."""
         return self.folder("models", identifier) / "model.gamx"
 
-    def load_model(self, identifier: str) -> serialize.Saved:
+    def load_model(self, identifier: str) -> Saved:
         """The model itself."""
         return serialize.load(self.model_path(identifier))
 

@@ -195,6 +195,29 @@ PRESET_WORDS = {
 }
 
 
+PAIRS = {"none": "None", "auto": "As many as help", "number": "A number"}
+
+
+def _pairs(table: TableAbout) -> dict[str, Any]:
+    """How many pairs of features the model gets."""
+    way = st.segmented_control(
+        "Pairs of features", list(PAIRS), default="none", required=True, format_func=PAIRS.__getitem__,
+        key=f"pairs-{table.id}",
+        help="What two features do together, beyond each alone, as heat maps. The page Pairs ranks all of them, and "
+        "adds some to a model that is there.",
+    )  # fmt: skip
+    if way == "none":
+        return {}
+    changes: dict[str, Any] = {"interactions": "auto"}
+    if way == "number":
+        changes["interactions"] = st.number_input("Pairs, the strongest", 1, 1000, 5, key=f"n-pairs-{table.id}")
+    together = st.toggle(
+        "Also boost features and pairs together", key=f"joint-{table.id}",
+        help="Kept where the validation rows prefer it: often a little more accurate, and twice as long.",
+    )  # fmt: skip
+    return changes | ({"joint": True} if together else {})
+
+
 def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
     """A preset, and what is changed of it."""
     preset = st.segmented_control(
@@ -206,7 +229,7 @@ def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
         defaults["n_bags"] = 16 if defaults["ensemble"] == "grouped" else 100
     coarse = first_leaves(defaults["coarse_leaves"], round((1 - HELD_OUT) * table.rows))
     defaults["coarse_leaves"] = coarse or defaults["max_leaves"]
-    changes: dict[str, Any] = {}
+    changes = _pairs(table)
     with st.expander("All settings"):
         columns = st.columns(2)
         for k, (name, (label, text, paper)) in enumerate(HELP.items()):

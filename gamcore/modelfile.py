@@ -1,0 +1,242 @@
+"""A model as what a file holds: a manifest of plain values, and arrays; and back, every number checked.
+
+A file is data from outside: whatever does not fit ends in `ModelFileError`, before a kernel may see it. `serialize`
+tells where the arrays stand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.binning import MAX_VALUES, Bins
+from gamcore.kernels.grid import SIDE
+from gamcore.losses import LOSSES
+from gamcore.model import AdditiveModel, PairTerm, Term
+from gamcore.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
+
+Arrays = dict[str, NDArray[np.float64]]
+
+MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
+PAIR_MEMBERS: Final = ("surfaces", "merges", "cells", "effects")
+WIDE: Final = ("scores", "surfaces", "merges", "effects", "cells")
+"""Members of two dimensions: a line a refit, or the two of cells."""
+
+MAX_PAIRS: Final = 2_000
+MAX_FEATURES: Final = 100_000
+MAX_REFITS: Final = 10_000
+MAX_SCORE: Final = 1e200
+MAX_DAYS: Final = 2_933_000
+"""Days from 1970 to the end of the year 9999, and more than to the year 1."""
+
+
+class ModelFileError(ValueError):
+    """A model file that is damaged, foreign or made by a newer version."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A model with what is known of its making; `about` is plain JSON (parameters, versions, data fingerprint)."""
+
+    kind: str  # "regressor" or "classifier"
+    model: AdditiveModel
+    classes: tuple[str | int | float | bool, ...] = ()
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ModelFileError(f"The model file is damaged: {what}.")
+
+
+def arrays_of(model: AdditiveModel) -> Arrays:
+    """The arrays of a model."""
+    found: Arrays = {
+        "edges": np.concatenate([np.empty(0), *[bins.cuts for bins in model.bins]]),
+        "display": np.concatenate([np.empty(0), *[bins.display for bins in model.bins]]),
+        "scores": np.concatenate([np.empty((model.n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
+        "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
+        "intercepts": model.refit_intercepts,
+    }
+    return found | _pair_arrays(model) if model.pairs else found
+
+
+def _pair_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
+    pairs, n_refits = model.pairs, model.n_refits
+    counts = np.concatenate([pair.counts.ravel() for pair in pairs])
+    filled = np.flatnonzero(counts)
+    return {
+        "surfaces": np.concatenate([pair.surfaces.reshape(n_refits, -1) for pair in pairs], axis=1),
+        "merges": np.concatenate([merge for pair in pairs for merge in pair.merges], axis=1),
+        "cells": np.stack([filled, counts[filled]]).astype(np.float64),
+        "effects": np.concatenate(
+            [part for pair in pairs for part in (pair.means[:, None], pair.rows, pair.columns)], axis=1
+        ),
+    }
+
+
+def manifest_of(saved: Saved) -> dict[str, Any]:
+    """What a manifest says of a model."""
+    model = saved.model
+    return {
+        "kind": saved.kind,
+        "loss": model.loss.name,
+        "classes": list(saved.classes),
+        "features": [_describe(bins) for bins in model.bins],
+        "terms": [{"feature": term.feature} for term in model.terms],
+        "pairs": [{"features": list(pair.features), "pure": pair.pure} for pair in model.pairs],
+        "about": saved.about,
+    }
+
+
+def _describe(bins: Bins) -> dict[str, Any]:
+    feature = bins.feature
+    return {
+        "name": feature.name,
+        "column": feature.column,
+        "kind": feature.kind,
+        "part": feature.part,
+        "levels": list(bins.levels),
+        "pooled": list(bins.pooled),
+        "n_cuts": bins.cuts.size,
+        "n_display": bins.display.size,
+        "range": [] if math.isnan(bins.low) else [bins.low, bins.high],
+    }
+
+
+def _texts(value: Any, what: str) -> tuple[str, ...]:
+    require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} are not texts")
+    require(len(set(value)) == len(value), f"{what} are not distinct")
+    return tuple(value)
+
+
+def _count(value: Any, most: int, what: str) -> int:
+    require(type(value) is int and 0 <= value <= most, f"{what} is out of range")
+    return int(value)
+
+
+def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
+    """One feature's bins, checked: a code they give never reaches beyond the scores of its term."""
+    name, column, kind, part = (told[key] for key in ("name", "column", "kind", "part"))
+    require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
+    require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
+    require(part in ("value", "month", "weekday"), "a feature's part is not known")
+    levels, pooled = _texts(told["levels"], "levels"), _texts(told["pooled"], "pooled levels")
+    feature = Feature(name, column, kind, part, levels + pooled)
+    require(not set(levels) & set(pooled), "a level is pooled and not")
+    fixed = {"month": MONTHS, "weekday": WEEKDAYS}.get(part, BOOLEANS if kind == "boolean" else None)
+    require(fixed is None or (levels == fixed and not pooled), "levels are not those of the feature's kind")
+    require(part == "value" or kind == "category", "a part of a date is not a category")
+    require(len(levels) + bool(pooled) <= MAX_VALUES and display.size <= MAX_VALUES, "a feature has too many bins")
+    if feature.is_category:
+        require(edges.size == display.size == 0, "a category has cuts")
+    else:
+        require(not feature.levels and edges.size == max(display.size - 1, 0), "cuts and bins do not match")
+    require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
+    require(bool(np.all(np.isfinite(display))), "display values are not finite")
+    low, high = told["range"] or (np.nan, np.nan)
+    require(bool(told["range"]) == (display.size > 0), "a range is missing")
+    if told["range"]:
+        require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
+        within = np.concatenate([[low], edges, [high]])
+        require(bool(np.all(np.diff(within) >= 0)), "a range does not hold its cuts")
+        require(kind != "date" or bool(np.all(np.abs(within) < MAX_DAYS)), "a date is out of range")
+    return Bins(feature, edges, display, levels, pooled, float(low), float(high))
+
+
+def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
+    features, terms = manifest["features"], manifest["terms"]
+    require(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "it has no features")
+    cut_ends = np.cumsum([_count(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
+    display_ends = np.cumsum([_count(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
+    require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
+    cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
+    bins = tuple(_read_bins(f, c, d) for f, c, d in zip(features, cuts, displays, strict=True))
+    require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
+    n_refits = arrays["intercepts"].size
+    require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
+    require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
+    require(
+        all(bool(np.all(arrays[name] >= 0)) for name in arrays if name in ("counts", "cells")), "a count is negative"
+    )
+    scored = ("scores", "intercepts", "surfaces", "effects")
+    largest = max(float(np.max(np.abs(arrays[name]), initial=0.0)) for name in arrays if name in scored)
+    require(largest <= MAX_SCORE, "a score is out of range")
+    kind, loss = manifest["kind"], manifest["loss"]
+    require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
+    classes = manifest["classes"]
+    require(isinstance(classes, list) and len(classes) == (2 if kind == "classifier" else 0), "classes do not match")
+    require(all(isinstance(label, str | int | float) for label in classes), "a class is not a plain value")
+    require(len(set(classes)) == len(classes), "classes are not distinct")
+    require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
+    ends = np.cumsum([b.size for b in bins])
+    require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
+    scores = np.split(arrays["scores"], ends[:-1], axis=1)
+    counts = np.split(arrays["counts"], ends[:-1])
+    made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
+    intercepts = arrays["intercepts"]
+    pairs = _build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
+    model = AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[loss], pairs)
+    about = manifest["about"]
+    require(isinstance(about, dict), "its description is not a table")
+    return Saved(kind, model, tuple(classes), about)
+
+
+def _build_pairs(
+    told: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
+) -> tuple[PairTerm, ...]:
+    """The pairs of a file, checked: no code leads beyond a surface."""
+    require(isinstance(told, list) and len(told) <= MAX_PAIRS, "its pairs are not a list")
+    require(bool(told) == ("surfaces" in arrays), "its pairs have no surfaces")
+    if not told:
+        return ()
+    places = [_read_pair(pair, len(bins)) for pair in told]
+    require(len(set(places)) == len(places), "a pair occurs twice")
+    sides = [(bins[i].size, bins[j].size) for i, j in places]
+    n_cells = [a * b for a, b in sides]
+    widths = {
+        "surfaces": [SIDE * SIDE] * len(places),
+        "merges": [a + b for a, b in sides],
+        "effects": [1 + a + b for a, b in sides],
+    }
+    parts = {}
+    for name, each in widths.items():
+        require(arrays[name].shape == (n_refits, sum(each)), f"{name} do not match pairs")
+        parts[name] = np.split(arrays[name], np.cumsum(each)[:-1], axis=1)
+    cells = np.split(_spread(arrays["cells"], sum(n_cells)), np.cumsum(n_cells)[:-1])
+    merges = arrays["merges"]
+    require(
+        bool(np.all((merges >= 0) & (merges < SIDE) & (merges == np.floor(merges)))), "a merged bin is out of range"
+    )
+    made = []
+    for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
+        merge, effects = parts["merges"][k].astype(np.uint8), parts["effects"][k]
+        surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
+        means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
+        counts, pure = cells[k].reshape(a, b), bool(told[k]["pure"])
+        made.append(PairTerm(place, surfaces, (merge[:, :a], merge[:, a:]), means, rows, columns, counts, pure))
+    return tuple(made)
+
+
+def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
+    """Rows of every cell of all pairs."""
+    require(cells.shape[0] == 2, "cells are not two lines")
+    places, rows = cells
+    require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
+    require(not places.size or 0 <= places[0] <= places[-1] < n_cells, "cells do not match pairs")
+    found = np.zeros(n_cells)
+    found[places.astype(np.int64)] = rows
+    return found
+
+
+def _read_pair(told: Any, n_features: int) -> tuple[int, int]:
+    """The places of a pair's features, lower first."""
+    features = told["features"]
+    fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
+    require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")
+    require(type(told["pure"]) is bool, "a pair does not say whether it is pure")
+    return features[0], features[1]

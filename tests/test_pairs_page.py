@@ -1,0 +1,170 @@
+"""The page Pairs: ranking, choosing and refitting, heat map, rectangle, slices."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from gamcore.workspace.training import Spec, train
+from tests.conftest import EVIL
+from tests.test_app import button, open_page
+
+pytestmark = pytest.mark.usefixtures("space")
+
+
+def charts(app):
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def widget(elements, label):
+    return next(element for element in elements if element.label == label)
+
+
+def box(app, key, x, y, axes=("x3", "y3")):
+    """What the browser sends when a rectangle is dragged."""
+    app.session_state[f"heat-{key}"] = {
+        "selection": {"points": [], "point_indices": [], "lasso": [], "box": [
+            {"xref": axes[0], "yref": axes[1], "x": list(x), "y": list(y)}
+        ]}
+    }  # fmt: skip
+
+
+def test_the_ranking_and_the_heat_map_of_a_model(paired):
+    _, _, model = paired
+    app = open_page("pairs", model=model.id)
+    assert not app.error
+    ranking, heat, slices = charts(app)
+    assert ranking["layout"]["yaxis"]["ticktext"][-1] in ("a × b", "b × &lt;img src=x onerror=alert(1)&gt; [a](h…")
+    assert len(ranking["data"]) == 2
+    gains = [gain for gain in ranking["data"][1]["x"] if gain is not None]
+    assert len(gains) == 2
+    assert min(gains) > 0.1
+    assert heat["layout"]["coloraxis"]["cmin"] == -heat["layout"]["coloraxis"]["cmax"]
+    assert heat["layout"]["xaxis"]["range"] == heat["layout"]["xaxis3"]["range"]
+    assert heat["layout"]["yaxis3"]["range"] == heat["layout"]["yaxis4"]["range"]
+    assert [trace["type"] for trace in heat["data"]][:2] == ["heatmap", "heatmap"]
+    assert slices["data"]
+    assert any("above what chance gives" in caption.value for caption in app.caption)
+    assert any("a missing" in caption.value for caption in app.caption)
+
+
+def test_names_from_data_are_not_markup(paired):
+    app = open_page("pairs", model=paired[2].id, pair=f"b × {EVIL}")
+    assert app.selectbox(key="pair").value == f"b × {EVIL}"
+    for element in [*app.markdown, *app.caption, *app.title, *app.subheader]:
+        assert EVIL not in element.value
+    for chart in app.get("plotly_chart"):
+        assert "<img" not in chart.proto.spec
+
+
+def test_other_pairs_are_tried_live_and_the_full_model_follows(paired):
+    space, _, model = paired
+    app = open_page("pairs", model=model.id)
+    assert "Train the full model" not in [b.label for b in app.button]
+    widget(app.slider, "How many").set_value(1).run()
+    assert not app.exception
+    assert "Train the full model" in [b.label for b in app.button]
+    assert len(app.selectbox(key="pair").options) == 1
+    assert "one refit" in charts(app)[1]["layout"]["title"]["subtitle"]["text"]
+    (metric,) = [m for m in app.metric if m.label.startswith("Held-out R")]
+    assert float(metric.delta.lstrip("+")) > 0  # one interaction less: a larger error
+    widget(app.radio, "Pairs in the model").set_value("auto").run()
+    assert not app.exception
+    assert len(app.selectbox(key="pair").options) == 2
+    widget(app.radio, "Pairs in the model").set_value("chosen").run()
+    widget(app.multiselect, "Which").set_value(["a × lone"]).run()
+    assert app.selectbox(key="pair").options == ["a × lone"]
+    assert len(space.models()) == 1
+
+
+def test_no_pairs_at_all(paired):
+    _, _, model = paired
+    app = open_page("pairs", model=model.id)
+    widget(app.slider, "How many").set_value(0).run()
+    assert not app.exception
+    assert any("has no pairs" in info.value for info in app.info)
+
+
+def test_a_dragged_rectangle_tells_who_is_in_it(paired):
+    space, table, model = paired
+    app = open_page("pairs", model=model.id, pair="a × b")
+    key = f"{model.id}-{list(app.selectbox(key='pair').options).index('a × b')}-True"
+    box(app, key, (0.0, 5.0), (-5.0, 0.0))
+    app.run()
+    assert not app.exception
+    told = {m.label.split(" of ")[0]: m for m in app.metric}
+    assert float(told["Joint effect, mean"].value) < -0.5
+    frame = space.read_table(table.id)
+    low, high = app.session_state[f"rectangle-{key}"][0]
+    assert high > low
+    assert int(told["Held-out rows"].value) == pytest.approx(600 * 0.25 * 8 / 9, rel=0.4)
+    assert float(told["Mean"].value) < float(told["Mean"].delta.split()[0]) - 0.5
+    assert any(shape["type"] == "rect" for shape in charts(app)[1]["layout"]["shapes"])
+    assert len(frame) == 3000
+    words = next(m.value for m in app.markdown if m.value.startswith("A from"))
+    assert "b from" in words
+    before = app.session_state[f"rectangle-{key}"]
+    box(app, key, (0.0, 1.0), (0.0, 1.0), axes=("x", "y"))  # in a margin: means nothing
+    app.run()
+    assert app.session_state[f"rectangle-{key}"] == before
+
+
+def test_a_typed_rectangle_and_the_whole_again(paired):
+    app = open_page("pairs", model=paired[2].id, pair="a × b")
+    slider = widget(app.select_slider, "a")
+    options = slider.options
+    slider.set_value((2, 3)).run()
+    assert not app.exception
+    assert any(m.label == "Held-out rows" for m in app.metric)
+    widget(app.select_slider, "a").set_value((0, len(options) - 1)).run()
+    assert not any(m.label == "Held-out rows" for m in app.metric)
+
+
+def test_slices_turn_with_their_feature(paired):
+    app = open_page("pairs", model=paired[2].id, pair="a × b")
+    along = next(control for control in app.get("button_group") if control.label == "Slices along")
+    assert "a at values of b" in charts(app)[2]["layout"]["title"]["text"]
+    along.set_value("b").run()
+    assert not app.exception
+    assert "b at values of a" in charts(app)[2]["layout"]["title"]["text"]
+
+
+def test_a_model_without_its_table_still_shows_its_pairs(paired):
+    space, table, model = paired
+    space.delete("tables", table.id)
+    app = open_page("pairs", model=model.id)
+    assert len(charts(app)) == 2
+    assert any("needs the table" in caption.value for caption in app.caption)
+
+
+def test_one_feature_has_no_pairs(paired):
+    space, table, _ = paired
+    model = train(space, Spec(table.id, "y", "one", ["a"], preset="fast"))
+    app = open_page("pairs", model=model.id)
+    assert any("needs two" in info.value for info in app.info)
+
+
+def test_pairs_in_overview_and_models(paired):
+    app = open_page("overview", model=paired[2].id)
+    names = charts(app)[0]["layout"]["yaxis"]["ticktext"]
+    assert "a × b" in names
+    app = open_page("models", model=paired[2].id)
+    assert app.dataframe[0].value["Pairs"].tolist() == [2]
+
+
+@pytest.mark.parametrize("way", ["auto", "number"])
+def test_training_with_pairs(paired, way):
+    space, table, _ = paired
+    app = open_page("train", table=table.id)
+    next(control for control in app.get("button_group") if control.label == "Pairs of features").set_value(way).run()
+    if way == "number":
+        widget(app.number_input, "Pairs, the strongest").set_value(1).run()
+    next(control for control in app.get("button_group") if control.label == "Preset").set_value("fast").run()
+    button(app, "Train").click().run()
+    assert not app.exception
+    newest = space.models()[0]
+    assert newest.spec["changes"]["interactions"] == ("auto" if way == "auto" else 1)
+    assert newest.n_pairs == (2 if way == "auto" else 1)
+    assert np.isfinite(newest.metrics["rmse"])

@@ -17,11 +17,13 @@ SCALE = {"bike": 100.0, "calhousing": 10_000.0}
 DROPPED = {"bike": ["instant", "dteday", "casual", "registered"]}
 
 
-def parser(doc: str | None, tables: Iterable[str]) -> argparse.ArgumentParser:
-    """A parser of what every measurement on these tables is told; `doc` is its module's docstring."""
+def parser(doc: str | None, tables: Iterable[str], json: Path | None = None) -> argparse.ArgumentParser:
+    """A parser of what every measurement on these tables is told; `doc` is its module's docstring, `json` the folder of
+    its cells where none is named."""
     made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     made.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
-    made.add_argument("--json", type=Path, required=True, help="folder of the cells; existing ones are kept")
+    keep = "folder of the cells; existing ones are kept"
+    made.add_argument("--json", type=Path, required=json is None, default=json, help=keep)
     made.add_argument("--tables", nargs="*", default=list(tables))
     return made
 

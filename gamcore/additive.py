@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from gamcore import explain, serialize, table
 from gamcore.base import TableEstimator, one_of, place_of, real, whole
 from gamcore.binning import Binned, bin_table, encode_table
-from gamcore.boosting import Callback, Progress, boost_refits
+from gamcore.boosting import Progress, Watcher, boost_refits
 from gamcore.groups import deal, splits
 from gamcore.interactions import Chosen, Mains, Options, interact
 from gamcore.kernels import N_CODES
@@ -151,14 +151,17 @@ class AdditiveEstimator(TableEstimator):
         chosen = splits(dealt.n_groups, self.validation_fraction, self.outer_bags, seeds[1])
         bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds[2].spawn(self.outer_bags)]
         names = [bins.feature.name for bins in binned.bins]
-        told, wanted = _Told(self.callback), self._wanted_pairs(names)
+        watcher, wanted = Watcher(self.callback), self._wanted_pairs(names)
+        for stale in ("pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_"):
+            self.__dict__.pop(stale, None)
+        watcher.next_part()
         refits = boost_refits(
-            problem, chosen, self._parameters(len(frame)), bag_seeds, _n_threads(self.n_jobs), told.callback
+            problem, chosen, self._parameters(len(frame)), bag_seeds, _n_threads(self.n_jobs), watcher.callback
         )
         counts = count_bins(binned.codes, binned.bins, weight)
         pairs = None
-        if wanted != 0 and not told.stopped:
-            pairs = self._interact(Mains(problem, refits, chosen, counts, bag_seeds, names), wanted, told)
+        if wanted != 0 and not watcher.stopped:
+            pairs = self._interact(Mains(problem, refits, chosen, counts, bag_seeds, names), wanted, watcher)
         if pairs and pairs.joint:
             refits = [refit.main for refit in pairs.refits]
         self.model_ = assemble(
@@ -174,9 +177,9 @@ class AdditiveEstimator(TableEstimator):
         if pairs:
             self._add_pairs(pairs, binned.codes, weight)
 
-    def _interact(self, mains: Mains, wanted: int | str | list[tuple[int, int]], told: _Told) -> Chosen:
+    def _interact(self, mains: Mains, wanted: int | str | list[tuple[int, int]], watcher: Watcher) -> Chosen:
         """The second stage: rank all pairs, and boost those that are asked for."""
-        ranking, found = interact(mains, wanted, self._pair_options(mains.problem.y.size), told.callback)
+        ranking, found = interact(mains, wanted, self._pair_options(mains.problem.y.size), watcher)
         self.pair_ranking_ = _ranking_frame(ranking, mains.names)
         self.pair_worth_, self.pair_path_, self.pair_joint_ = found.worth, found.path, found.joint
         return found
@@ -192,17 +195,20 @@ class AdditiveEstimator(TableEstimator):
 
     def _wanted_pairs(self, names: list[str]) -> int | str | list[tuple[int, int]]:
         """`interactions` with the features of a list by their places, lower first."""
-        if self.interactions == "auto" and not self.validation_fraction:
-            raise table.TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
         if isinstance(self.interactions, str):
+            if not self.validation_fraction:
+                raise table.TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
             return self.interactions
         if isinstance(self.interactions, int | np.integer):
             return int(self.interactions)
         found = []
         for pair in self.interactions:
-            if isinstance(pair, str) or len(pair) != 2:
+            if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
                 raise table.TableError(f"interactions has {pair!r}: give two features a pair.")
-            i, j = sorted(place_of(feature, names) for feature in pair)
+            try:
+                i, j = sorted(place_of(feature, names) for feature in pair)
+            except (KeyError, IndexError, TypeError) as error:
+                raise table.TableError(f"interactions has {pair!r}, but {error.args[0]}") from error
             if i == j:
                 raise table.TableError(f"interactions has {pair!r}: a feature has no interaction with itself.")
             found.append((i, j))
@@ -277,8 +283,8 @@ class AdditiveEstimator(TableEstimator):
     def pair_worth(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
         """What each of the model's pairs is worth on these rows, best held-out ones.
 
-        A row a pair, in the model's order: feature_1, feature_2, worth (what the mean loss would rise by without the
-        interaction: squared error or log-loss), share (of the loss without it).
+        A row a pair, in the model's order: feature_1, feature_2, worth (what the mean loss would rise by without its
+        surface: squared error or log-loss), share (of the loss without it).
         """
         codes, target, weight = self._read_known(X, y, sample_weight)
         model, loss = self.model_, LOSSES[self._loss]
@@ -334,23 +340,11 @@ class AdditiveEstimator(TableEstimator):
             "named_columns": hasattr(self, "feature_names_in_"),
             "best_rounds": self.best_rounds_.tolist(),
             "validation_losses": [_plain(loss) for loss in self.validation_losses_.tolist()],
-            "pair_path": [list(step) for step in getattr(self, "pair_path_", ())],
+            "pair_path": [[n, _plain(loss)] for n, loss in getattr(self, "pair_path_", ())],
             "versions": {"python": platform.python_version(), "numpy": np.__version__},
         }
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
         return Saved(self._kind, self.model_, classes, known | about)
-
-
-class _Told:
-    """A callback that remembers whether it has stopped the fit, and then stops all that comes after."""
-
-    def __init__(self, callback: Callback | None) -> None:
-        self._callback, self.stopped = callback, False
-        self.callback = self._tell if callback else None
-
-    def _tell(self, progress: Progress) -> bool:
-        self.stopped = self.stopped or bool(self._callback and self._callback(progress))
-        return self.stopped
 
 
 def _ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:

@@ -54,11 +54,12 @@ class Progress:
     seconds: float
     stage: Stage = "main effects"
     n_pairs: int = 0
+    part: int = 0  # counts the fits and rankings that a training is made of
 
     @classmethod
-    def of_ranking(cls, done: int, of: int) -> Progress:
+    def of_ranking(cls, done: int, of: int, seconds: float, part: int) -> Progress:
         """`round` grids of pairs of `max_rounds` are ranked."""
-        return cls(0, 1, done, of, 0, math.nan, math.nan, 0, 0.0, "ranking")
+        return cls(0, 1, done, of, 0, math.nan, math.nan, 0, seconds, "ranking", part=part)
 
 
 def boost(
@@ -138,6 +139,25 @@ class _Clock:
 
 
 Callback = Callable[[Progress], bool | None]
+
+
+class Watcher:
+    """Passes the progress of all parts of a training to a callback, and remembers a stop: nothing begins after it."""
+
+    def __init__(self, callback: Callback | None = None) -> None:
+        self._callback, self.stopped, self._parts = callback, False, 0
+        self.callback = self._tell if callback else None
+
+    def next_part(self) -> int:
+        """The number of the part that begins."""
+        self._parts += 1
+        return self._parts - 1
+
+    def _tell(self, progress: Progress) -> bool:
+        self.stopped = self.stopped or bool(self._callback and self._callback(progress))
+        return self.stopped
+
+
 State = TypeVar("State", bound=RefitState)
 Made = TypeVar("Made")
 
@@ -145,11 +165,9 @@ Made = TypeVar("Made")
 class _Relay:
     """Passes the progress of refits in several threads to one callback, one call at a time; remembers a stop."""
 
-    def __init__(self, callback: Callback | None, n_refits: int, n_pairs: int) -> None:
+    def __init__(self, callback: Callback | None, n_refits: int, about: dict[str, Any]) -> None:
         self._callback = callback
-        self._about: dict[str, Any] = {"n_refits": n_refits, "n_pairs": n_pairs}
-        if n_pairs:
-            self._about["stage"] = "pairs"
+        self._about = {"n_refits": n_refits, **about}
         self._lock = threading.Lock()
         self._started = time.monotonic()
         self.stopped = False
@@ -188,15 +206,15 @@ def boost_all(
     n_rows: int,
     n_jobs: int = 1,
     callback: Callback | None = None,
-    n_pairs: int = 0,
+    about: dict[str, Any] | None = None,
 ) -> list[Made]:
     """Make, boost and finish every refit, side by side first, and with threads inside a refit where workers are left
     and rows are many.
 
     `callback` gets every `Progress`, never two at a time; where it returns true, all refits stop at their best round so
-    far. An exception it raises ends the fit.
+    far. An exception it raises ends the fit. `about` are fields of every `Progress`.
     """
-    relay = _Relay(callback, n_refits, n_pairs)
+    relay = _Relay(callback, n_refits, about or {})
     side_by_side = min(n_jobs, n_refits)
     inside = n_jobs // side_by_side if n_rows >= THREADED_ROWS else 1
 

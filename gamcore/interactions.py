@@ -7,6 +7,7 @@ out, unless the loss rises by that.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting import Callback, Progress, boost_all
+from gamcore.boosting import Progress, Watcher, boost_all
 from gamcore.groups import Split
 from gamcore.pairs import MOST_BINS, PairRefit, PairState, Start, main_score
 from gamcore.ranking import Ranking, lines_of, merge_all, rank
@@ -26,6 +27,9 @@ Pair = tuple[int, int]
 
 GROWTH: Final = 0.001
 """Share of the validation loss that twice as many pairs must take off it; the search ends after two that do not."""
+
+MOST_TRIED: Final = 256
+"""Pairs that "auto" tries at the most."""
 
 SEARCHED: Final = 4
 """Refits that the search for the number of pairs is made with; the chosen ones are fitted in all."""
@@ -55,7 +59,8 @@ class Chosen:
     """What the pair stage leaves.
 
     worth : (K,) mean over refits of what the validation loss would rise by without the interaction.
-    path : numbers of pairs that were tried, and the validation loss of each; 0 pairs first.
+    path : numbers of pairs that were tried, and the validation loss of each; 0 pairs first. Of a search, all but the
+        last are means over some of the refits.
     joint : whether the refits' main effects were boosted together with the pairs.
     """
 
@@ -96,22 +101,22 @@ class Mains:
         return replace(self, refits=self.refits[:n_refits], splits=self.splits[:n_refits], seeds=self.seeds[:n_refits])
 
 
-def rank_on(mains: Mains, options: Options, callback: Callback | None = None) -> Ranking:
+def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
     """The ranking on top of the mean of the refits."""
-    problem = mains.problem
+    problem, part, started = mains.problem, watcher.next_part(), time.monotonic()
     score = np.mean([main_score(problem, refit) for refit in mains.refits], axis=0)
     curves = np.mean([refit.curves for refit in mains.refits], axis=0)
 
     def tell(done: int, of: int) -> None:
-        if callback:
-            callback(Progress.of_ranking(done, of))
+        if watcher.callback:
+            watcher.callback(Progress.of_ranking(done, of, time.monotonic() - started, part))
 
     told = (options.parameters, options.pure, options.n_jobs)
     return rank(problem, score, curves, mains.counts, *told, progress=tell)
 
 
-def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, callback: Callback | None = None) -> Chosen:
-    """Boost these pairs on frozen main effects, in every refit."""
+def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
+    """Boost these pairs in every refit: on frozen main effects, or `joint` with them."""
     problem, n_refits = mains.problem, len(mains.refits)
     chosen = np.array(pairs, np.int64).reshape(-1, 2)
 
@@ -121,65 +126,77 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, callback: C
         start = Start(main, mains.splits[k], chosen, merges, options.joint, options.refined, mains.seeds[k])
         return PairState(problem, start, options.parameters)
 
-    told = (n_refits, problem.y.size, options.n_jobs, callback)
-    refits = boost_all(make, PairState.found, *told, n_pairs=len(chosen))
+    about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}
+    told = (n_refits, problem.y.size, options.n_jobs, watcher.callback)
+    refits = boost_all(make, PairState.found, *told, about=about)
     first = float(np.mean([refit.first_loss for refit in refits]))
     last = float(np.mean([refit.valid_loss for refit in refits]))
-    path = ((0, first), (len(chosen), last))
-    return Chosen(tuple((int(i), int(j)) for i, j in chosen), refits, path, options.joint)
+    return Chosen(as_pairs(chosen), refits, ((0, first), (len(chosen), last)), options.joint)
 
 
-def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, callback: Callback | None = None) -> Chosen:
+def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
     """`fit_pairs` on frozen main effects; where `joint` is asked for, also together, and the better is kept.
 
-    The guard is needed: where main effects want thousands of steps, pairs overfit before those are made.
+    The guard is needed: where main effects want thousands of steps, pairs overfit before those are made. Without
+    validation rows, nothing could tell, and main effects stay frozen.
     """
-    frozen = fit_pairs(mains, pairs, replace(options, joint=False), callback)
-    if not options.joint:
+    frozen = fit_pairs(mains, pairs, replace(options, joint=False), watcher)
+    if not (options.joint and pairs and mains.splits[0].valid.size) or watcher.stopped:
         return frozen
-    joint = fit_pairs(mains, pairs, options, callback)
-    return replace(joint, path=(frozen.path[0], joint.path[1])) if joint.loss < frozen.loss else frozen
+    joint = fit_pairs(mains, pairs, options, watcher)
+    better = joint.loss < frozen.loss and not watcher.stopped
+    return replace(joint, path=(frozen.path[0], joint.path[1])) if better else frozen
 
 
-def choose_pairs(mains: Mains, ranking: Ranking, options: Options, callback: Callback | None = None) -> Chosen:
-    """As many of the strongest pairs as lower the validation loss, among those that beat chance."""
-    candidates = as_pairs(ranking.pairs[ranking.strengths > ranking.chance])
+def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watcher) -> Chosen:
+    """As many of the strongest pairs as lower the validation loss, among those that beat chance.
+
+    Where it is stopped, the model has the best pairs so far if they were fitted in all refits, and else none.
+    """
+    candidates = as_pairs(ranking.pairs[ranking.strengths > ranking.chance])[:MOST_TRIED]
     some, frozen = mains.first(SEARCHED), replace(options, joint=False)
-    best = fit_pairs(some, [], frozen)
+    best = fit_pairs(some, [], frozen, watcher)
     path, failed, number = list(best.path[:1]), 0, max(4, mains.problem.table.active.size // 2)
     while failed < 2 and path[-1][0] < len(candidates):
-        tried = fit_pairs(some, candidates[:number], frozen, callback)
+        tried = fit_pairs(some, candidates[:number], frozen, watcher)
+        if watcher.stopped:
+            return best if len(best.refits) == len(mains.refits) else fit_pairs(mains, [], frozen, watcher)
         path.append(tried.path[1])
         failed = 0 if tried.loss < (1 - GROWTH) * best.loss else failed + 1
         best = tried if tried.loss < best.loss else best
         number *= 2
     worthy = _worthy(best)
     if len(worthy) < len(best.pairs):
-        fewer = fit_pairs(some, worthy, frozen, callback)
+        fewer = fit_pairs(some, worthy, frozen, watcher)
         path.append(fewer.path[1])
         best = fewer if fewer.loss < (1 + GROWTH) * best.loss else best
-    chosen = fit_best(mains, best.pairs, options, callback)
+    chosen = fit_best(mains, best.pairs, options, watcher)
     return replace(chosen, path=(*path, chosen.path[1]))
 
 
-def _worthy(found: Chosen) -> list[Pair]:
+def _worthy(found: Chosen) -> tuple[Pair, ...]:
     """Pairs without which the validation loss rises in refit after refit."""
     each = found.each_worth
     error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
     least = np.maximum(WORTH * error, LEAST_WORTH * found.loss)
-    return [pair for pair, mean, bar in zip(found.pairs, each.mean(axis=0), least, strict=True) if mean > bar]
+    return tuple(pair for pair, mean, bar in zip(found.pairs, each.mean(axis=0), least, strict=True) if mean > bar)
 
 
-def as_pairs(pairs: Ints) -> list[Pair]:
-    return [(int(i), int(j)) for i, j in pairs]
+def as_pairs(pairs: Ints) -> tuple[Pair, ...]:
+    return tuple((int(i), int(j)) for i, j in pairs)
 
 
 def interact(
-    mains: Mains, wanted: int | str | Sequence[Pair], options: Options, callback: Callback | None = None
+    mains: Mains, wanted: int | str | Sequence[Pair], options: Options, watcher: Watcher
 ) -> tuple[Ranking, Chosen]:
-    """The ranking of all pairs, and the fitted ones: so many of the strongest, as many as help ("auto"), or these."""
-    ranking = rank_on(mains, options, callback)
+    """The ranking of all pairs, and the fitted ones: so many of the strongest, as many as help ("auto"), or these.
+
+    Stopped in the ranking, there are none.
+    """
+    ranking = rank_on(mains, options, watcher)
+    if watcher.stopped:
+        return ranking, fit_pairs(mains, [], replace(options, joint=False), watcher)
     if isinstance(wanted, str):
-        return ranking, choose_pairs(mains, ranking, options, callback)
+        return ranking, choose_pairs(mains, ranking, options, watcher)
     pairs = as_pairs(ranking.pairs[:wanted]) if isinstance(wanted, int) else wanted
-    return ranking, fit_best(mains, pairs, options, callback)
+    return ranking, fit_best(mains, pairs, options, watcher)

@@ -64,11 +64,13 @@ class PairTerm:
     def refit(self, k: int) -> Floats:
         """Scores (size_1, size_2) by the codes of the two features, of one refit.
 
-        A value never seen in training has no interaction: only what the other feature does on its own.
+        A value without a training row (never seen, or missing where nothing was) has no interaction: only what the
+        other feature does on its own.
         """
         found = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
         effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
-        found[-1], found[:, -1] = effects[-1], effects[:, -1]
+        rows, columns = (self.counts.sum(axis=axis) == 0 for axis in (1, 0))
+        found[rows], found[:, columns] = effects[rows], effects[:, columns]
         return np.asarray(found - effects if self.pure else found)
 
     @cached_property

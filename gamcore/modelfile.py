@@ -27,6 +27,8 @@ WIDE: Final = ("scores", "surfaces", "merges", "effects", "cells")
 """Members of two dimensions: a line a refit, or the two of cells."""
 
 MAX_PAIRS: Final = 2_000
+MAX_CELLS: Final = 2**26
+MAX_COUNT: Final = 1e15
 MAX_FEATURES: Final = 100_000
 MAX_REFITS: Final = 10_000
 MAX_SCORE: Final = 1e200
@@ -54,7 +56,9 @@ def require(condition: bool, what: str) -> None:
 
 
 def arrays_of(model: AdditiveModel) -> Arrays:
-    """The arrays of a model."""
+    """The arrays of a model; ModelFileError where a file cannot hold them."""
+    if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
+        raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     found: Arrays = {
         "edges": np.concatenate([np.empty(0), *[bins.cuts for bins in model.bins]]),
         "display": np.concatenate([np.empty(0), *[bins.display for bins in model.bins]]),
@@ -160,9 +164,8 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     n_refits = arrays["intercepts"].size
     require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
-    require(
-        all(bool(np.all(arrays[name] >= 0)) for name in arrays if name in ("counts", "cells")), "a count is negative"
-    )
+    counts = [arrays[name] for name in arrays if name in ("counts", "cells")]
+    require(all(bool(np.all((c >= 0) & (c <= MAX_COUNT))) for c in counts), "a count is out of range")
     scored = ("scores", "intercepts", "surfaces", "effects")
     largest = max(float(np.max(np.abs(arrays[name]), initial=0.0)) for name in arrays if name in scored)
     require(largest <= MAX_SCORE, "a score is out of range")
@@ -190,7 +193,7 @@ def _build_pairs(
     told: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
 ) -> tuple[PairTerm, ...]:
     """The pairs of a file, checked: no code leads beyond a surface."""
-    require(isinstance(told, list) and len(told) <= MAX_PAIRS, "its pairs are not a list")
+    require(isinstance(told, list) and len(told) <= MAX_PAIRS, "its pairs are not a list, or too many")
     require(bool(told) == ("surfaces" in arrays), "its pairs have no surfaces")
     if not told:
         return ()
@@ -198,6 +201,7 @@ def _build_pairs(
     require(len(set(places)) == len(places), "a pair occurs twice")
     sides = [(bins[i].size, bins[j].size) for i, j in places]
     n_cells = [a * b for a, b in sides]
+    require(sum(n_cells) <= MAX_CELLS, "its pairs have too many cells")
     widths = {
         "surfaces": [SIDE * SIDE] * len(places),
         "merges": [a + b for a, b in sides],

@@ -88,4 +88,8 @@ def _column_effects(row_sums: Floats, column_sums: Floats, weight: Floats) -> Fl
         _, part = connected_components(csr_array(linked), directed=False)
         same = part[:, None] == part[None, :]
     laplacian += same * (by_column.mean() / same.sum(axis=1)[:, None])
-    return np.asarray(cho_solve(cho_factor(laplacian), (column_sums - row_sums @ shares).T).T)
+    goal = (column_sums - row_sums @ shares).T
+    try:
+        return np.asarray(cho_solve(cho_factor(laplacian), goal).T)
+    except np.linalg.LinAlgError:  # parts that are linked by next to no weight
+        return np.asarray(np.linalg.lstsq(laplacian, goal, rcond=None)[0].T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -85,7 +86,8 @@ def rank(
     for merge, line, out in zip(merges, problem.table.codes, codes, strict=True):
         np.take(merge, line, out=out, mode="clip")  # other modes make a copy first
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
-    floor = parameters.min_node_weight if problem.needs_weight(parameters) else parameters.min_node_hessian
+    logistic = problem.loss.code == LOGISTIC
+    floor = parameters.min_node_hessian if logistic else parameters.min_node_weight
     stats, unit = _statistics(problem, score)
     told = [stats, np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else [stats]
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
@@ -112,7 +114,7 @@ class _Grids:
         """What the best cross of each pair takes off the loss, for each of these (n,) gradients + i weights."""
         size = max(1, min(BLOCK, math.ceil(len(self.pairs) / executor.n_workers)))
         blocks = [(s, k) for s in statistics for k in range(0, len(self.pairs), size)]
-        done, of = itertools.count(1), len(self.pairs) * len(statistics)
+        done, of, lock = 0, len(self.pairs) * len(statistics), threading.Lock()
 
         def one(block: tuple[NDArray[np.complex64], int]) -> Floats:
             stats, first = block
@@ -120,18 +122,22 @@ class _Grids:
             out = np.empty(len(pairs))
             rank_pairs(self.codes, self.ends, stats, pairs, self.floor, self.pure, make_board(SUM), out)
             if progress:
-                progress(min(next(done) * size, of), of)
+                nonlocal done
+                with lock:  # told one at a time, in order
+                    done += len(pairs)
+                    progress(done, of)
             return out
 
         return np.concatenate([np.empty(0), *executor.map(one, blocks)]).reshape(len(statistics), -1)
 
 
 def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64], float]:
-    """Weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the loss."""
+    """Weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the loss:
+    a Newton leaf takes half of G^2 / H off a log-loss, and all of it off a squared error."""
     weight = problem.row_weight
     if problem.loss.code == LOGISTIC:
         chance = problem.loss.inverse_link(score)
-        told, scale = ((problem.y - chance) * weight, chance * (1.0 - chance) * weight), 1.0
+        told, scale = ((problem.y - chance) * weight, chance * (1.0 - chance) * weight), math.sqrt(0.5)
     else:
         residual = problem.y - score
         scale = float(np.std(residual)) or 1.0
@@ -149,3 +155,12 @@ def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[i
         curve, count = curves[j, : counts[j].size], counts[j]
         importance.append(np.average(np.abs(curve - np.average(curve, weights=count)), weights=count))
     return sorted(int(j) for j in active[np.argsort(-np.array(importance), kind="stable")[:MOST_RANKED]])
+
+
+def elbow(strengths: Floats) -> int:
+    """How many of some descending strengths stand out: those before the point farthest below the line from the first to
+    the last; where none is below, those before the largest drop."""
+    if strengths.size < 2 or not strengths[0] > strengths[-1]:
+        return int(strengths.size)
+    line = np.linspace(strengths[0], strengths[-1], strengths.size)
+    return int(np.argmax(line - strengths)) or 1 + int(np.argmax(-np.diff(strengths)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gamcore.binning import Bins, merge_bins
 from gamcore.explain import Curve, explain_shape, in_words
-from gamcore.model import AdditiveModel
+from gamcore.model import AdditiveModel, Term
 from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
@@ -46,10 +46,10 @@ class Axis:
 
     def nearest(self, low: float, high: float) -> tuple[int, int]:
         """The bins that a dragged range means, first and one beyond the last: whole ones, at least one."""
-        if self.labels:  # drawn at 0, 1, ...
-            first, end = math.ceil(low), math.floor(high) + 1
-        else:
-            first, end = (int(np.abs(self.edges - value).argmin()) for value in (low, high))
+        borders = np.arange(self.size + 1) - 0.5 if self.labels else self.edges  # levels are drawn around 0, 1, ...
+        first, end = (int(np.abs(borders - value).argmin()) for value in (low, high))
+        if first == end:  # inside one bin
+            first = int(np.searchsorted(borders, (low + high) / 2, side="right")) - 1
         first = min(max(first, 0), self.size - 1)
         return first, min(max(end, first + 1), self.size)
 
@@ -76,7 +76,8 @@ class Surface:
     scores, lower, upper : (K_1, K_2) by bins of the axes, on the link scale; the band is that of the curves.
     counts : (K_1, K_2) training rows.
     missing_first : (K_2,) scores where the first feature is missing; missing_second : (K_1,); missing_both.
-    margins : the curves of the two features in the model, over all their bins.
+    margins : the curves of the two features in the model, over all their bins; alone : (K_1,), (K_2,) their means in
+        the bins of the axes.
     pure : whether the main effects that the surface held are in those curves instead.
     """
 
@@ -90,6 +91,7 @@ class Surface:
     missing_second: Floats
     missing_both: float
     margins: tuple[Curve, Curve]
+    alone: tuple[Floats, Floats]
     pure: bool
 
     @property
@@ -115,6 +117,7 @@ class Surface:
             missing_first=self.missing_second,
             missing_second=self.missing_first,
             margins=(self.margins[1], self.margins[0]),
+            alone=(self.alone[1], self.alone[0]),
         )
 
     def rectangle_words(self, chosen: Rectangle) -> str:
@@ -185,6 +188,7 @@ def explain_pair(model: AdditiveModel, place: int, most_bins: int | None = None)
         missing_second=scores[inside, 0],
         missing_both=float(scores[0, 0]),
         margins=(explain_shape(model, term.features[0]), explain_shape(model, term.features[1])),
+        alone=(_alone(model.terms[term.features[0]], sides[0]), _alone(model.terms[term.features[1]], sides[1])),
         pure=term.pure,
     )
 
@@ -203,6 +207,13 @@ def _axis(bins: Bins, counts: Floats, scores: Floats, most_bins: int) -> Axis:
     ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
     edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
     return Axis(feature.name, feature.kind, edges, (), merge)
+
+
+def _alone(term: Term, axis: Axis) -> Floats:
+    """Mean score of a feature over the training rows of each bin of an axis."""
+    rows = np.bincount(axis.merge, term.counts, axis.size + 1)[1:]
+    sums = np.bincount(axis.merge, term.counts * term.scores, axis.size + 1)[1:]
+    return np.asarray(sums / np.where(rows > 0, rows, 1.0))
 
 
 def _added(values: Floats, sides: list[Axis]) -> Floats:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from gamcore import figures
 from gamcore.estimators import GAMClassifier, GAMRegressor
+from gamcore.ranking import elbow
 from gamcore.workspace.store import ModelAbout
 from gamcore.workspace.training import Data, Spec, read_data
 from pages.shared import cards, joint, live, state
@@ -18,7 +22,10 @@ from pages.shared.words import count
 
 MOST_FITTED = 60
 MOST_LISTED = 500
-MOST_CHOSEN = 8
+MOST_ADDS = 3e9
+FEWEST_ROWS = 2_000
+"""Rows of all pairs together that are ranked at once on this page, and rows that are ranked on at least."""
+
 WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen ones"}
 
 
@@ -31,59 +38,70 @@ def read(model: str) -> Data:
 
 
 @st.cache_resource(show_spinner="Ranking all pairs", max_entries=16)
-def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All pairs on the training rows, and what the model's are worth on the held-out rows."""
+def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+    """All pairs on the training rows, what the model's are worth on the held-out rows, and how many rows were ranked
+    on: all, unless the table is so wide and long that somebody would wait."""
     data, estimator = read(model), state.estimator(model)
-    held = data.held_out
-    ranking = estimator.rank_pairs(data.X[~held], data.y[~held], None if data.weight is None else data.weight[~held])
-    worth = estimator.pair_worth(data.X[held], data.y[held], None if data.weight is None else data.weight[held])
-    return ranking, worth
+    rows, held = np.flatnonzero(~data.held_out), data.held_out
+    n_pairs = max(math.comb(len(estimator.model_.bins), 2), 1)
+    most = max(round(MOST_ADDS / n_pairs), FEWEST_ROWS)
+    if rows.size > most:
+        rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    weight = [None if data.weight is None else data.weight[part] for part in (rows, held)]
+    threaded = copy.copy(estimator).set_params(n_jobs=state.n_jobs())  # the other is everybody's
+    ranking = threaded.rank_pairs(data.X.iloc[rows], data.y.iloc[rows], weight[0])
+    worth = estimator.pair_worth(data.X[held], data.y[held], weight[1])
+    return ranking, worth, rows.size
 
 
-def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> int | str | list[list[str]]:
-    """How many pairs, or which; at first those of the model, or those that stand out where it has none."""
+def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[int | str | list[list[str]], bool]:
+    """How many pairs, or which; and whether these are the model's. At first they are, or those that stand out where it
+    has none."""
     fitted = [list(pair) for pair in joint.names(state.estimator(about.id))]
     own = spec.parameters().get("interactions", 0)
-    strong = figures.elbow(ranking["strength"].to_numpy())
+    strong = elbow(ranking["strength"].to_numpy())
     usual = "auto" if own == "auto" else "number" if isinstance(own, int) else "chosen"
     way = st.radio(
         "Pairs in the model", list(WAYS), list(WAYS).index(usual), format_func=WAYS.__getitem__, key=f"way-{about.id}",
         help="As many as help: their number doubles while the validation loss falls; those worth nothing are left out.",
     )  # fmt: skip
     if way == "auto":
-        return "auto"
+        return "auto", own == "auto"
     if way == "number":
-        most = min(len(ranking), MOST_FITTED)
-        return st.slider("How many", 0, most, min(len(fitted) or strong, most), key=f"number-{about.id}")
+        most = max(min(len(ranking), MOST_FITTED), len(fitted))
+        number = st.slider("How many", 0, most, min(len(fitted) or strong, most), key=f"number-{about.id}")
+        return number, number == len(fitted) and way == usual
     first = ranking[["feature_1", "feature_2"]].head(MOST_LISTED).to_numpy().tolist()
     labels = {f"{a} × {b}": [a, b] for a, b in [*fitted, *first]}
     kept = st.multiselect(
-        "Which", list(labels), default=list(labels)[: len(fitted) or strong][:MOST_CHOSEN], key=f"chosen-{about.id}"
+        "Which", list(labels), default=list(labels)[: len(fitted) or strong], key=f"chosen-{about.id}"
     )
-    return [labels[label] for label in kept]
+    return [labels[label] for label in kept], len(kept) == len(fitted) and all(
+        labels[label] in fitted for label in kept
+    )
 
 
 def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> live.Shown | None:
     """Choose pairs and refit; the refit where it is live and not the model itself."""
-    wanted = choice(about, spec, ranking)
-    key, own = f"pairs-{about.id}", spec.parameters().get("interactions", 0)
-    changed = replace(spec, changes={**spec.changes, "interactions": wanted})
+    wanted, is_own = choice(about, spec, ranking)
+    key = f"pairs-{about.id}"
+    changed = spec if is_own else replace(spec, changes={**spec.changes, "interactions": wanted})
     n_features = len(state.estimator(about.id).model_.bins)
     on = live.switch(key, about.rows["training"], n_features, changed)
     found = live.shown(key, changed) if on else None
     if found is not None:
         live.metric(found)
-    if wanted == own:
+    if is_own:
         return None
     live.full_model(key, replace(changed, name=f"{about.name} · pairs"))
     return found
 
 
-def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame) -> None:
+def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, rows: int) -> None:
     """The bars, and what they say in words."""
     loss = state.estimator(about.id).model_.loss.name
     beyond = int((ranking["strength"] > ranking.attrs["chance"]).sum())
-    strong = figures.elbow(ranking["strength"].to_numpy())
+    strong = elbow(ranking["strength"].to_numpy())
     cards.figure(
         figures.pair_ranking(ranking, worth, loss, state.mode()),
         f"ranking-{about.id}",
@@ -96,10 +114,10 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame) 
     tried = ""
     if len(path) > 2:
         steps = ", ".join(f"{n} ({told:.4g})" for n, told in path)
-        tried = f" Numbers of pairs that were tried, with their validation loss: {steps}."
+        tried = f" Numbers of pairs that were tried, with their validation loss (the last in all refits): {steps}."
     st.caption(
-        f"{count(len(ranking))} pairs, ranked on training rows by what acting together explains beyond each alone; the "
-        f"bars level off after {strong}, and {count(beyond)} are above what chance gives (dotted)."
+        f"{count(len(ranking))} pairs, ranked on {count(rows)} training rows by what acting together explains beyond "
+        f"each alone; the bars level off after {strong}, and {count(beyond)} are above what chance gives (dotted)."
         + (
             " The right side is what each pair of the model takes off the loss of rows it never saw."
             if len(worth)
@@ -120,14 +138,17 @@ if len(estimator.model_.bins) < 2:
 if spec is None:
     st.caption("The ranking of all pairs needs the table that the model was trained on.")
 else:
-    ranking, worth = ranked(model.id)
+    ranking, worth, rows = ranked(model.id)
+    if ranking.empty:
+        st.info("Fewer than two features of the model vary: there is no pair to rank.", icon=":material/grid_on:")
+        st.stop()
     drawing, side = st.columns([3, 1])
     with side.container(border=True):
         tried = panel(model, spec, ranking)
     if tried is not None:
         shown = tried.now.estimator
     with drawing.container(border=True):
-        ranking_card(model, ranking, worth)
+        ranking_card(model, ranking, worth, rows)
 if not shown.model_.pairs:
     st.info("This model has no pairs: choose how many above, and train.", icon=":material/grid_on:")
     st.stop()

@@ -149,9 +149,9 @@ def pair_sums(a, b, g, h, tree):
     return out
 
 
-def leaf_scores(sums):
-    """G^2 / H of each leaf."""
-    return np.array([[g * g / h if h > 1e-8 else 0.0 for g, h in part] for part in sums])
+def leaf_scores(sums, floor):
+    """G^2 / H of each leaf; one lighter than the floor stays 0."""
+    return np.array([[g * g / h if h >= max(floor, 1e-8) else 0.0 for g, h in part] for part in sums])
 
 
 def best_cross(a, b, g, h, last, floor):
@@ -160,7 +160,7 @@ def best_cross(a, b, g, h, last, floor):
     for i in range(1, last[0]):
         for j in range(1, last[1]):
             sums = pair_sums(a, b, g, h, (0, i, j, j, j))
-            value = leaf_scores(sums).sum()
+            value = leaf_scores(sums, floor).sum()
             if sums[:2, :2, 1].min() >= floor and value > best[0] * (1 + 1e-12):
                 best = (value, (0, i, j, j, j))
     return best
@@ -177,7 +177,7 @@ def best_refined(a, b, g, h, last, floor):
                 for cut in range(1, last[1 - axis] + 1):
                     sums = pair_sums(a, b, g, h, (axis, at, cut, cut, cut))[part]
                     allowed = cut == last[1 - axis] or sums[:2, 1].min() >= floor
-                    options.append(leaf_scores(sums[None])[0].sum() if allowed else -1.0)
+                    options.append(leaf_scores(sums[None], floor)[0].sum() if allowed else -1.0)
                 whole = pair_sums(a, b, g, h, (axis, at, last[1 - axis], last[1 - axis], last[1 - axis]))[part]
                 if part < 2 and whole[0, 1] < floor:
                     value = -np.inf

@@ -62,6 +62,7 @@ def test_libraries_stay_in_their_places(path):
         "refit",
         "boosting",
         "pairs",
+        "ranking",
         "interactions",
         "model",
         "purify",
@@ -109,7 +110,7 @@ def test_files_and_functions_stay_small(path):
 
 def test_pages_are_named_as_their_urls():
     scripts = {path.stem for path in (ROOT / "pages").glob("*.py")} - {"__init__"}
-    assert scripts == {"data", "train", "models", "overview", "shapes"}
+    assert scripts == {"data", "train", "models", "overview", "shapes", "pairs"}
 
 
 def test_the_core_comes_without_the_screen():

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import cells, contenders, peers, standing
+from benchmarks import cells, contenders, pairs, peers, standing
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
@@ -131,3 +131,33 @@ def test_the_page_says_only_what_was_measured(invented, tmp_path):
     assert "40.0" in page
     assert "## One step" not in page
     assert (tmp_path / "docs" / "benchmarks" / "seconds.svg").stat().st_size > 1000
+
+
+def test_models_with_pairs_are_compared_within_a_split():
+    rows = []
+    for seed, slower in enumerate((1.0, 3.0)):
+        for table, sign in (("bike", 1), ("magic", -1)):
+            rows.append({**cell(table, "ours", seed, slower, 1.0 + sign * 0.1), "rounds": [7]})
+            rows.append({**cell(table, "ebm", seed, 50.0 * slower, 1.0), "rounds": [9]})
+    found = pairs.standing(pd.DataFrame(rows)).set_index("model", append=True)
+    assert found["times faster"].tolist() == [50.0, 1.0, 50.0, 1.0]
+    assert found.loc[("bike", "ours"), "worse by"] == "+10.00%"  # RMSE
+    assert found.loc[("magic", "ours"), "worse by"] == "+0.1000 AUC"
+    assert found["pairs"].tolist() == [7, 9, 7, 9]
+
+
+def test_rankings_are_told_by_width():
+    seconds = {"ours, 1 thread": 0.01, "whole call": 0.05, "interpret": 0.2}
+    told = [
+        {"p": p, "binary": binary, "agreement": 0.9, "seconds": seconds} for p in (20, 10) for binary in (True, False)
+    ]
+    found = pairs.rankings(pd.DataFrame(told))
+    assert found.index.tolist() == [10, 10, 20, 20]
+    assert found["times faster"].tolist() == pytest.approx([20.0] * 4)
+    assert found["pairs"].tolist() == [45, 45, 190, 190]
+
+
+def test_both_rankings_agree():
+    pytest.importorskip("interpret")
+    found = pairs.rank_one(10, True)
+    assert found["agreement"] > 0.98

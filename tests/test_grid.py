@@ -28,7 +28,7 @@ def rows_of_a_pair(seed, n=400, missing=0.1, empty=True):
 def run_up(a, b, g, h, dtype=np.float64):
     board = grid.make_board(dtype)
     stats = (g + 1j * h).astype(board.sums.dtype)
-    pairs.add_two(np.stack([a, b]), (0, 1, 1), grid.N_CELLS, stats, board.sums)
+    pairs.add_two(np.stack([a, b]), (0, 1, 1), 0, stats, board.sums)
     np.testing.assert_array_equal(board.sums[0], board.sums[1])
     board.cells[:] = board.two[0]
     grid.run_up(board.cells, board.cells[:0], LOGISTIC, LAST, board.run)
@@ -59,7 +59,7 @@ def test_the_best_trees_are_those_of_the_twins(seed, floor, missing):
     assert refined.best_refined(board.run, LAST, floor, board) == pytest.approx(value, rel=1e-9)
     if tree is not None:  # where the halves tie, another tree is as good
         sums = naive.pair_sums(a, b, g, h, tuple(board.tree))
-        assert naive.leaf_scores(sums).sum() == pytest.approx(value, rel=1e-9)
+        assert naive.leaf_scores(sums, floor).sum() == pytest.approx(value, rel=1e-9)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.6])
@@ -102,16 +102,54 @@ def pair_table(a, b, n_groups=4):
     return Table(cells, starts, last, np.zeros(1, bool), np.zeros(1, np.int64))
 
 
+def test_light_leaves_of_missing_rows_are_worth_nothing():
+    """One row of a missing feature with a huge gradient: the step would leave it at 0, so no cut may aim at it."""
+    a, b, g, h = rows_of_a_pair(3, missing=0.0, empty=False)
+    a[:4], g[:4], h[:4] = 0, [1000.0, 0, 0, 0], 0.01
+    for find in ("cross", "refined"):
+        board = run_up(a, b, g, h)
+        if find == "cross":
+            value = cross.best_cross(board.run, LAST, 5.0, False, board)
+        else:
+            value = refined.best_refined(board.run, LAST, 5.0, board)
+        kept = a > 0
+        other = run_up(a[kept], b[kept], g[kept], h[kept])
+        without = (
+            cross.best_cross(other.run, LAST, 5.0, False, other)
+            if find == "cross"
+            else refined.best_refined(other.run, LAST, 5.0, other)
+        )
+        assert value == pytest.approx(without)
+        assert board.tree.tolist()[:4] == other.tree.tolist()[:4]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_float32_finds_what_float64_does(missing):
+    """The search of production, whose largest value is found by the bits of float32."""
+    for seed in range(20):
+        a, b, g, h = rows_of_a_pair(seed, missing=missing)
+        single, double = run_up(a, b, g, h, np.float32), run_up(a, b, g, h)
+        for pure in (False, True):
+            value = cross.best_cross(single.run, LAST, 5.0, pure, single)
+            assert value == pytest.approx(cross.best_cross(double.run, LAST, 5.0, pure, double), rel=1e-4, abs=1e-6)
+        value = refined.best_refined(single.run, LAST, 5.0, single)
+        assert value == pytest.approx(refined.best_refined(double.run, LAST, 5.0, double), rel=1e-4)
+
+
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 def test_histograms_add_up_over_groups(loss):
     a, b, g, _ = rows_of_a_pair(0)
     table = pair_table(a, b)
     target = (g > 0).astype(np.uint8) if loss == LOGISTIC else np.empty(0, np.uint8)
     state = Rows(np.exp(g) if loss == LOGISTIC else g.copy(), target, np.empty(0))
-    fit, work = make_fit(1, loss, np.float64, grid.N_CELLS), make_work(1, 2, np.float64)
+    fit, scratch = (
+        make_fit(1, loss, np.float64, grid.N_CELLS),
+        (make_work(1, 2, np.float64), grid.make_board(np.float64)),
+    )
     parts = np.zeros((5, 2 * grid.N_CELLS))
     for k, groups in enumerate([[0], [1], [2], [3], [0, 1, 2, 3]]):
-        pairs.add_pair(table, state, np.array(groups), fit, 0, loss, work, parts[k])
+        pairs.add_pair(table, state, np.array(groups), fit, 0, loss, scratch)
+        parts[k] = scratch[1].wide
     np.testing.assert_allclose(parts[:4].sum(axis=0), parts[4], atol=1e-12)
     for cell in np.unique(table.codes[0]):
         here = table.codes[0] == cell

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from gamcore.estimators import from_saved
+from gamcore.workspace.store import Workspace, default_root
 from gamcore.workspace.training import Spec, train
+from pages.shared import joint
 from tests.conftest import EVIL
-from tests.test_app import button, open_page
+from tests.test_app import button, chart, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
 
@@ -20,15 +24,6 @@ def charts(app):
 
 def widget(elements, label):
     return next(element for element in elements if element.label == label)
-
-
-def box(app, key, x, y, axes=("x3", "y3")):
-    """What the browser sends when a rectangle is dragged."""
-    app.session_state[f"heat-{key}"] = {
-        "selection": {"points": [], "point_indices": [], "lasso": [], "box": [
-            {"xref": axes[0], "yref": axes[1], "x": list(x), "y": list(y)}
-        ]}
-    }  # fmt: skip
 
 
 def test_the_ranking_and_the_heat_map_of_a_model(paired):
@@ -55,8 +50,8 @@ def test_names_from_data_are_not_markup(paired):
     assert app.selectbox(key="pair").value == f"b × {EVIL}"
     for element in [*app.markdown, *app.caption, *app.title, *app.subheader]:
         assert EVIL not in element.value
-    for chart in app.get("plotly_chart"):
-        assert "<img" not in chart.proto.spec
+    for drawn in app.get("plotly_chart"):
+        assert "<img" not in drawn.proto.spec
 
 
 def test_other_pairs_are_tried_live_and_the_full_model_follows(paired):
@@ -87,39 +82,88 @@ def test_no_pairs_at_all(paired):
     assert any("has no pairs" in info.value for info in app.info)
 
 
-def test_a_dragged_rectangle_tells_who_is_in_it(paired):
-    space, table, model = paired
-    app = open_page("pairs", model=model.id, pair="a × b")
-    key = f"{model.id}-{list(app.selectbox(key='pair').options).index('a × b')}-True"
-    box(app, key, (0.0, 5.0), (-5.0, 0.0))
-    app.run()
+def test_a_dragged_rectangle_is_one_of_whole_bins_of_the_heat_map(paired):
+    estimator = from_saved(Workspace(default_root()).load_model(paired[2].id))
+    found = estimator.explain_pair("a", "b")
+    heat = {"xref": "x3", "yref": "y3", "x": [5.0, 0.0], "y": [-5.0, 0.0]}
+    margin = {"xref": "x", "yref": "y", "x": [0.0, 1.0], "y": [0.0, 1.0]}
+    chosen = joint.rectangle_of([heat, margin], found)
+    assert chosen.rows[1] == found.first.size
+    assert chosen.columns[0] == 0
+    assert abs(found.first.edges[chosen.rows[0]]) < 0.5
+    assert found.mean(chosen) < -0.5
+    assert joint.rectangle_of([margin], found) is None
+    assert joint.rectangle_of([], found) is None
+
+
+def test_who_is_in_a_rectangle(paired):
+    app = open_page("pairs", model=paired[2].id, pair="a × b")
+    sides = {slider.label: slider for slider in app.select_slider}
+    half = {name: len(slider.options) // 2 for name, slider in sides.items()}
+    sides["a"].set_range(half["a"], len(sides["a"].options) - 1).run()
+    widget(app.select_slider, "b").set_range(0, half["b"] - 1).run()
     assert not app.exception
     told = {m.label.split(" of ")[0]: m for m in app.metric}
     assert float(told["Joint effect, mean"].value) < -0.5
-    frame = space.read_table(table.id)
-    low, high = app.session_state[f"rectangle-{key}"][0]
-    assert high > low
     assert int(told["Held-out rows"].value) == pytest.approx(600 * 0.25 * 8 / 9, rel=0.4)
     assert float(told["Mean"].value) < float(told["Mean"].delta.split()[0]) - 0.5
     assert any(shape["type"] == "rect" for shape in charts(app)[1]["layout"]["shapes"])
-    assert len(frame) == 3000
     words = next(m.value for m in app.markdown if m.value.startswith("A from"))
     assert "b from" in words
-    before = app.session_state[f"rectangle-{key}"]
-    box(app, key, (0.0, 1.0), (0.0, 1.0), axes=("x", "y"))  # in a margin: means nothing
-    app.run()
-    assert app.session_state[f"rectangle-{key}"] == before
 
 
 def test_a_typed_rectangle_and_the_whole_again(paired):
     app = open_page("pairs", model=paired[2].id, pair="a × b")
     slider = widget(app.select_slider, "a")
     options = slider.options
-    slider.set_value((2, 3)).run()
+    slider.set_range(2, 3).run()
     assert not app.exception
     assert any(m.label == "Held-out rows" for m in app.metric)
-    widget(app.select_slider, "a").set_value((0, len(options) - 1)).run()
+    widget(app.select_slider, "a").set_range(0, len(options) - 1).run()
     assert not any(m.label == "Held-out rows" for m in app.metric)
+
+
+def test_a_rectangle_is_forgotten_on_another_pair(paired):
+    app = open_page("pairs", model=paired[2].id, pair="a × b")
+    widget(app.select_slider, "a").set_range(2, 4).run()
+    assert any(m.label == "Held-out rows" for m in app.metric)
+    app.selectbox(key="pair").set_value(f"b × {EVIL}").run()
+    assert not app.exception
+    assert not any(m.label == "Held-out rows" for m in app.metric)
+
+
+def test_the_page_shows_the_model_until_other_pairs_are_chosen(paired):
+    """Also where more pairs were asked for than there are, and where chosen ones are in another order."""
+    space, table, model = paired
+    for wanted in (100, [["lone", "b"], ["b", "a"]], "auto"):
+        spec = Spec(table.id, "y", "asked", model.spec["features"], preset="fast", changes={"interactions": wanted})
+        found = train(space, spec)
+        app = open_page("pairs", model=found.id)
+        assert "Train the full model" not in [b.label for b in app.button]
+        assert "range of 2 refits" in charts(app)[1]["layout"]["title"]["subtitle"]["text"]
+        assert len(app.selectbox(key="pair").options) == found.n_pairs
+
+
+def test_a_feature_of_a_pair_can_be_turned_off(paired):
+    space, table, model = paired
+    pairs = [["a", "b"], ["b", "lone"]]
+    spec = Spec(table.id, "y", "chosen", model.spec["features"], preset="fast", changes={"interactions": pairs})
+    app = open_page("shapes", model=train(space, spec).id)
+    (pills,) = [control for control in app.get("button_group") if control.label == "Features in the model"]
+    pills.set_value([name for name in model.spec["features"] if name != "a"]).run()
+    assert not app.exception
+    assert not app.error
+    app.selectbox(key="feature").set_value("b").run()
+    assert any(trace.get("name") == "before" for trace in chart(app)["data"])
+
+
+def test_a_table_where_nothing_varies(space):
+    frame = pd.DataFrame({"a": np.arange(300.0), "one": 1.0})
+    frame["y"] = frame["a"] % 7
+    table = space.add_table(frame, "flat", [])
+    model = train(space, Spec(table.id, "y", "flat", ["a", "one"], preset="fast"))
+    app = open_page("pairs", model=model.id)
+    assert any("no pair to rank" in info.value for info in app.info)
 
 
 def test_slices_turn_with_their_feature(paired):

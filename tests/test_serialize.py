@@ -172,6 +172,8 @@ def test_arrays_that_do_not_fit_are_refused(data, name, damage):
     if damage == "nan":
         array = array.copy()
         array.flat[0] = np.nan
+    elif name == "cells" and damage in ("shorter", "empty"):
+        return  # fewer cells with rows
     elif damage == "minus":
         array = array[..., ::-1] if name == "edges" else -1 - np.abs(array)
         if name in ("display", "scores", "intercepts", "surfaces", "effects"):
@@ -285,7 +287,7 @@ def test_pairs_and_their_history_come_back(trained, data, tmp_path):
     loaded = load_model(tmp_path / "m.gamx")
     X, model = trained
     assert loaded.interactions == [["c", "a"], ["a", "d"]]
-    assert loaded.pair_path_ == pytest.approx(model.pair_path_)
+    np.testing.assert_array_equal(loaded.pair_path_, model.pair_path_)
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     for one, other in zip(loaded.model_.pairs, model.model_.pairs, strict=True):
         np.testing.assert_array_equal(one.scores, other.scores)

@@ -5,12 +5,12 @@ fills in. Names from data are escaped, and reach hover boxes through `customdata
 """
 
 from gamcore.figures.charts import importance, progress
-from gamcore.figures.rankings import elbow, pair_ranking
+from gamcore.figures.rankings import pair_ranking
 from gamcore.figures.shapes import common_limits, is_cut, shape, small
 from gamcore.figures.style import FEW_ROWS, PALETTES, Mode, unit
 from gamcore.figures.surfaces import slices, surface
 
 __all__ = [
-    "FEW_ROWS", "PALETTES", "Mode", "common_limits", "elbow", "importance", "is_cut", "pair_ranking", "progress",
+    "FEW_ROWS", "PALETTES", "Mode", "common_limits", "importance", "is_cut", "pair_ranking", "progress",
     "shape", "slices", "small", "surface", "unit",
 ]  # fmt: skip

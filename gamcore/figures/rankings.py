@@ -7,21 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from gamcore.figures.style import PALETTES, Mode, escape, template
 
 FEWEST_SHOWN, MOST_SHOWN = 8, 25
 ROW_PIXELS = 24
-
-
-def elbow(strengths: NDArray[np.float64]) -> int:
-    """How many strengths stand out: those before the point farthest below the line from the first to the last."""
-    if strengths.size < 3 or not strengths[0] > strengths[-1]:
-        return strengths.size
-    line = np.linspace(strengths[0], strengths[-1], strengths.size)
-    return int(np.argmax(line - strengths))
 
 
 def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, mode: Mode = "light") -> go.Figure:
@@ -34,7 +25,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, mode: Mo
     fitted = {(a, b): w for a, b, w in worth[["feature_1", "feature_2", "worth"]].itertuples(index=False)}
     chance = ranking.attrs["chance"]
     known = [pair in fitted for pair in ranking[["feature_1", "feature_2"]].itertuples(index=False, name=None)]
-    telling = np.flatnonzero(np.array(known) | (ranking["strength"].to_numpy() > chance))
+    telling = np.flatnonzero(np.array(known, bool) | (ranking["strength"].to_numpy() > chance))
     most = min(max(telling.max(initial=0) + 3, FEWEST_SHOWN), MOST_SHOWN)  # the rest is below chance, bar by bar
     shown = ranking.head(most).iloc[::-1]
     pairs = list(zip(shown["feature_1"], shown["feature_2"], strict=True))

@@ -43,8 +43,8 @@ def surface(
     figure.add_trace(_handles(found), row=2, col=1)
     if chosen is not None:
         _add_frame(figure, found, chosen, color)
-    _add_margin(figure, found.first, found.margins[0], color, 1, 1)
-    _add_margin(figure, found.second, found.margins[1], color, 2, 2)
+    for side in range(2):
+        _add_margin(figure, found, side, color)
     first, second = found.names
     together = "beyond each alone" if found.pure else "with what each does alone"
     figure.update_layout(
@@ -141,17 +141,18 @@ def _cells(found: Surface, few: bool) -> go.Heatmap:
     )  # fmt: skip
 
 
-def _add_margin(figure: go.Figure, axis: Axis, curve: Curve, color: Palette, row: int, col: int) -> None:
-    """A feature's own curve along its side of the heat map."""
+def _add_margin(figure: go.Figure, found: Surface, side: int, color: Palette) -> None:
+    """A feature's own curve along its side of the heat map: above it (side 0) or beside it (1)."""
+    axis, curve, alone = (found.first, found.second)[side], found.margins[side], found.alone[side]
+    row, col = (1, 1) if side == 0 else (2, 2)
+    at: Any
     line: dict[str, Any] = {"mode": "lines", "line": {"color": color.primary, "width": 1.6}, "hoverinfo": "skip"}
     if axis.labels:
-        at: Any = np.arange(len(axis.labels))
-        by_label = dict(zip(curve.labels, curve.scores, strict=True))
-        along = np.array([by_label.get(label, np.nan) for label in axis.labels])
+        at, along = np.arange(len(axis.labels)), alone
         line |= {"mode": "markers", "marker": {"color": color.primary, "size": 6}}
     else:
         at, along = steps(numbers(curve.edges, curve.kind), curve.scores)
-    upright = (row, col) == (1, 1)
+    upright = side == 0
     figure.add_trace(go.Scatter(x=at if upright else along, y=along if upright else at, **line), row=row, col=col)
     zero = figure.add_hline if upright else figure.add_vline
     zero(0, line={"color": color.zero, "width": 1, "dash": "dot"}, row=row, col=col)

@@ -85,7 +85,7 @@ def _strips(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure:
             weights = (h[last_a, b], h[last_a, last_b] - h[last_a, b], low_h, high_h)
             board.strip[b - 1] = _contrast(seen, weights, floor)
         else:
-            board.strip[b - 1] = score(low_g, low_h) + score(high_g, high_h)
+            board.strip[b - 1] = score(low_g, low_h, floor) + score(high_g, high_h, floor)
 
 
 @kernel
@@ -96,7 +96,7 @@ def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float
     low_g, low_h = g[a, 0], h[a, 0]
     high_g, high_h = g[last_a, 0] - low_g, h[last_a, 0] - low_h
     if not pure:
-        return float(score(low_g, low_h) + score(high_g, high_h))
+        return float(score(low_g, low_h, floor) + score(high_g, high_h, floor))
     seen = (g[a, last_b], g[last_a, last_b] - g[a, last_b], low_g, high_g)
     weights = (h[a, last_b], h[last_a, last_b] - h[a, last_b], low_h, high_h)
     return float(_contrast(seen, weights, floor))
@@ -106,9 +106,10 @@ def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float
 def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: Board) -> float:
     """The cross that takes most off the loss; its cuts go to board.tree. 0, and no tree, where no cross is allowed.
 
-    Value: sum of G^2 / H over the four quarters and the leaves of missing rows, which may be lighter than `floor`.
+    Value: sum of G^2 / H over the four quarters, none lighter than `floor`, and the leaves of missing rows that are not
+    lighter either.
     `pure` counts only what is beyond main effects (algorithm of this project): the contrast of the quarters, and those
-    of missing against seen rows of either feature at the other's cut; leaves are then left out where too light.
+    of missing against seen rows of either feature at the other's cut.
     Ties go to the first cut of the first feature, then of the second.
     """
     last_a, last_b = ends
@@ -138,7 +139,7 @@ def _beyond(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure:
     g, h = run[0], run[1]
     last_a, last_b = ends
     if not pure:
-        return float(score(g[0, 0], h[0, 0]))
+        return float(score(g[0, 0], h[0, 0], floor))
     seen = (g[last_a, last_b], g[last_a, 0], g[0, last_b], g[0, 0])
     weights = (h[last_a, last_b], h[last_a, 0], h[0, last_b], h[0, 0])
     return float(_contrast(seen, weights, floor))

@@ -36,6 +36,10 @@ SIDE: Final = 64
 
 N_CELLS: Final = SIDE * SIDE
 
+FLUSH: Final = 65_536
+"""Rows after which float32 sums of cells go to float64 ones: a cell may hold most rows of a table, and a sum of
+millions would round every row it is given the same way."""
+
 AXIS, AT, PART = 0, 1, 2
 """Places in `Board.tree`: the root's axis, its cut, and from PART on the cuts of the other axis below it, above it and
 where the root's feature is missing."""
@@ -44,9 +48,11 @@ where the root's feature is missing."""
 class Board(NamedTuple):
     """Scratch of the search for a pair's tree, one a thread."""
 
-    cells: NDArray[np.floating]  # (2 N_CELLS,) histogram: gradients and hessians side by side, or gradients
-    two: NDArray[np.floating]  # (2, 2 N_CELLS) histograms of two pairs, for the ranking
-    sums: NDArray[np.complexfloating]  # (2, N_CELLS) the same memory as complex numbers, gradient + i hessian
+    cells: NDArray[np.floating]  # (2 N_CELLS,) sums of some rows: gradients and hessians side by side, or gradients
+    wide: NDArray[np.float64]  # (2 N_CELLS,) the histogram: those of all rows
+    two: NDArray[np.floating]  # (2, 2 N_CELLS) the same of two pairs, for the ranking
+    sums: NDArray[np.complexfloating]  # (2, N_CELLS) `two` as complex numbers, gradient + i hessian
+    wide_two: NDArray[np.float64]  # (2, 2 N_CELLS)
     run: NDArray[np.float64]  # (2, SIDE, SIDE) running sums
     strip: NDArray[np.floating]  # (SIDE,) what rows that miss the first feature add to each cut of the second
     value: NDArray[np.floating]  # (SIDE,) value of each cut
@@ -60,8 +66,10 @@ def make_board(dtype: type) -> Board:
     value, two = aligned((SIDE,), dtype), aligned((2, 2 * N_CELLS), dtype)
     return Board(
         cells=aligned((2 * N_CELLS,), dtype),
+        wide=aligned((2 * N_CELLS,), CURVE),
         two=two,
         sums=two.view(np.complex64 if value.itemsize == 4 else np.complex128),
+        wide_two=aligned((2, 2 * N_CELLS), CURVE),
         run=aligned((2, SIDE, SIDE), CURVE),
         strip=aligned((SIDE,), dtype),
         value=value,
@@ -101,9 +109,17 @@ def run_up(
 
 
 @kernel
-def score(g: float, h: float) -> float:
-    """G^2 / H, what a leaf takes off the loss; nothing where there is no weight."""
-    return g * g / h if h > EMPTY else 0.0
+def flush(cells: NDArray[np.floating], wide: NDArray[np.float64]) -> None:
+    """Move sums of some rows to those of all."""
+    for k in range(wide.size):
+        wide[k] += cells[k]
+    cells[: wide.size] = 0
+
+
+@kernel
+def score(g: float, h: float, floor: float) -> float:
+    """G^2 / H, what a leaf takes off the loss; nothing where it is lighter than `floor` and so stays 0."""
+    return g * g / h if h >= max(floor, EMPTY) else 0.0
 
 
 @kernel

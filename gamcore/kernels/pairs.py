@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel
 from gamcore.kernels.course import Course, Rule, judge, mean_loss
 from gamcore.kernels.cross import best_cross
-from gamcore.kernels.grid import AT, AXIS, PART, SIDE, Board, part_sum, run_up, total
+from gamcore.kernels.grid import AT, AXIS, FLUSH, PART, SIDE, Board, flush, part_sum, run_up, total
 from gamcore.kernels.histogram import add_run, width
 from gamcore.kernels.layout import CHUNK, LOGISTIC, Fit, Rows, Settings, Table, Work
 from gamcore.kernels.linecut import EMPTY, leaf_value
@@ -43,13 +43,15 @@ def add_pair(
     fit: Fit,
     pair: int,
     loss: int,
-    work: Work,
-    cells: NDArray[np.floating],
+    scratch: Scratch,
 ) -> None:
-    """Apply the pending update to the rows of `groups`, and fill one histogram of the pair's cells over all of them."""
-    cells[:] = 0
+    """Apply the pending update to the rows of `groups`, and fill `wide` with the pair's histogram over all of them."""
+    work, board = scratch
+    size = width(table.last[pair], loss)
+    cells, wide = board.cells[:size], board.wide[:size]
+    cells[:], wide[:] = 0, 0
     before, code = table.codes[fit.pending[0]], table.codes[pair]
-    q = 0
+    q = filled = 0
     while q < groups.size:
         start = table.starts[groups[q]]
         while q + 1 < groups.size and groups[q + 1] == groups[q] + 1:  # neighbours are one run
@@ -59,7 +61,12 @@ def add_pair(
             end = min(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
             add_run(code[begin:end], work.gradient[0], loss, cells)
+            filled += end - begin
+            if filled >= FLUSH:
+                flush(cells, wide)
+                filled = 0
         q += 1
+    flush(cells, wide)
 
 
 @kernel
@@ -111,24 +118,24 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
 def _cut_line(
     table: Table, line: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, scratch: Scratch
 ) -> None:
-    """From a feature's histogram in `cells` to its updated curve, without bags."""
+    """From a feature's histogram in `wide` to its updated curve, without bags."""
     work, board = scratch
     last = table.last[line]
     size = width(last, settings.loss)
-    work.bags[0, :size] = board.cells[:size]
+    work.bags[0, :size] = board.wide[:size]
     for v in range(last + 1):
         if settings.loss == LOGISTIC:
-            work.total[0, v], work.total[1, v] = board.cells[2 * v], board.cells[2 * v + 1]
+            work.total[0, v], work.total[1, v] = board.wide[2 * v], board.wide[2 * v + 1]
         else:
-            work.total[0, v], work.total[1, v] = board.cells[v], weight[line, v]
+            work.total[0, v], work.total[1, v] = board.wide[v], weight[line, v]
     cut_bags(table, line, weight[line : line + 1, : last + 1], fit, settings, work)
 
 
 @kernel
 def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: Board) -> None:
-    """From a pair's histogram in `cells` to its updated surface."""
+    """From a pair's histogram in `wide` to its updated surface."""
     ends = (terms.ends[line, 0], terms.ends[line, 1])
-    run_up(board.cells, terms.weight[line], settings.loss, ends, board.run)
+    run_up(board.wide, terms.weight[line], settings.loss, ends, board.run)
     if refined:
         found = best_refined(board.run, ends, settings.min_node_weight, board)
     else:
@@ -195,7 +202,7 @@ def pair_rounds(
     for number in range(n_rounds):
         for k in range(n_terms + choice[1]):
             line = table.active[k] if k < n_terms else np.argmax(fit.gains)
-            add_pair(table, rows, train, fit, line, settings.loss, work, board.cells)
+            add_pair(table, rows, train, fit, line, settings.loss, scratch)
             if line < terms.n_mains:
                 _cut_line(table, line, terms.weight, fit, settings, scratch)
             else:
@@ -211,20 +218,20 @@ def pair_rounds(
 def add_two(
     codes: NDArray[np.uint8],
     features: tuple[int, int, int],
-    used: int,
+    begin: int,
     stats: NDArray[np.complexfloating],
     sums: NDArray[np.complexfloating],
 ) -> None:
-    """Histograms (2, N_CELLS) of the pairs of a feature with two others, in cells below `used`.
+    """Add up to FLUSH rows from `begin` to the histograms (2, N_CELLS) of the pairs of a feature with two others.
 
     stats : (n,) gradient + i weight of each row. A complex number is one load, add and store where two floats would be
     two of each, and two pairs share the reading of the rows: 1.5 times as fast as a pair at a time.
     """
-    first, second, third = codes[features[0]], codes[features[1]], codes[features[2]]
-    one, other = sums[0], sums[1]
-    one[:used], other[:used] = 0, 0
+    end = min(begin + FLUSH, stats.size)
+    first, second, third = codes[features[0], begin:end], codes[features[1], begin:end], codes[features[2], begin:end]
+    one, other, rows = sums[0], sums[1], stats[begin:end]
     for i in range(first.size):
-        row, told = np.intp(first[i]) * SIDE, stats[i]
+        row, told = np.intp(first[i]) * SIDE, rows[i]
         one[row + np.intp(second[i])] += told
         other[row + np.intp(third[i])] += told
 
@@ -244,18 +251,33 @@ def rank_pairs(
 
     codes (p, n), at most SIDE - 1; ends (p,) their largest; stats as in `add_two`; pairs (m, 2); out (m,).
     """
-    done, none = 0, board.cells[:0]
+    done, many = 0, stats.size > FLUSH
     while done < pairs.shape[0]:
         i, j = pairs[done, 0], pairs[done, 1]
         n_here = 2 if done + 1 < pairs.shape[0] and pairs[done + 1, 0] == i else 1
         other = pairs[done + n_here - 1, 1]
-        add_two(codes, (i, j, other), SIDE * (ends[i] + 1), stats, board.sums)
+        used = 2 * SIDE * (ends[i] + 1)
+        board.two[:, :used] = 0
+        if many:
+            board.wide_two[:, :used] = 0
+        for begin in range(0, stats.size, FLUSH):
+            add_two(codes, (i, j, other), begin, stats, board.sums)
+            for k in range(n_here if many else 0):
+                flush(board.two[k], board.wide_two[k, :used])
         for k in range(n_here):
-            last = (ends[i], ends[other] if k else ends[j])
-            run_up(board.two[k], none, LOGISTIC, last, board.run)
-            found = best_cross(board.run, last, floor, pure, board)
-            if found > 0 and not pure:
-                g, h = total(board.run, last)
-                found -= g * g / h
-            out[done + k] = found
+            out[done + k] = _strength(board, k, many, (ends[i], ends[other] if k else ends[j]), floor, pure)
         done += n_here
+
+
+@kernel
+def _strength(board: Board, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
+    """Strength of one of the two pairs whose histograms are on the board."""
+    if many:
+        run_up(board.wide_two[k], board.wide[:0], LOGISTIC, ends, board.run)
+    else:
+        run_up(board.two[k], board.wide[:0], LOGISTIC, ends, board.run)
+    found = best_cross(board.run, ends, floor, pure, board)
+    if pure or not found > 0:
+        return float(found)
+    g, h = total(board.run, ends)
+    return max(float(found - g * g / h), 0.0)

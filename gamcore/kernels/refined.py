@@ -40,8 +40,8 @@ def _cut_part(
     if part < 2 and h < floor:
         return -1.0
     tree[PART + part], gain = _best_split(board.line, last, floor, board)
-    missing = score(part_sum(run, 0, tree, part, last_root, 0), part_sum(run, 1, tree, part, last_root, 0))
-    return float(score(g, h) + gain + missing)
+    missing = score(part_sum(run, 0, tree, part, last_root, 0), part_sum(run, 1, tree, part, last_root, 0), floor)
+    return float(score(g, h, floor) + gain + missing)
 
 
 @kernel

@@ -135,7 +135,7 @@ def _read_progress(path: Path) -> Standing:
             told = json.loads(line)
         except ValueError:  # the worker is in the middle of writing the last line
             break
-        if lines and (told["stage"], told["n_pairs"]) != (lines[-1]["stage"], lines[-1]["n_pairs"]):
+        if lines and told["part"] != lines[-1]["part"]:
             lines = []
         lines.append(told)
     if not lines:

@@ -37,14 +37,14 @@ class _Reporter:
         self._path = folder / "progress.jsonl"
         self._server = server
         self._last = 0.0
-        self._told: dict[str, Any] = {"stage": "", "n_pairs": 0, "points": []}
+        self._told: dict[str, Any] = {"part": 0, "points": []}
 
     def __call__(self, progress: Progress) -> None:
         losses = _finite(progress.train_loss), _finite(progress.valid_loss)
-        if (progress.stage, progress.n_pairs) != (self._told["stage"], self._told["n_pairs"]):
-            self.write()  # a line is of one stage
+        if progress.part != self._told["part"]:
+            self.write()  # a line is of one fit, or of the ranking
         self._told |= {
-            "stage": progress.stage, "n_pairs": progress.n_pairs, "n_refits": progress.n_refits,
+            "part": progress.part, "stage": progress.stage, "n_pairs": progress.n_pairs, "n_refits": progress.n_refits,
             "most": progress.max_rounds, "seconds": round(progress.seconds, 2),
         }  # fmt: skip
         self._told["points"].append([progress.refit, progress.round, *losses])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -29,6 +32,13 @@ def names(estimator: Estimator) -> list[tuple[str, str]]:
     return [(bins[i].feature.name, bins[j].feature.name) for i, j in places]
 
 
+def key_of(about: ModelAbout, found: Surface, is_model: bool) -> str:
+    """A key of widgets about one pair on these axes: a rectangle means nothing on others."""
+    axes = [(axis.feature, axis.labels, axis.edges.tolist()) for axis in _axes(found)]
+    told = json.dumps([about.id, is_model, axes])
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
 def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: bool) -> None:
     """One pair at a time: heat map, then the rectangle that is chosen on it, then slices."""
     known = {f"{a} × {b}": (a, b) for a, b in names(estimator)}
@@ -42,7 +52,7 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
     detail = state.detail(about, found.margins[0])
     if not is_model:
         detail = f"effect on {state.scale(about, found.margins[0])} · one refit, no band"
-    key = f"{about.id}-{list(known).index(picked)}-{is_model}"
+    key = key_of(about, found, is_model)
     with st.container(border=True):
         chosen = _heat_map(found, key, goal, detail, cards.file_name(about.name, *found.names))
         st.caption(_notes(found))
@@ -58,14 +68,10 @@ def _heat_map(found: Surface, key: str, goal: str, detail: str, name: str) -> Re
     element, kept = f"heat-{key}", f"rectangle-{key}"
 
     def take() -> None:
-        boxes = st.session_state[element]["selection"]["box"]
-        inside = [box for box in boxes if (box["xref"], box["yref"]) == HEAT_AXES]
-        if inside:
-            x, y = (sorted(_as_numbers(inside[-1][side], axis)) for side, axis in zip("xy", _axes(found), strict=True))
-            told = found.first.nearest(*x), found.second.nearest(*y)
-            st.session_state[kept] = told
-            for axis, ends in zip(("first", "second"), told, strict=True):
-                st.session_state[f"{axis}-{key}"] = (ends[0], ends[1] - 1)
+        dragged = rectangle_of(st.session_state[element]["selection"]["box"], found)
+        if dragged:
+            st.session_state[kept] = (dragged.rows, dragged.columns)
+            st.session_state[f"drags-{key}"] = st.session_state.get(f"drags-{key}", 0) + 1
 
     told = st.session_state.get(kept)
     chosen = Rectangle(*told) if told else None
@@ -75,6 +81,15 @@ def _heat_map(found: Surface, key: str, goal: str, detail: str, name: str) -> Re
         lambda: figures.surface(found, goal, detail, "light", chosen=chosen), take,
     )  # fmt: skip
     return chosen
+
+
+def rectangle_of(boxes: list[dict[str, Any]], found: Surface) -> Rectangle | None:
+    """The rectangle that was dragged last on the heat map; none where only the margins were dragged over."""
+    inside = [box for box in boxes if (box["xref"], box["yref"]) == HEAT_AXES]
+    if not inside:
+        return None
+    x, y = (sorted(_as_numbers(inside[-1][side], axis)) for side, axis in zip("xy", _axes(found), strict=True))
+    return Rectangle(found.first.nearest(*x), found.second.nearest(*y))
 
 
 def _axes(found: Surface) -> tuple[Axis, Axis]:
@@ -114,19 +129,20 @@ def _rectangle(
 ) -> None:
     """Type a rectangle, and read who is in it."""
     st.markdown("**A rectangle**")
-    ends = []
-    for label, axis in zip(("first", "second"), _axes(found), strict=True):
-        places = list(range(axis.size))
-        widget = f"{label}-{key}"
-        st.session_state.setdefault(widget, (0, axis.size - 1))
-        ends.append(
-            st.select_slider(md(axis.feature), places, format_func=_place_of(axis), key=widget)
-            if axis.size > 1
-            else (0, 0)
-        )
-    told = tuple((low, high + 1) for low, high in ends)
-    whole = told == ((0, found.first.size), (0, found.second.size))
-    kept = f"rectangle-{key}"
+    kept, whole_axes = f"rectangle-{key}", ((0, found.first.size), (0, found.second.size))
+    drags = st.session_state.get(f"drags-{key}", 0)  # a dragged rectangle moves the sliders: they begin anew
+    told = []
+    for k, (axis, (low, end)) in enumerate(zip(_axes(found), st.session_state.get(kept, whole_axes), strict=True)):
+        if axis.size < 2:
+            told.append((0, 1))
+            continue
+        low, high = st.select_slider(
+            md(axis.feature), list(range(axis.size)), (low, end - 1), format_func=_place_of(axis),
+            key=f"side-{k}-{drags}-{key}",
+        )  # fmt: skip
+        told.append((low, high + 1))
+    told = tuple(told)
+    whole = told == whole_axes
     if told != st.session_state.get(kept) and not (whole and kept not in st.session_state):
         if whole:
             st.session_state.pop(kept)
@@ -145,7 +161,8 @@ def _rectangle(
 
 
 def _place_of(axis: Axis) -> Callable[[int], str]:
-    return axis.place
+    """Names of an axis's bins as a slider wants them: it reads Markdown."""
+    return lambda k: md(axis.place(k))
 
 
 def _who(
@@ -162,7 +179,7 @@ def _who(
     y = data.y[held].to_numpy()
     weight = np.ones(y.size) if data.weight is None else data.weight[held]
     row.metric("Held-out rows", count(inside.sum()), f"{inside.mean():.1%} of them", delta_color="off", border=True)
-    if not inside.any() or inside.all():
+    if not (weight[inside].sum() > 0 and weight[~inside].sum() > 0):
         return
     means = [float(np.average(y[part], weights=weight[part])) for part in (inside, ~inside)]
     shown = [f"{mean:.1%}" if data.binary else number(mean) for mean in means]

@@ -133,12 +133,24 @@ def switches(key: str, spec: Spec) -> Spec:
     names = spec.features
     if len(names) > MOST_SWITCHES:
         off = st.multiselect("Features turned off", names, key=f"off-{key}", placeholder="None")
-        return replace(spec, features=[name for name in names if name not in off])
+        return _without(spec, set(off))
     on = st.pills(
         "Features in the model", names, selection_mode="multi", default=names, format_func=md, key=f"on-{key}",
         help="Click one to turn it off or on.",
     )  # fmt: skip
-    return replace(spec, features=[name for name in names if name in on])
+    return _without(spec, set(names) - set(on))
+
+
+def _without(spec: Spec, off: set[str]) -> Spec:
+    """The specification without some features, and without the pairs that they are part of."""
+    if not off:
+        return spec
+    kept, pairs = [name for name in spec.features if name not in off], spec.parameters().get("interactions")
+    changes = spec.changes
+    if isinstance(pairs, list):
+        gone = {part for name in off for part in (name, f"{name} (month)", f"{name} (weekday)")}
+        changes = {**changes, "interactions": [pair for pair in pairs if not gone & set(pair)]}
+    return replace(spec, features=kept, changes=changes)
 
 
 def metric(found: Shown) -> None:

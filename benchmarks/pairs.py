@@ -123,7 +123,7 @@ def rankings(cells: pd.DataFrame) -> pd.DataFrame:
     for name in seconds:
         found[f"{name}, ms"] = 1e3 * seconds[name]
     found["times faster"] = seconds["interpret"] / seconds["ours, 1 thread"]
-    found["whole call"] = seconds["interpret"] / seconds["whole call"]
+    found["times faster, whole call"] = seconds["interpret"] / seconds["whole call"]
     found["rank correlation"] = cells["agreement"]
     return found.sort_values(["features", "target"]).set_index("features")
 
@@ -150,6 +150,18 @@ def standing(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("table").loc[[t for t in TABLES if t in set(cells["table"])]]
 
 
+def provenance(cells: pd.DataFrame) -> str:
+    """When and on what it was measured, and how far apart fits stand that are compared."""
+    at = pd.to_datetime(cells["at"])
+    apart = at.groupby([cells["table"], cells["seed"]]).agg(np.ptp).max() / pd.Timedelta(minutes=1)
+    machine = {name: told for each in cells["machine"] for name, told in each.items()}
+    versions = ", ".join(f"{k} {v}" for k, v in sorted(machine.items()) if k not in ("processor", "cores"))
+    return (
+        f"Measured {at.max():%Y-%m-%d} on {machine['processor']}, {machine['cores']} cores: {versions}. Fits of one "
+        f"table and split were at most {apart:.0f} minutes apart, on a machine that did nothing else."
+    )
+
+
 def main() -> None:
     """Measure what is missing, print the tables, and put them on a page where one is named."""
     options = parser(__doc__, TABLES, Path("results/pairs"))
@@ -167,7 +179,8 @@ def main() -> None:
     parts = [markdown(rankings(load_all(asked.json / "ranking")))]
     cells = load_all(asked.json)
     if len(cells) and (cells["model"] == "ebm").any():
-        parts.append(markdown(standing(cells[cells["metric"].notna()]), 4))
+        cells = cells[cells["metric"].notna()]
+        parts = [[provenance(cells)], *parts, markdown(standing(cells), 4)]
     lines = [line for part in parts for line in ["", *part]]
     print("\n".join(lines))
     if asked.doc:

@@ -58,7 +58,7 @@ class Axis:
         if self.labels:
             return f"{self.feature} is {' or '.join(self.labels[first:end])}"
         low, high = self.place(first), self.place(end - 1)
-        return f"{self.feature} from {low.split(' to ')[0]} to {high.split(' to ')[-1]}"
+        return f"{self.feature} is {low.split(' to ')[0]} to {high.split(' to ')[-1]}"
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,8 @@ from pages.shared.words import count
 
 MOST_FITTED = 60
 MOST_LISTED = 500
-MOST_ADDS = 3e9
-FEWEST_ROWS = 2_000
-"""Rows of all pairs together that are ranked at once on this page, and rows that are ranked on at least."""
-
+MOST_ADDS = 3e9  # rows of all pairs together that are ranked at once here
+FEWEST_ROWS = 2_000  # that are ranked on at least
 WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen ones"}
 
 

@@ -144,6 +144,7 @@ def test_models_with_pairs_are_compared_within_a_split():
     assert found.loc[("bike", "ours"), "worse by"] == "+10.00%"  # RMSE
     assert found.loc[("magic", "ours"), "worse by"] == "+0.1000 AUC"
     assert found["pairs"].tolist() == [7, 9, 7, 9]
+    assert "at most 1 minutes apart" in pairs.provenance(pd.DataFrame(rows))
 
 
 def test_rankings_are_told_by_width():
@@ -154,6 +155,7 @@ def test_rankings_are_told_by_width():
     found = pairs.rankings(pd.DataFrame(told))
     assert found.index.tolist() == [10, 10, 20, 20]
     assert found["times faster"].tolist() == pytest.approx([20.0] * 4)
+    assert found["times faster, whole call"].tolist() == pytest.approx([4.0] * 4)
     assert found["pairs"].tolist() == [45, 45, 190, 190]
 
 

@@ -243,7 +243,7 @@ def test_rank_choose_refit_read_select_and_download(page, space):
         settle(page)
         if page.get_by_text("Joint effect, mean").count():
             break
-    assert page.get_by_text(re.compile("^A from .* and b from ")).count() == 1
+    assert page.get_by_text(re.compile("^Rows where a is .* and b is ")).count() == 1
     value = page.get_by_test_id("stMetric").filter(has_text="Joint effect").get_by_test_id("stMetricValue").inner_text()
     assert float(value.replace("−", "-")) > 0.5  # both above their middle
     assert page.get_by_text("elsewhere").count() == 1

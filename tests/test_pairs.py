@@ -531,7 +531,7 @@ def test_a_rectangle_holds_the_rows_that_its_words_say():
     codes = model._encode(X)
     each = pair.scores[codes[2], codes[3]]
     assert surface.mean(chosen) == pytest.approx(each[inside].mean())
-    assert f"x2 from {low:g} to {high:g}" in surface.rectangle_words(chosen)
+    assert f"x2 is {low:g} to {high:g}" in surface.rectangle_words(chosen)
     levels = model.explain_pair("c", "x2")
     assert levels.names == ("x2", "c")
     assert levels.second.nearest(0.6, 2.3) == (1, 3)

@@ -49,7 +49,6 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, mode: Mo
     if fitted:
         figure.add_trace(_worth(bar, [fitted.get(pair) for pair in pairs], color.primary), row=1, col=2)
         figure.add_vline(0, row=1, col=2, line={"color": color.zero, "width": 1})
-        figure.update_xaxes(title_text="gain on held-out rows", row=1, col=2)
     figure.update_layout(
         template=template(mode), height=90 + ROW_PIXELS * max(len(shown), 3), showlegend=False,
         margin={"l": 8, "r": 16, "t": 28, "b": 44},
@@ -57,8 +56,10 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, mode: Mo
     names = [escape(f"{a} × {b}", 44) for a, b in pairs]
     figure.update_yaxes(tickvals=places, ticktext=names, showgrid=False, range=[-0.6, len(shown) - 0.4])
     unit = "log-loss" if loss == "logistic" else "squared error"
-    figure.update_xaxes(showgrid=True, gridcolor=color.hairline, nticks=5, exponentformat="power")
+    figure.update_xaxes(showgrid=True, gridcolor=color.hairline, nticks=5, exponentformat="power", tickangle=0)
     figure.update_xaxes(title_text=f"what one cut of both takes off the {unit}", row=1, col=1)
+    if fitted:
+        figure.update_xaxes(title_text="gain on held-out rows", nticks=4, row=1, col=2)
     return figure
 
 

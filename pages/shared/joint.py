@@ -152,7 +152,7 @@ def _rectangle(
     if chosen is None:
         st.caption("Drag one on the heat map, or set its sides here.")
         return
-    st.markdown(md(found.rectangle_words(chosen)[:1].upper() + found.rectangle_words(chosen)[1:]) + ".")
+    st.markdown(f"Rows where {md(found.rectangle_words(chosen))}.")
     row = st.container(horizontal=True)
     mean = found.mean(chosen)
     row.metric("Joint effect, mean", f"{mean:+.3f}" if np.isfinite(mean) else "no rows", border=True)
@@ -178,7 +178,14 @@ def _who(
     inside = estimator.rows_inside(data.X[held], found, chosen)
     y = data.y[held].to_numpy()
     weight = np.ones(y.size) if data.weight is None else data.weight[held]
-    row.metric("Held-out rows", count(inside.sum()), f"{inside.mean():.1%} of them", delta_color="off", border=True)
+    row.metric(
+        "Held-out rows",
+        count(inside.sum()),
+        f"{inside.mean():.1%} of all",
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+    )
     if not (weight[inside].sum() > 0 and weight[~inside].sum() > 0):
         return
     means = [float(np.average(y[part], weights=weight[part])) for part in (inside, ~inside)]

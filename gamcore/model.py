@@ -6,15 +6,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.binning import Bins
+from gamcore.binning import Bins, merge_bins
 from gamcore.losses import LOSSES, Loss
 from gamcore.purify import Cells, two_way
 
 Floats = NDArray[np.float64]
+
+FEWEST_BINS, MOST_BINS = 6, 32
+ROWS_A_CELL: Final = 60
+"""Bins of an axis that a pair is drawn with: with all of them most cells would have no training row, or too few to mean
+much."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,8 @@ class PairTerm:
     features : places of the two features.
     surfaces : (K, m, m) of each refit, over merged bins.
     merges : (K, size) merged code of each code, of either feature.
-    means : (K,); rows : (K, size_1); columns : (K, size_2) of the surfaces, by the training rows of their cells.
+    means : (K,); rows : (K, size_1); columns : (K, size_2) of the surfaces, by the training rows of their cells, the
+        same for all values of a bin that is drawn.
     counts : (size_1, size_2) training rows (their weights) a cell.
     """
 
@@ -75,7 +82,8 @@ class PairTerm:
 
     @cached_property
     def scores(self) -> Floats:
-        """Scores (size_1, size_2), the mean over refits. Pure: their mean over the training rows of any bin is 0."""
+        """Scores (size_1, size_2), the mean over refits. Pure: their mean over the training rows of any bin that is
+        drawn is 0."""
         found = self.refit(0)
         for k in range(1, len(self.surfaces)):
             found += self.refit(k)
@@ -161,6 +169,45 @@ def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], model: Additive
     return np.bincount(cells, weight, minlength=sizes[0] * sizes[1]).astype(np.float64).reshape(sizes)
 
 
+def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> NDArray[np.uint8]:
+    """Merged code (size,) of each code of a feature, as its pairs are purified and drawn; 0 is missing.
+
+    Numbers get bins of equal weight, so few that a cell of two features has about ROWS_A_CELL rows; levels stay. In the
+    bins of a curve, few rows would decide how much of a surface is main effect: the curve would follow their noise,
+    and no band would tell.
+    """
+    if bins.feature.is_category:
+        merge = np.arange(bins.size, dtype=np.uint8)
+        merge[-1] = 0
+        return merge
+    most = min(max(round(np.sqrt(n_rows / ROWS_A_CELL)), FEWEST_BINS), MOST_BINS)
+    return merge_bins(counts, np.arange(1, bins.size - 1), most, 0.0)[: bins.size]
+
+
+def _effects(
+    surfaces: Floats,
+    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    counts: Floats,
+    coarse: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+) -> tuple[Floats, Floats, Floats]:
+    """Means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by reading bins."""
+    fine = Cells.of(counts)
+    first, second = coarse
+    shape = int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1
+    place = first[fine.rows].astype(np.int64) * shape[1] + second[fine.columns]
+    weight = counts[fine.rows, fine.columns]
+    cells = Cells.of(np.bincount(place, weight, shape[0] * shape[1]).astype(np.float64).reshape(shape))
+    values = np.empty((len(surfaces), cells.rows.size))
+    for line, surface, a, b in zip(values, surfaces, *merges, strict=True):
+        sums = np.bincount(place, weight * surface[a[fine.rows], b[fine.columns]], shape[0] * shape[1]).reshape(shape)
+        line[:] = sums[cells.rows, cells.columns] / cells.weight[cells.rows, cells.columns]
+    means, rows, columns = two_way(cells, values)
+    of_codes = rows[:, first], columns[:, second]
+    for effects in of_codes:
+        effects[:, -1] = 0.0  # never seen
+    return means, *of_codes
+
+
 def add_pair(
     model: AdditiveModel,
     pair: tuple[int, int],
@@ -171,13 +218,12 @@ def add_pair(
 ) -> AdditiveModel:
     """The model with one more interaction; arguments as the fields of `PairTerm`.
 
-    Purifying moves the mean and the main effects that the surfaces hold (by the training rows of their cells) to the
-    intercept and to the two terms, over all their bins: no prediction changes.
+    Purifying moves the mean and the main effects that the surfaces hold (by the training rows of the cells that are
+    drawn) to the intercept and to the two terms, over all their bins: no prediction changes.
     """
     i, j = pair
-    cells = Cells.of(counts)
-    values = np.stack([s[a[cells.rows], b[cells.columns]] for s, a, b in zip(surfaces, *merges, strict=True)])
-    means, rows, columns = two_way(cells, values)
+    coarse = [reading_bins(model.bins[k], counts.sum(axis=1 - side), counts.sum()) for side, k in enumerate(pair)]
+    means, rows, columns = _effects(surfaces, merges, counts, (coarse[0], coarse[1]))
     term = PairTerm(pair, surfaces, merges, means, rows, columns, counts, purify)
     if not purify:
         return replace(model, pairs=(*model.pairs, term))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -12,14 +11,10 @@ from numpy.typing import NDArray
 
 from gamcore.binning import Bins, merge_bins
 from gamcore.explain import Curve, explain_shape, in_words
-from gamcore.model import AdditiveModel, Term
+from gamcore.model import MOST_BINS, AdditiveModel, Term, reading_bins
 from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
-
-FEWEST_BINS, SHOWN_BINS = 6, 32
-ROWS_A_CELL: Final = 60
-"""Bins of an axis that are shown: with all of them most cells would have no training row, or too few to mean much."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +159,17 @@ class Surface:
         return found
 
 
-def explain_pair(model: AdditiveModel, place: int, most_bins: int | None = None) -> Surface:
+def explain_pair(model: AdditiveModel, place: int) -> Surface:
     """The surface of one of the model's pairs, with the range of its refits as a band.
 
-    Bins are merged to about `most_bins` of equal weight on each axis (by default as many as rows allow); a cell's score
-    is then the mean over its training rows, so that it stays what those rows get.
+    Bins are merged to as many as rows allow (`model.reading_bins`); a cell's score is then the mean over its training
+    rows, so that it stays what those rows get.
     """
     term = model.pairs[place]
-    if most_bins is None:
-        most_bins = min(max(round(math.sqrt(term.counts.sum() / ROWS_A_CELL)), FEWEST_BINS), SHOWN_BINS)
-    sides = [_axis(model.bins[j], model.terms[j].counts, model.terms[j].scores, most_bins) for j in term.features]
+    n_rows = float(term.counts.sum())
+    sides = [
+        _axis(model.bins[j], model.terms[j], term.counts.sum(axis=1 - k), n_rows) for k, j in enumerate(term.features)
+    ]
     refits = np.stack([_merged(term.refit(k), term.counts, sides) for k in range(model.n_refits)])
     scores, lower, upper = refits.mean(axis=0), refits.min(axis=0), refits.max(axis=0)
     inside = slice(1, None)
@@ -193,15 +189,17 @@ def explain_pair(model: AdditiveModel, place: int, most_bins: int | None = None)
     )
 
 
-def _axis(bins: Bins, counts: Floats, scores: Floats, most_bins: int) -> Axis:
-    """About `most_bins` bins of equal weight of one feature; levels in the order of their main effects."""
-    codes = np.arange(1, bins.n_values + 1)
-    line = codes[np.argsort(scores[codes], kind="stable")] if bins.feature.is_category else codes
-    merge = merge_bins(counts, line, most_bins, 0.0)[: bins.size]
+def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> Axis:
+    """The reading bins of one feature; levels in the order of their main effects, and merged where they are many."""
+    merge = reading_bins(bins, counts, n_rows)
     feature, last = bins.feature, int(merge.max(initial=0))
     if feature.is_category:
+        codes = np.arange(1, bins.n_values + 1)
+        line = codes[np.argsort(term.scores[codes], kind="stable")]
+        merge = merge_bins(counts, line, MOST_BINS, 0.0)[: bins.size]
+        last = int(merge.max(initial=0))
         named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
-        members = [[named[code - 1] for code in codes if merge[code] == k + 1] for k in range(last)]
+        members = [[named[code - 1] for code in line if merge[code] == k + 1] for k in range(last)]
         labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
         return Axis(feature.name, feature.kind, np.empty(0), labels, merge)
     ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last

@@ -154,7 +154,7 @@ class Watcher:
         return self._parts - 1
 
     def _tell(self, progress: Progress) -> bool:
-        self.stopped = self.stopped or bool(self._callback and self._callback(progress))
+        self.stopped = bool(self._callback and self._callback(progress)) or self.stopped
         return self.stopped
 
 

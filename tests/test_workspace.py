@@ -326,7 +326,7 @@ def test_a_run_trains_reports_and_stores(space):
     assert [run.id for run in runs.active(space)] == [identifier]
     run = wait(space, identifier)
     assert run.state == "done", run.message
-    assert run.n_refits == 2
+    assert run.standing.n_refits == 2
     assert run.standing.points.shape[1] == 4
     assert run.standing.points[0, 1] == 1
     here = train(space, spec_of(table.id, changes={"max_rounds": 60}))

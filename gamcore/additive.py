@@ -253,16 +253,25 @@ class AdditiveEstimator(TableEstimator):
         check_is_fitted(self, "model_")
         return explain.importance(self.model_)
 
-    def rank_pairs(self, X: Any, y: Any, sample_weight: Any = None, chance: bool = True) -> pd.DataFrame:
+    def rank_pairs(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        chance: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> pd.DataFrame:
         """All pairs of features by what an interaction of the two would take off the loss on these rows.
 
         A row a pair: feature_1, feature_2, strength (a row, in units of the loss), rank; strongest first. With
         `chance`, which takes as long again, the frame's attrs["chance"] is what the strongest pair would have without
-        any interaction. The model's own pairs are left out of its score, so they are ranked too.
+        any interaction. The model's own pairs are left out of its score, so they are ranked too. `progress` is told how
+        many grids are done, and of how many.
         """
         problem, score, curves, counts = self._without_pairs(X, y, sample_weight)
         options = self._pair_options(score.size)
-        found = rank(problem, score, curves, counts, options.parameters, options.pure, options.n_jobs, chance)
+        told = (options.parameters, options.pure, options.n_jobs, chance, progress)
+        found = rank(problem, score, curves, counts, *told)
         return _ranking_frame(found, [bins.feature.name for bins in self.model_.bins])
 
     def _without_pairs(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Floats, Floats, list[Floats]]:

@@ -245,6 +245,7 @@ def rank_pairs(
     sample_weight: Any = None,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """All pairs of features of a table (n, p) by the strength of their interaction (FAST; Lou et al., KDD 2013).
 
@@ -254,13 +255,16 @@ def rank_pairs(
 
     objective : "auto" is logistic for a target of two values, else squared.
 
-    Returns a frame with a row a pair: feature_1, feature_2, strength, rank; strongest first.
+    progress : told how many grids are done, and of how many.
+
+    Returns a frame with a row a pair: feature_1, feature_2, strength, rank; strongest first. Its attrs["chance"] is
+    what the strongest pair would have without any interaction.
     """
     if objective == "auto":
         objective = "logistic" if pd.Series(column(y)).nunique() == 2 else "squared"
     kind = GAMClassifier if objective == "logistic" else GAMRegressor
     model = kind(outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
-    return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight)
+    return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
 
 
 def load_model(path: str | os.PathLike[str]) -> GAMRegressor | GAMClassifier:

@@ -150,9 +150,17 @@ class Surface:
         return f"{self.names[0]} {self.first.place(i)} and {self.names[1]} {self.second.place(j)}"
 
     def frame(self) -> pd.DataFrame:
-        """The numbers behind the surface, one row a cell; the names of the features head the first two columns."""
+        """The numbers behind the surface, one row a cell.
+
+        The bins in words under the names of the features; for numbers and dates (in days since 1970-01-01) also their
+        edges; score, lower, upper and rows in parentheses, which no feature's name is likely to have.
+        """
         cells = [(self.first.place(i), self.second.place(j)) for i, j in np.ndindex(*self.scores.shape)]
         found = pd.DataFrame(cells, columns=list(self.names))
+        for axis, places in zip((self.first, self.second), np.indices(self.scores.shape), strict=True):
+            if not axis.labels:
+                found[f"{axis.feature} (from)"] = axis.edges[places.ravel()]
+                found[f"{axis.feature} (below)"] = axis.edges[places.ravel() + 1]
         for name, values in (("score", self.scores), ("lower", self.lower), ("upper", self.upper)):
             found[f"({name})"] = values.ravel()
         found["(rows)"] = self.counts.ravel()

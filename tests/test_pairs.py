@@ -149,7 +149,9 @@ def test_of_many_features_those_with_main_effects_are_ranked(monkeypatch):
 
 def test_the_public_ranking_chooses_the_objective():
     X, y = planted(5, 3000, binary=True)
-    found = rank_pairs(X, np.where(y, "yes", "no"), random_state=0)
+    told = []
+    found = rank_pairs(X, np.where(y, "yes", "no"), random_state=0, progress=lambda *done: told.append(done))
+    assert told[-1] == (20, 20)  # ten pairs, and the same by chance
     assert found.loc[0, ["feature_1", "feature_2"]].tolist() == ["x2", "x3"]
     assert found["strength"].is_monotonic_decreasing
     assert rank_pairs(X, y + 0.5 * X["x0"], random_state=0).shape == (10, 4)
@@ -530,6 +532,8 @@ def test_a_surface_shows_what_its_rows_get():
     frame = surface.frame()
     assert len(frame) == surface.scores.size
     assert frame["(rows)"].sum() == surface.counts.sum()
+    np.testing.assert_array_equal(frame["x2 (from)"].unique(), surface.first.edges[:-1])
+    np.testing.assert_array_equal(frame["x3 (below)"].unique(), surface.second.edges[1:])
     assert "x2" in surface.words()
     turned = surface.turned()
     assert turned.names == ("x3", "x2")

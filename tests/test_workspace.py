@@ -252,6 +252,17 @@ def test_the_estimate_grows_with_the_work():
     assert estimate(100_000, 5, {"ensemble": "subagging"}, 1).seconds > estimate(100_000, 5, {}, 1).seconds
 
 
+def test_the_estimate_knows_pairs():
+    none, five, auto = (estimate(20_000, 12, {"interactions": wanted}, 2) for wanted in (0, 5, "auto"))
+    named = estimate(20_000, 12, {"interactions": [["a", "b"]] * 5}, 2)
+    joint = estimate(20_000, 12, {"interactions": 5, "joint": True}, 2)
+    assert none.seconds < five.seconds < joint.seconds < auto.seconds
+    assert none.memory < five.memory < joint.memory
+    assert named == five
+    assert estimate(20_000, 3, {"interactions": 1000}, 2) == estimate(20_000, 3, {"interactions": 3}, 2)
+    assert estimate(20_000, 1, {"interactions": "auto"}, 2) == estimate(20_000, 1, {}, 2)
+
+
 def test_few_or_large_groups_still_hold_something_out():
     for groups in (2, 4, 3):
         table = frame().assign(who=np.arange(800) % groups)

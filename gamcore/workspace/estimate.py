@@ -23,8 +23,12 @@ FINE_ROUNDS = 70
 PAIR_STEP_SECONDS = 20e-6
 PAIR_ROW_SECONDS = 2.2e-9
 PAIR_ROUNDS = 60
-SEARCH = 2.5
-"""Cost of the search for a number of pairs ("auto"), in fits of as many pairs as there are features."""
+AUTO_PAIRS = 3
+SEARCH = 2.0
+"""Pairs a feature that "auto" is taken to try, and the cost of its search with the last fit, in fits of so many."""
+
+PAIR_BYTES = 2**20
+"""Of a fitted pair: its cells and surfaces."""
 
 YOUNG_PATIENCE = 12
 """Rounds without improvement that a refit of so few rounds is granted (see `kernels.course`)."""
@@ -47,7 +51,7 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
     """Number of pairs, and of fits of them: how many "auto" will find is a guess."""
     all_pairs = features * (features - 1) // 2
     if wanted == "auto":
-        return min(features, all_pairs), SEARCH
+        return min(AUTO_PAIRS * features, all_pairs), SEARCH
     return min(wanted if isinstance(wanted, int) else len(wanted), all_pairs), 1.0
 
 
@@ -67,13 +71,14 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     step = STEP_SECONDS + BAG_SECONDS * n_bags + a_row * rows
     seconds, most = (refits / at_once * n * a_round * step for n in (rounds, parameters.get("max_rounds", MOST_ROUNDS)))
     n_pairs, fits = _pairs(features, parameters.get("interactions", 0))
-    fits += parameters.get("joint", False)
+    joint = bool(n_pairs and parameters.get("joint"))
+    fits += joint
     pair_step = PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows
     for_pairs = fits * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
     if n_pairs:
         for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking, and the same by chance
     seconds, most = seconds + for_pairs, most + for_pairs * max(1.0, parameters.get("max_rounds", MOST_ROUNDS) / 600)
-    a_refit = 13 * rows + features * 256 * 32 * 4 + n_pairs * (2 * rows + 4096 * 32)
+    a_refit = 13 * rows + features * 256 * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
     if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
-    return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit)
+    return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit + n_pairs * PAIR_BYTES)

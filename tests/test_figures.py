@@ -180,7 +180,8 @@ def test_a_heat_map_opens_on_the_middle_and_axes_that_match_agree(crossed):
 def test_a_chosen_rectangle_is_framed(crossed):
     found = crossed.explain_pair("a", "t")
     figure = figures.surface(found, "y", "d", chosen=Rectangle((1, 3), (2, 4)))
-    (frame,) = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    empty, frame = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    assert (empty.layer, empty.fillcolor) == ("below", figures.PALETTES["light"].hairline)
     assert (frame.x0, frame.x1) == (found.first.edges[1], found.first.edges[3])
 
 

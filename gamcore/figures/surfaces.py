@@ -29,7 +29,7 @@ def surface(
     height: int = 620,
     chosen: Rectangle | None = None,
 ) -> go.Figure:
-    """The joint effect as a heat map, blank where no row is, pale where few are; the curves of the two features in the
+    """The joint effect as a heat map, grey where no row is, pale where few are; the curves of the two features in the
     margins, each with its own scale. `chosen` is framed."""
     color = PALETTES[mode]
     figure = make_subplots(
@@ -41,6 +41,10 @@ def surface(
     for few in (False, True):
         figure.add_trace(_cells(found, few), row=2, col=1)
     figure.add_trace(_handles(found), row=2, col=1)
+    figure.add_shape(  # zero has the colour of the page: what is no row at all must not
+        type="rect", xref="x3 domain", yref="y3 domain", x0=0, x1=1, y0=0, y1=1, layer="below",
+        fillcolor=color.hairline, line={"width": 0},
+    )  # fmt: skip
     if chosen is not None:
         _add_frame(figure, found, chosen, color)
     for side in range(2):
@@ -52,7 +56,7 @@ def surface(
         title=heading(f"{first} and {second} together, {together}", detail, color),
         coloraxis={
             "cmin": -limit, "cmax": limit, "colorscale": list(zip((0.0, 0.5, 1.0), colors, strict=True)),
-            "colorbar": {"title": {"text": units, "side": "right"}, "thickness": 12, "len": 0.78, "y": 0.4, "x": 1.02},
+            "colorbar": {"title": {"text": units, "side": "top"}, "thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02},
         },
     )  # fmt: skip
     figure.update_xaxes(title_text=escape(first), row=2, col=1, **_ticks(found.first))
@@ -171,7 +175,7 @@ def slices(found: Surface, places: list[int], target: str, detail: str, mode: Mo
         template=template(mode), height=380 + LEGEND_PIXELS * len(places), showlegend=True, hovermode="closest",
         legend={"x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "orientation": "v"},
         margin={"t": 80 + LEGEND_PIXELS * len(places)},
-        title=heading(f"{found.names[0]} at values of {found.names[1]}", detail, color),
+        title=heading(f"Along {found.names[0]}", detail, color),
     )  # fmt: skip
     figure.update_xaxes(title_text=escape(found.names[0]), **_ticks(found.first))
     figure.update_xaxes(range=_opening(found.first, found.margins[0]))

@@ -109,7 +109,7 @@ def _notes(found: Surface) -> str:
     few = int(((found.counts > 0) & (found.counts < figures.FEW_ROWS)).sum())
     cut = any(figures.is_cut(curve) for curve in found.margins)
     words = [
-        ("Blank: no training row." if not (found.counts > 0).all() else "")
+        ("Grey: no training row." if not (found.counts > 0).all() else "")
         + (f" Pale: {few} cells with under {figures.FEW_ROWS} rows." if few else "")
         + " The curves beside it are what each feature does alone, each on a scale of its own.",
         "The axes open on the middle 99% of rows: double click for all." if cut else "",

@@ -21,6 +21,7 @@ def warmup() -> None:
         np.zeros(1, np.bool_),
         np.zeros(1, np.int64),
     )
+    ready = []
     for loss in (LOGISTIC, 1 - LOGISTIC):
         logistic = loss == LOGISTIC
         state = Rows(np.ones(n, SUM), np.zeros(n if logistic else 0, np.uint8), np.empty(0, SUM))
@@ -42,8 +43,10 @@ def warmup() -> None:
         step.settle(table, state, sets.train, fit, loss)
         rows.rescore(table, state, np.zeros(n), fit.curves, loss)
         rows.total_loss(state, 0, n, loss)
-        _warm_pairs(table.starts, state, settings)
+        ready.append((state, settings))
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
+    for state, settings in ready:  # last: most fits begin without
+        _warm_pairs(table.starts, state, settings)
 
 
 def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> None:
@@ -61,4 +64,5 @@ def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> N
     terms = pairs.Terms(0, np.ones((1, 2), np.int64), weight)
     told = (settings, (make_work(1, 2), board), (False, 0), Rule(1, 0.0), course, 1)
     pairs.pair_rounds(table, state, np.array([0]), terms, fit, *told)
+    step.settle(table, state, np.array([0]), fit, settings.loss)
     rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss)

@@ -156,9 +156,11 @@ def provenance(cells: pd.DataFrame) -> str:
     apart = at.groupby([cells["table"], cells["seed"]]).agg(np.ptp).max() / pd.Timedelta(minutes=1)
     machine = {name: told for each in cells["machine"] for name, told in each.items()}
     versions = ", ".join(f"{k} {v}" for k, v in sorted(machine.items()) if k not in ("processor", "cores"))
+    others = cells["others_cores"].max()
     return (
         f"Measured {at.max():%Y-%m-%d} on {machine['processor']}, {machine['cores']} cores: {versions}. Fits of one "
-        f"table and split were at most {apart:.0f} minutes apart, on a machine that did nothing else."
+        f"table and split were at most {apart:.0f} minutes apart; others took at most {others:.2f} of a core "
+        "meanwhile."
     )
 
 

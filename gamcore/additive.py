@@ -325,9 +325,8 @@ class AdditiveEstimator(TableEstimator):
 
     def rows_inside(self, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
         """Which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
-        codes = self._encode(X)
-        first, second = (self._feature_index(name) for name in surface.names)
-        return surface.inside(chosen, codes[first], codes[second])
+        first, second = (self.model_.bins[self._feature_index(name)] for name in surface.names)
+        return surface.inside(chosen, *encode_table(self._read_table(X, reset=False), (first, second)))
 
     def explain_rows(self, X: Any) -> explain.Breakdown:
         """The contributions that add up to each row's score."""

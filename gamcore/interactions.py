@@ -50,7 +50,6 @@ class Options:
     refined: bool = False
     pure: bool = True
     joint: bool = False
-    most_bins: int = MOST_BINS
     n_jobs: int = 1
 
 
@@ -58,7 +57,6 @@ class Options:
 class Chosen:
     """What the pair stage leaves.
 
-    worth : (K,) mean over refits of what the validation loss would rise by without the interaction.
     path : numbers of pairs that were tried, and the validation loss of each; 0 pairs first. Of a search, all but the
         last are means over some of the refits.
     joint : whether the refits' main effects were boosted together with the pairs.
@@ -122,7 +120,7 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wa
 
     def make(k: int) -> PairState:
         main = mains.refits[k]
-        merges = merge_all(mains.counts, lines_of(problem.table, main.curves), options.most_bins, k / n_refits)
+        merges = merge_all(mains.counts, lines_of(problem.table, main.curves), MOST_BINS, k / n_refits)
         start = Start(main, mains.splits[k], chosen, merges, options.joint, options.refined, mains.seeds[k])
         return PairState(problem, start, options.parameters)
 

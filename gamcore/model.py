@@ -89,7 +89,7 @@ class PairTerm:
             found += self.refit(k)
         return found / len(self.surfaces)
 
-    @property
+    @cached_property
     def importance(self) -> float:
         """Mean |score| over the training rows."""
         return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0

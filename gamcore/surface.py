@@ -52,8 +52,7 @@ class Axis:
         """Some neighbouring bins in words."""
         if self.labels:
             return f"{self.feature} is {' or '.join(self.labels[first:end])}"
-        low, high = self.place(first), self.place(end - 1)
-        return f"{self.feature} is {low.split(' to ')[0]} to {high.split(' to ')[-1]}"
+        return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], ())}"
 
 
 @dataclass(frozen=True)
@@ -199,8 +198,7 @@ def explain_pair(model: AdditiveModel, place: int) -> Surface:
 
 def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> Axis:
     """The reading bins of one feature; levels in the order of their main effects, and merged where they are many."""
-    merge = reading_bins(bins, counts, n_rows)
-    feature, last = bins.feature, int(merge.max(initial=0))
+    feature = bins.feature
     if feature.is_category:
         codes = np.arange(1, bins.n_values + 1)
         line = codes[np.argsort(term.scores[codes], kind="stable")]
@@ -210,6 +208,8 @@ def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> Axis:
         members = [[named[code - 1] for code in line if merge[code] == k + 1] for k in range(last)]
         labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
         return Axis(feature.name, feature.kind, np.empty(0), labels, merge)
+    merge = reading_bins(bins, counts, n_rows)
+    last = int(merge.max(initial=0))
     ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
     edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
     return Axis(feature.name, feature.kind, edges, (), merge)

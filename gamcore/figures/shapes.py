@@ -221,18 +221,20 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
         ),
         row=1, col=1,
     )  # fmt: skip
-    figure.add_trace(
-        go.Bar(
-            x=place, y=counts, marker={"color": color.density, "line": {"width": 0}}, width=0.62, showlegend=False,
-            hovertemplate="%{y:,.0f} rows<extra></extra>",
-        ),
-        row=2, col=1,
-    )  # fmt: skip
+    figure.add_trace(_row_bars(place, counts, 0.62, color), row=2, col=1)
     if curve.has_band:
         line = {"color": color.muted, "width": 1.5}
         figure.add_trace(go.Scatter(x=[None], y=[None], mode="lines", line=line, name=curve.band), row=1, col=1)
     step = max(1, int(np.ceil(order.size / 30)))
     figure.update_xaxes(tickvals=place[::step], ticktext=shown[::step], row=2, col=1)
+
+
+def _row_bars(at: Any, counts: NDArray[np.float64], width: float, color: Palette) -> go.Bar:
+    """Rows of levels, or of the missing and the unseen bin."""
+    return go.Bar(
+        x=at, y=counts, marker={"color": color.density, "line": {"width": 0}}, width=width, showlegend=False,
+        hovertemplate="%{y:,.0f} rows<extra></extra>",
+    )  # fmt: skip
 
 
 def _whiskers(
@@ -260,13 +262,7 @@ def _add_special(figure: go.Figure, curve: Curve, color: Palette) -> None:
         ),
         row=1, col=2,
     )  # fmt: skip
-    figure.add_trace(
-        go.Bar(
-            x=names, y=counts, marker={"color": color.density, "line": {"width": 0}}, width=0.6, showlegend=False,
-            hovertemplate="%{y:,.0f} rows<extra></extra>",
-        ),
-        row=2, col=2,
-    )  # fmt: skip
+    figure.add_trace(_row_bars(names, counts, 0.6, color), row=2, col=2)
 
 
 def common_limits(curves: list[Curve]) -> tuple[float, float]:

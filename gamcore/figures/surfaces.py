@@ -108,7 +108,7 @@ def _ticks(axis: Axis) -> dict[str, Any]:
         return {}
     places = np.arange(len(axis.labels))
     names = [escape(shorten(label, len(axis.labels))) for label in axis.labels]
-    return {"tickmode": "array", "tickvals": places, "ticktext": names, "range": [-0.5, len(axis.labels) - 0.5]}
+    return {"tickmode": "array", "tickvals": places, "ticktext": names}
 
 
 def _borders(axis: Axis) -> Any:

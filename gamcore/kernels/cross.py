@@ -26,10 +26,14 @@ def _cross_values(
     a: int,
     ends: tuple[int, int],
     floor: float,
+    pure: bool,
     strip: NDArray[np.floating],
     value: NDArray[np.floating],
 ) -> None:
-    """What the crosses (a, b), b = 1 .. ends[1] - 1, take off the loss; 0 where a quarter is lighter than `floor`."""
+    """What the crosses (a, b), b = 1 .. ends[1] - 1, take off the loss, or (`pure`) what of it is beyond main effects.
+
+    0 where a quarter is lighter than `floor`.
+    """
     top_g, top_h = run[0, a, 1 : ends[1]], run[1, a, 1 : ends[1]]
     both_g, both_h = run[0, ends[0], 1 : ends[1]], run[1, ends[0], 1 : ends[1]]
     right_g, right_h = run[0, a, ends[1]], run[1, a, ends[1]]
@@ -41,35 +45,14 @@ def _cross_values(
         g2, h2 = both_g[k] - g0, both_h[k] - h0
         g3, h3 = rest_g - g2, rest_h - h2
         least = min(min(h0, h1), min(h2, h3))
-        low, high = h0 * h1, h2 * h3
-        found = (g0 * g0 * h1 + g1 * g1 * h0) * high + (g2 * g2 * h3 + g3 * g3 * h2) * low
-        value[k] = kind(found / (low * high)) + strip[k] if least >= floor else kind(0.0)  # one division a cut
-
-
-@kernel
-def _contrast_values(
-    run: NDArray[np.float64],
-    a: int,
-    ends: tuple[int, int],
-    floor: float,
-    strip: NDArray[np.floating],
-    value: NDArray[np.floating],
-) -> None:
-    """The same for what the quarters take off the loss beyond main effects."""
-    top_g, top_h = run[0, a, 1 : ends[1]], run[1, a, 1 : ends[1]]
-    both_g, both_h = run[0, ends[0], 1 : ends[1]], run[1, ends[0], 1 : ends[1]]
-    right_g, right_h = run[0, a, ends[1]], run[1, a, ends[1]]
-    rest_g, rest_h = run[0, ends[0], ends[1]] - right_g, run[1, ends[0], ends[1]] - right_h
-    kind = value.dtype.type
-    for k in range(value.size):
-        g0, h0 = top_g[k], top_h[k]
-        g1, h1 = right_g - g0, right_h - h0
-        g2, h2 = both_g[k] - g0, both_h[k] - h0
-        g3, h3 = rest_g - g2, rest_h - h2
-        least = min(min(h0, h1), min(h2, h3))
-        one, two, three, four = 1.0 / h0, 1.0 / h1, 1.0 / h2, 1.0 / h3
-        c = g0 * one - g1 * two - g2 * three + g3 * four
-        value[k] = kind(c * c / (one + two + three + four)) + strip[k] if least >= floor else kind(0.0)
+        if pure:  # the same for all cuts, so two loops to the compiler
+            one, two, three, four = 1.0 / h0, 1.0 / h1, 1.0 / h2, 1.0 / h3
+            c = g0 * one - g1 * two - g2 * three + g3 * four
+            found = c * c / (one + two + three + four)
+        else:
+            low, high = h0 * h1, h2 * h3
+            found = ((g0 * g0 * h1 + g1 * g1 * h0) * high + (g2 * g2 * h3 + g3 * g3 * h2) * low) / (low * high)
+        value[k] = kind(found) + strip[k] if least >= floor else kind(0.0)
 
 
 @kernel
@@ -119,10 +102,7 @@ def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pu
     value, bits, strip = board.value[: last_b - 1], board.bits[: last_b - 1], board.strip[: last_b - 1]
     _strips(run, ends, floor, pure, board)
     for a in range(1, last_a):
-        if pure:
-            _contrast_values(run, a, ends, floor, strip, value)
-        else:
-            _cross_values(run, a, ends, floor, strip, value)
+        _cross_values(run, a, ends, floor, pure, strip, value)
         k = first_largest(bits)
         if value[k] > 0:
             found = float(value[k]) + _strip(run, a, ends, floor, pure)

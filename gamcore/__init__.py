@@ -10,14 +10,18 @@ from gamcore.boosting import Progress
 from gamcore.estimators import GAMClassifier, GAMRegressor, load_model, rank_pairs
 from gamcore.kernels.warm import warmup
 from gamcore.modelfile import ModelFileError
-from gamcore.presets import PRESETS
+from gamcore.presets import PRESETS, TASK_PRESETS
 from gamcore.table import TableError
+from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 
 __all__ = [
     "PRESETS",
+    "TASK_PRESETS",
     "GAMClassifier",
     "GAMRegressor",
     "ModelFileError",
+    "MultiTaskTreesClassifier",
+    "MultiTaskTreesRegressor",
     "Progress",
     "TableError",
     "__version__",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Final, Literal
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -18,7 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore import explain, serialize, table
-from gamcore.base import TableEstimator, one_of, place_of, real, whole
+from gamcore.base import TableEstimator, n_threads, one_of, place_of, plain, real, whole
 from gamcore.binning import Binned, bin_table, encode_table
 from gamcore.boosting import Progress, Watcher, boost_refits
 from gamcore.groups import deal, splits
@@ -156,7 +154,7 @@ class AdditiveEstimator(TableEstimator):
             self.__dict__.pop(stale, None)
         watcher.next_part()
         refits = boost_refits(
-            problem, chosen, self._parameters(len(frame)), bag_seeds, _n_threads(self.n_jobs), watcher.callback
+            problem, chosen, self._parameters(len(frame)), bag_seeds, n_threads(self.n_jobs), watcher.callback
         )
         counts = count_bins(binned.codes, binned.bins, weight)
         pairs = None
@@ -219,7 +217,7 @@ class AdditiveEstimator(TableEstimator):
     def _pair_options(self, n_rows: int) -> Options:
         parameters = replace(self._parameters(n_rows), **PAIR_STAGE)
         pure = self.strength == "purified"
-        return Options(parameters, self.pair_tree == "refined", pure, self.joint, n_jobs=_n_threads(self.n_jobs))
+        return Options(parameters, self.pair_tree == "refined", pure, self.joint, n_jobs=n_threads(self.n_jobs))
 
     def _parameters(self, n_rows: int) -> Parameters:
         strategy = "mask" if self.histogram == "auto" else self.histogram
@@ -340,16 +338,11 @@ class AdditiveEstimator(TableEstimator):
     def to_saved(self, **about: Any) -> Saved:
         """The fitted model with its parameters and versions; `about` adds plain JSON values."""
         check_is_fitted(self, "model_")
-        told = {name: (value, _plain(value)) for name, value in self.get_params().items()}
-        parameters = {name: plain for name, (value, plain) in told.items() if value is None or plain is not None}
         known = {
-            "parameters": parameters,
-            "n_features_in": int(self.n_features_in_),
-            "named_columns": hasattr(self, "feature_names_in_"),
+            **self._about(),
             "best_rounds": self.best_rounds_.tolist(),
-            "validation_losses": [_plain(loss) for loss in self.validation_losses_.tolist()],
-            "pair_path": [[n, _plain(loss)] for n, loss in getattr(self, "pair_path_", ())],
-            "versions": {"python": platform.python_version(), "numpy": np.__version__},
+            "validation_losses": [plain(loss) for loss in self.validation_losses_.tolist()],
+            "pair_path": [[n, plain(loss)] for n, loss in getattr(self, "pair_path_", ())],
         }
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
         return Saved(self._kind, self.model_, classes, known | about)
@@ -370,21 +363,3 @@ def _in_group_order(binned: Binned, order: NDArray[np.int64], starts: NDArray[np
     varied = [bool(np.any(line != line[0])) for line in codes]
     nominal = np.array([bins.feature.is_category for bins in binned.bins])
     return Table(codes, starts, last, nominal, np.flatnonzero(varied).astype(np.int64))
-
-
-def _plain(value: Any) -> Any:
-    """A parameter as JSON; None for what is none, and for numbers that are not finite."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    if isinstance(value, str | int | float | bool):
-        return value
-    if not isinstance(value, list | tuple):
-        return None
-    listed = [_plain(entry) for entry in value]
-    return None if None in listed else listed
-
-
-def _n_threads(n_jobs: int | None) -> int:
-    return int(joblib.effective_n_jobs(n_jobs))

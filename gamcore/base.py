@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from gamcore import table
 from gamcore.binning import encode_table
 from gamcore.model import AdditiveModel
+from gamcore.modelfile import Saved
+from gamcore.taskmodel import TaskModel
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +39,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator of a table of mixed columns."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]
-    model_: AdditiveModel
+    model_: AdditiveModel | TaskModel
 
     def _read_table(self, X: Any, reset: bool) -> pd.DataFrame:
         """The table as a frame; scikit-learn records, or checks, the number and the names of its columns."""
@@ -78,6 +82,16 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         return place_of(feature, [bins.feature.name for bins in self.model_.bins])
 
+    def _about(self) -> dict[str, Any]:
+        """Parameters, columns and versions, as plain JSON."""
+        told = {name: (value, plain(value)) for name, value in self.get_params().items()}
+        return {
+            "parameters": {name: found for name, (value, found) in told.items() if value is None or found is not None},
+            "n_features_in": int(self.n_features_in_),
+            "named_columns": hasattr(self, "feature_names_in_"),
+            "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        }
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -113,3 +127,43 @@ def column(y: Any) -> Any:
     if y is None or (isinstance(y, pd.Series | list) and np.ndim(y) == 1):
         return y
     return column_or_1d(y, warn=True)
+
+
+Revived = TypeVar("Revived", bound=TableEstimator)
+
+
+def revive(cls: type[Revived], saved: Saved) -> Revived:
+    """An estimator with the parameters, those that this version knows, and the columns of a saved model."""
+    told = saved.about.get("parameters")
+    known = cls._get_param_names()
+    estimator = cls(**{k: v for k, v in told.items() if k in known} if isinstance(told, dict) else {})
+    columns = list(dict.fromkeys(bins.feature.column for bins in saved.model.bins))
+    estimator.n_features_in_ = len(columns)
+    if saved.about.get("named_columns", True):
+        estimator.feature_names_in_ = np.array(columns, object)
+    return estimator
+
+
+def plain(value: Any) -> Any:
+    """A parameter as JSON; None for what is none, and for numbers that are not finite."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool):
+        return value
+    if not isinstance(value, list | tuple):
+        return None
+    listed = [plain(entry) for entry in value]
+    return None if None in listed else listed
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads of a fit."""
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+def numbers(told: Any) -> list[float]:
+    """A list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
+    fine = isinstance(told, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in told)
+    return list(told) if fine else []

@@ -79,6 +79,14 @@ class Bins:
         lookup[UNSEEN], lookup[MISSING] = self.unseen, 0  # negative codes count from the end
         return np.asarray(lookup[values.astype(np.int64)])
 
+    def encode_training(self, values: Values) -> NDArray[np.uint8]:
+        """Codes (n,) of the values that the bins were learnt from: a rare level beyond those remembered by name is one
+        of the pooled; nothing else is unseen in training."""
+        codes = self.encode(values)
+        if self.pooled:
+            codes[codes == self.unseen] = self.n_values
+        return codes
+
 
 @dataclass(frozen=True)
 class Binned:
@@ -169,9 +177,7 @@ def bin_table(
     for j, feature in enumerate(features):
         values = read_feature(frame, feature)
         bins.append(fit_bins(feature, values, weights, max_bins))
-        codes[j] = bins[-1].encode(values)
-        if bins[-1].pooled:  # rare levels beyond those remembered by name; nothing else is unseen in training
-            codes[j][codes[j] == bins[-1].unseen] = bins[-1].n_values
+        codes[j] = bins[-1].encode_training(values)
     return Binned(codes, tuple(bins))
 
 

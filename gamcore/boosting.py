@@ -32,7 +32,7 @@ THREADED_ROWS = 250_000
 """Rows from which a step is long enough (about 0.4 ms) to be worth sharing between threads (docs/benchmarks.md)."""
 
 
-Stage = Literal["main effects", "ranking", "pairs"]
+Stage = Literal["main effects", "ranking", "pairs", "common trees", "specific trees", "comparison"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Progress:
     stage: Stage = "main effects"
     n_pairs: int = 0
     part: int = 0  # counts the fits and rankings that a training is made of
+    quits: tuple[tuple[str, int], ...] = ()  # tasks that left the common trees in this round, and the round they keep
 
     @classmethod
     def of_ranking(cls, done: int, of: int, seconds: float, part: int) -> Progress:
@@ -189,27 +190,42 @@ def boost_refits(
     n_jobs: int = 1,
     callback: Callback | None = None,
 ) -> list[Refit]:
-    """Boost every refit of the main effects; `n_jobs` and `callback` as in `boost_all`."""
+    """Boost every refit of the main effects; `n_jobs` and `callback` as in `run_all`."""
     if parameters.ensemble == "grouped" and problem.needs_weight(parameters):
         problem.group_weight  # noqa: B018  (made here, before several threads ask for it)
 
     def make(number: int) -> RefitState:
         return RefitState(problem, splits[number], parameters, seeds[number])
 
-    return boost_all(make, RefitState.best, len(splits), problem.y.size, n_jobs, callback)
+    loop = loop_of(make, RefitState.best, callback is not None)
+    return run_all(loop, len(splits), problem.y.size, n_jobs, callback)
 
 
-def boost_all(
-    make: Callable[[int], State],
-    finish: Callable[[State], Made],
+Loop = Generator[Progress, bool | None, Made]
+Loops = Callable[[int, Executor | None], Loop[Made]]
+
+
+def loop_of(make: Callable[[int], State], finish: Callable[[State], Made], watch: bool) -> Loops[Made]:
+    """The loop of each refit: make it, boost it, finish it; `watch` as in `boost`."""
+
+    def loop(number: int, within: Executor | None) -> Loop[Made]:
+        state = make(number)
+        yield from boost(state, within, watch)
+        return finish(state)
+
+    return loop
+
+
+def run_all(
+    loop: Loops[Made],
     n_refits: int,
     n_rows: int,
     n_jobs: int = 1,
     callback: Callback | None = None,
     about: dict[str, Any] | None = None,
 ) -> list[Made]:
-    """Make, boost and finish every refit, side by side first, and with threads inside a refit where workers are left
-    and rows are many.
+    """Run the loops of all refits, side by side first, and with threads inside a refit where workers are left and rows
+    are many; what they return.
 
     `callback` gets every `Progress`, never two at a time; where it returns true, all refits stop at their best round so
     far. An exception it raises ends the fit. `about` are fields of every `Progress`.
@@ -220,22 +236,21 @@ def boost_all(
 
     def one(number: int) -> Made:
         if inside == 1:
-            return boosted(number, None)
+            return finished(number, None)
         within = make_executor(inside)  # of its own: refits side by side must not wait for each other's helpers
         try:
-            return boosted(number, within)
+            return finished(number, within)
         finally:
             within.close()
 
-    def boosted(number: int, within: Executor | None) -> Made:
-        state = make(number)
-        loop = boost(state, within, callback is not None)
+    def finished(number: int, within: Executor | None) -> Made:
+        running = loop(number, within)
         stop = None
         while True:
             try:
-                relay.tell(number, loop.send(stop))
-            except StopIteration:
-                return finish(state)
+                relay.tell(number, running.send(stop))
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
             except BaseException:
                 relay.stopped = True  # the other refits end too, before the pool waits for them
                 raise

@@ -13,9 +13,11 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from gamcore import serialize, table
 from gamcore.additive import AdditiveEstimator
-from gamcore.base import check_parameters, column, one_of
+from gamcore.base import check_parameters, column, numbers, one_of, revive
 from gamcore.boosting import Progress
 from gamcore.modelfile import Saved
+from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
+from gamcore.taskmodel import TaskModel
 
 Floats = NDArray[np.float64]
 
@@ -237,6 +239,9 @@ class GAMClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[misc]
         return tags
 
 
+Estimator = GAMRegressor | GAMClassifier | MultiTaskTreesRegressor | MultiTaskTreesClassifier
+
+
 def rank_pairs(
     X: Any,
     y: Any,
@@ -267,33 +272,22 @@ def rank_pairs(
     return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
 
 
-def load_model(path: str | os.PathLike[str]) -> GAMRegressor | GAMClassifier:
+def load_model(path: str | os.PathLike[str]) -> Estimator:
     """A fitted estimator from a `.gamx` file; `ModelFileError` where the file is damaged or foreign."""
     return from_saved(serialize.load(path))
 
 
-def _numbers(told: Any) -> list[float]:
-    """A list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
-    fine = isinstance(told, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in told)
-    return list(told) if fine else []
-
-
-def from_saved(saved: Saved) -> GAMRegressor | GAMClassifier:
+def from_saved(saved: Saved) -> Estimator:
     """A fitted estimator from a saved model. Parameters that this version does not know are left out."""
-    cls = GAMClassifier if saved.kind == "classifier" else GAMRegressor
-    told = saved.about.get("parameters")
-    known = cls._get_param_names()
-    estimator = cls(**{k: v for k, v in told.items() if k in known} if isinstance(told, dict) else {})
-    columns = list(dict.fromkeys(bins.feature.column for bins in saved.model.bins))
+    if isinstance(saved.model, TaskModel):
+        return task_estimator(saved, saved.model)
+    estimator = revive(GAMClassifier if saved.kind == "classifier" else GAMRegressor, saved)
     estimator.model_ = saved.model
-    estimator.n_features_in_ = len(columns)
-    if saved.about.get("named_columns", True):
-        estimator.feature_names_in_ = np.array(columns, object)
-    estimator.best_rounds_ = np.array(_numbers(saved.about.get("best_rounds")), np.int64)
+    estimator.best_rounds_ = np.array(numbers(saved.about.get("best_rounds")), np.int64)
     estimator.n_rounds_ = int(estimator.best_rounds_.max(initial=0))
-    estimator.validation_losses_ = np.array(_numbers(saved.about.get("validation_losses")), np.float64)
+    estimator.validation_losses_ = np.array(numbers(saved.about.get("validation_losses")), np.float64)
     path = saved.about.get("pair_path")
-    steps = [_numbers(step) for step in path] if isinstance(path, list) else []
+    steps = [numbers(step) for step in path] if isinstance(path, list) else []
     estimator.pair_path_ = tuple((int(step[0]), step[1]) for step in steps if len(step) == 2)
     if isinstance(estimator, GAMClassifier):
         estimator.classes_ = np.array(saved.classes)

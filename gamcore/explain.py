@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.binning import Bins
 from gamcore.model import AdditiveModel, PairTerm, Term
 from gamcore.table import Kind
 
@@ -134,6 +135,7 @@ class Breakdown:
     intercept: float
     contributions: Floats  # (n, terms)
     scores: Floats  # (n,)
+    loss: str = "squared"
 
     def frame(self) -> pd.DataFrame:
         """One row a case: intercept, a column a term, score."""
@@ -145,8 +147,13 @@ class Breakdown:
 
 def explain_shape(model: AdditiveModel, feature: int) -> Curve:
     """The curve of one feature, with the range of its refits as a band."""
-    term, bins = model.terms[feature], model.bins[feature]
-    lower, upper = term.refits.min(axis=0), term.refits.max(axis=0)
+    term = model.terms[feature]
+    return make_curve(model.bins[feature], term.refits, term.counts, model.intercept, model.loss.name)
+
+
+def make_curve(bins: Bins, refits: Floats, counts: Floats, intercept: float, loss: str) -> Curve:
+    """The mean of refits (K, size) by code, with their range as a band; counts (size,)."""
+    scores, lower, upper = refits.mean(axis=0), refits.min(axis=0), refits.max(axis=0)
     inside = slice(1, bins.n_values + 1)
     labels = bins.levels
     if bins.pooled:
@@ -156,7 +163,7 @@ def explain_shape(model: AdditiveModel, feature: int) -> Curve:
     edges = np.concatenate([[bins.low], bins.cuts, [bins.high]]) if is_line else np.empty(0)
 
     def at(code: int) -> tuple[float, float, float, float]:
-        return float(term.scores[code]), float(lower[code]), float(upper[code]), float(term.counts[code])
+        return float(scores[code]), float(lower[code]), float(upper[code]), float(counts[code])
 
     return Curve(
         feature=bins.feature.name,
@@ -164,15 +171,15 @@ def explain_shape(model: AdditiveModel, feature: int) -> Curve:
         edges=edges,
         display=bins.display,
         labels=labels,
-        scores=term.scores[inside],
+        scores=scores[inside],
         lower=lower[inside],
         upper=upper[inside],
-        counts=term.counts[inside],
+        counts=counts[inside],
         missing=at(0),
         unseen=at(bins.unseen),
-        band=f"range of {model.n_refits} refits" if model.n_refits > 1 else NO_BAND,
-        intercept=model.intercept,
-        loss=model.loss.name,
+        band=f"range of {len(refits)} refits" if len(refits) > 1 else NO_BAND,
+        intercept=intercept,
+        loss=loss,
     )
 
 
@@ -198,4 +205,5 @@ def importance(model: AdditiveModel) -> Importance:
 
 def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:
     """The parts of the scores of some rows."""
-    return Breakdown(term_names(model), model.intercept, model.contributions(codes), model.score(codes))
+    parts = model.contributions(codes)
+    return Breakdown(term_names(model), model.intercept, parts, model.score(codes), model.loss.name)

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting import Progress, Watcher, boost_all
+from gamcore.boosting import Progress, Watcher, loop_of, run_all
 from gamcore.groups import Split
 from gamcore.pairs import MOST_BINS, PairRefit, PairState, Start, main_score
 from gamcore.ranking import Ranking, lines_of, merge_all, rank
@@ -126,7 +126,7 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wa
 
     about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}
     told = (n_refits, problem.y.size, options.n_jobs, watcher.callback)
-    refits = boost_all(make, PairState.found, *told, about=about)
+    refits = run_all(loop_of(make, PairState.found, watcher.callback is not None), *told, about=about)
     first = float(np.mean([refit.first_loss for refit in refits]))
     last = float(np.mean([refit.valid_loss for refit in refits]))
     return Chosen(as_pairs(chosen), refits, ((0, first), (len(chosen), last)), options.joint)

@@ -18,12 +18,13 @@ from gamcore.kernels.grid import SIDE
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, PairTerm, Term
 from gamcore.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
+from gamcore.taskmodel import TaskModel
 
 Arrays = dict[str, NDArray[np.float64]]
 
 MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
 PAIR_MEMBERS: Final = ("surfaces", "merges", "cells", "effects")
-WIDE: Final = ("scores", "surfaces", "merges", "effects", "cells")
+WIDE: Final = ("scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits")
 """Members of two dimensions: a line a refit, or the two of cells."""
 
 MAX_PAIRS: Final = 2_000
@@ -44,8 +45,8 @@ class ModelFileError(ValueError):
 class Saved:
     """A model with what is known of its making; `about` is plain JSON (parameters, versions, data fingerprint)."""
 
-    kind: str  # "regressor" or "classifier"
-    model: AdditiveModel
+    kind: str  # "regressor" or "classifier", "multitask_" before it where there are tasks
+    model: AdditiveModel | TaskModel
     classes: tuple[str | int | float | bool, ...] = ()
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -55,13 +56,20 @@ def require(condition: bool, what: str) -> None:
         raise ModelFileError(f"The model file is damaged: {what}.")
 
 
+def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
+    """Cuts and display values of all features, end to end."""
+    return {
+        "edges": np.concatenate([np.empty(0), *[of_feature.cuts for of_feature in bins]]),
+        "display": np.concatenate([np.empty(0), *[of_feature.display for of_feature in bins]]),
+    }
+
+
 def arrays_of(model: AdditiveModel) -> Arrays:
     """The arrays of a model; ModelFileError where a file cannot hold them."""
     if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     found: Arrays = {
-        "edges": np.concatenate([np.empty(0), *[bins.cuts for bins in model.bins]]),
-        "display": np.concatenate([np.empty(0), *[bins.display for bins in model.bins]]),
+        **bin_arrays(model.bins),
         "scores": np.concatenate([np.empty((model.n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
         "intercepts": model.refit_intercepts,
@@ -83,21 +91,21 @@ def _pair_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
     }
 
 
-def manifest_of(saved: Saved) -> dict[str, Any]:
+def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
     """What a manifest says of a model."""
-    model = saved.model
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
         "classes": list(saved.classes),
-        "features": [_describe(bins) for bins in model.bins],
+        "features": [describe(bins) for bins in model.bins],
         "terms": [{"feature": term.feature} for term in model.terms],
         "pairs": [{"features": list(pair.features), "pure": pair.pure} for pair in model.pairs],
         "about": saved.about,
     }
 
 
-def _describe(bins: Bins) -> dict[str, Any]:
+def describe(bins: Bins) -> dict[str, Any]:
+    """What a manifest says of a feature."""
     feature = bins.feature
     return {
         "name": feature.name,
@@ -118,7 +126,8 @@ def _texts(value: Any, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _count(value: Any, most: int, what: str) -> int:
+def count_of(value: Any, most: int, what: str) -> int:
+    """A whole number from 0 to `most`."""
     require(type(value) is int and 0 <= value <= most, f"{what} is out of range")
     return int(value)
 
@@ -152,15 +161,34 @@ def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArra
     return Bins(feature, edges, display, levels, pooled, float(low), float(high))
 
 
-def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
-    features, terms = manifest["features"], manifest["terms"]
+def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Bins, ...]:
+    """The bins of all features, checked."""
+    features = manifest["features"]
     require(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "it has no features")
-    cut_ends = np.cumsum([_count(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
-    display_ends = np.cumsum([_count(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
+    cut_ends = np.cumsum([count_of(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
+    display_ends = np.cumsum([count_of(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
     require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
     cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
     bins = tuple(_read_bins(f, c, d) for f, c, d in zip(features, cuts, displays, strict=True))
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
+    return bins
+
+
+def read_labels(told: Any, what: str) -> tuple[str | int | float | bool, ...]:
+    """Labels of classes or tasks: plain and distinct."""
+    require(isinstance(told, list) and all(isinstance(label, str | int | float) for label in told), f"{what} are odd")
+    require(len(set(told)) == len(told), f"{what} are not distinct")
+    return tuple(told)
+
+
+def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What a file says beside the model."""
+    require(isinstance(manifest["about"], dict), "its description is not a table")
+    return dict(manifest["about"])
+
+
+def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
+    terms, bins = manifest["terms"], read_bins(manifest, arrays)
     n_refits = arrays["intercepts"].size
     require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
@@ -171,10 +199,8 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], manifest["loss"]
     require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
-    classes = manifest["classes"]
-    require(isinstance(classes, list) and len(classes) == (2 if kind == "classifier" else 0), "classes do not match")
-    require(all(isinstance(label, str | int | float) for label in classes), "a class is not a plain value")
-    require(len(set(classes)) == len(classes), "classes are not distinct")
+    classes = read_labels(manifest["classes"], "classes")
+    require(len(classes) == (2 if kind == "classifier" else 0), "classes do not match")
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
     ends = np.cumsum([b.size for b in bins])
     require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
@@ -184,9 +210,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     intercepts = arrays["intercepts"]
     pairs = _build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
     model = AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[loss], pairs)
-    about = manifest["about"]
-    require(isinstance(about, dict), "its description is not a table")
-    return Saved(kind, model, tuple(classes), about)
+    return Saved(kind, model, classes, read_about(manifest))
 
 
 def _build_pairs(

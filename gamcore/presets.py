@@ -33,3 +33,27 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
         "early_stopping_rounds": 100,
     },
 }
+
+TASK_PRESETS: Final[dict[str, dict[str, Any]]] = {
+    "fast": {"outer_bags": 2, "learning_rate": 0.2},
+    # The estimators' defaults.
+    "balanced": {},
+    "accurate": {"outer_bags": 16, "learning_rate": 0.05, "max_rounds": 600, "specific_rounds": 600,
+                 "early_stopping_rounds": 40},
+    # Zhang and Li 2019, as their program has it: trees of depth five on the common columns, chosen by entropy, five
+    # common and five specific rounds, one fit.
+    "paper": {
+        "criterion": "entropy",
+        "common_features": "shared",
+        "task_column": False,
+        "max_depth": 5,
+        "specific_depth": 5,
+        "max_rounds": 5,
+        "specific_rounds": 5,
+        "learning_rate": 0.5,
+        "l2": 0.1,
+        "min_child_weight": 0.0,
+        "outer_bags": 1,
+    },
+}  # fmt: skip
+"""Those of multi-task trees (docs/multitask.md)."""

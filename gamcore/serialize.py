@@ -14,6 +14,13 @@ and, where the model has pairs, end to end by pair:
     surfaces.npy (K, pairs SIDE SIDE)   merges.npy (K, sum of size_1 + size_2)   effects.npy (K, sum of
     1 + size_1 + size_2): mean, rows and columns of each surface    cells.npy (2, m): where the cells with training rows
     stand among all cells (sum of size_1 size_2), ascending, and their rows
+
+Multi-task trees have, beside edges and display:
+
+    rows.npy     training rows by task and code, absent included, (T, sum of sizes + 1)
+    nodes.npy    feature (-1: a leaf), left child, value, weight and gain of all nodes, trees end to end, (5, N)
+    ends.npy     where each tree begins, and the end (trees + 1,)      left.npy  codes that go left, bits (N, 32) bytes
+    refits.npy   base score, first common tree, rounds kept, own trees and mean score by task, (K, 2 + 3 (T + 1))
 """
 
 from __future__ import annotations
@@ -42,12 +49,16 @@ from gamcore.modelfile import (
     manifest_of,
     require,
 )
+from gamcore.taskfile import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
+from gamcore.taskmodel import TaskModel
 
 FORMAT: Final = "gamcore-model"
-SCHEMA: Final = (1, 1)
+SCHEMA: Final = (1, 2)
 MAX_FILE: Final = 512 * 2**20
 MAX_MANIFEST: Final = 16 * 2**20
 MAX_DEPTH: Final = 32
+CONTENTS: Final = (MEMBERS, (*MEMBERS, *PAIR_MEMBERS), TASK_MEMBERS)
+"""Arrays of an additive model, of one with pairs, and of multi-task trees."""
 
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
@@ -66,14 +77,16 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
 
 def to_bytes(saved: Saved) -> bytes:
     """The file's content."""
-    members = {f"arrays/{name}.npy": _npy(array) for name, array in arrays_of(saved.model).items()}
+    model = saved.model
+    arrays = task_arrays(model) if isinstance(model, TaskModel) else arrays_of(model)
+    members = {f"arrays/{name}.npy": _npy(array, _type(name)) for name, array in arrays.items()}
     manifest = {
         "format": FORMAT,
         "schema": list(SCHEMA),
         "members": {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in members.items()
         },
-        **manifest_of(saved),
+        **(task_manifest(saved, model) if isinstance(model, TaskModel) else manifest_of(saved, model)),
     }
     text = json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1).encode()
     if len(text) > MAX_MANIFEST:
@@ -85,7 +98,7 @@ def to_bytes(saved: Saved) -> bytes:
             archive.writestr(_entry(name), data)
     if out.tell() > MAX_FILE:
         raise ModelFileError(
-            f"The model would take {out.tell():,} bytes, more than the {MAX_FILE:,} of a file: use fewer pairs."
+            f"The model would take {out.tell():,} bytes, more than {MAX_FILE:,} of a file: use fewer pairs or rounds."
         )
     return out.getvalue()
 
@@ -94,9 +107,14 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # no clock in the file: same model, same bytes
 
 
-def _npy(array: NDArray[Any]) -> bytes:
+def _type(name: str) -> np.dtype[Any]:
+    """What the numbers of an array are kept as."""
+    return np.dtype(np.uint8 if name in BYTE_MEMBERS else np.float64)
+
+
+def _npy(array: NDArray[Any], kept: np.dtype[Any]) -> bytes:
     out = io.BytesIO()
-    np.lib.format.write_array(out, np.ascontiguousarray(array, np.float64), allow_pickle=False)
+    np.lib.format.write_array(out, np.ascontiguousarray(array, kept), allow_pickle=False)
     return out.getvalue()
 
 
@@ -117,9 +135,9 @@ def from_bytes(data: bytes) -> Saved:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             sizes = _check_entries(archive)
             manifest = _read_manifest(archive)
-            names = [*MEMBERS, *(PAIR_MEMBERS if len(sizes) > 1 + len(MEMBERS) else ())]
+            names = next(names for names in CONTENTS if _files(names) == set(sizes))
             arrays = {name: _read_array(archive, manifest, name, sizes) for name in names}
-        return build(manifest, arrays)
+        return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
     except ModelFileError:
         raise
     except zipfile.BadZipFile as error:
@@ -128,13 +146,16 @@ def from_bytes(data: bytes) -> Saved:
         raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {str(error)[:200]}.") from error
 
 
+def _files(names: tuple[str, ...]) -> set[str]:
+    """The members of a file with these arrays."""
+    return {"manifest.json", *[f"arrays/{name}.npy" for name in names]}
+
+
 def _check_entries(archive: zipfile.ZipFile) -> dict[str, int]:
     """Exactly the expected members, plain, and small enough to open."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
-    expected = {"manifest.json", *[f"arrays/{name}.npy" for name in MEMBERS]}
-    with_pairs = expected | {f"arrays/{name}.npy" for name in PAIR_MEMBERS}
-    known = len(names) == len(set(names)) and set(names) in (expected, with_pairs)
+    known = len(names) == len(set(names)) and set(names) in [_files(content) for content in CONTENTS]
     require(known, "its members are not those of a model")
     for entry in entries:
         require(not entry.is_dir() and not entry.flag_bits & 1, f"{entry.filename} is a folder or encrypted")
@@ -198,9 +219,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _read_array(
-    archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, sizes: dict[str, int]
-) -> NDArray[np.float64]:
+def _read_array(archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, sizes: dict[str, int]) -> NDArray[Any]:
     member = f"arrays/{name}.npy"
     data = _read_member(archive, member)
     told = manifest["members"][member]
@@ -209,8 +228,8 @@ def _read_array(
     stream = io.BytesIO(data)
     require(np.lib.format.read_magic(stream) == (1, 0), f"{member} is not a plain array")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    n_dims = 2 if name in WIDE else 1
-    require(dtype == np.float64 and not fortran and len(shape) == n_dims, f"{member} has the wrong type or shape")
+    n_dims, expected = 2 if name in WIDE else 1, _type(name)
+    require(dtype == expected and not fortran and len(shape) == n_dims, f"{member} has the wrong type or shape")
     require(all(side >= 0 for side in shape), f"{member} has a negative side")
-    require(math.prod(shape) * 8 == len(data) - stream.tell(), f"{member} has the wrong size")
-    return np.frombuffer(data, np.float64, offset=stream.tell()).reshape(shape).copy()
+    require(math.prod(shape) * expected.itemsize == len(data) - stream.tell(), f"{member} has the wrong size")
+    return np.frombuffer(data, expected, offset=stream.tell()).reshape(shape).copy()

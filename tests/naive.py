@@ -239,3 +239,143 @@ def two_way(surface, weight, sweeps=20_000):
         if np.abs(left - before).max() < 1e-13:
             break
     return rows, columns, left
+
+
+def split_gain(low, high, penalty):
+    """Sum of G^2 / (H + lambda) of two sums (G, H) less that of both."""
+
+    def worth(sums):
+        return sums[0] * sums[0] / (sums[1] + penalty) if sums[1] + penalty > 1e-12 else 0.0
+
+    return worth(low) + worth(high) - worth((low[0] + high[0], low[1] + high[1]))
+
+
+def split_score(parts, criterion, penalty, beta, charge=0.0):
+    """Score of a split; parts: ((G, H) left, (G, H) right) of each task. Zhang and Li 2019, Eq. 5 and 6."""
+    present = [(low, high) for low, high in parts if low[1] + high[1] > 1e-12]
+    low, high = (tuple(sum(part[side][k] for part in present) for k in (0, 1)) for side in (0, 1))
+    pooled = split_gain(low, high, penalty) - charge
+    gains = [split_gain(a, b, penalty) for a, b in present]
+    if criterion == "none":
+        return pooled
+    if criterion == "pooled":
+        both = (low[0] + high[0], low[1] + high[1])
+        leaves = [sums[0] / (sums[1] + penalty) for sums in (low, high, both)]
+
+        def taken(sums, leaf):
+            return 2 * sums[0] * leaf - sums[1] * leaf * leaf
+
+        harms = []
+        for a, b in present:
+            whole = (a[0] + b[0], a[1] + b[1])
+            own = taken(a, leaves[0]) + taken(b, leaves[1]) - taken(whole, leaves[2])
+            harms.append(max(-own, 0.0) / whole[1])
+        return pooled - both[1] * sum(harms) / len(harms)
+    if criterion in ("variance", "variance_relative"):
+        if len(gains) < 2:
+            return pooled
+        mean = sum(gains) / len(gains)
+        spread = sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)
+        return pooled - beta * (spread / (abs(mean) + 1e-12) if criterion == "variance_relative" else spread)
+    if criterion == "entropy_per_row":
+        gains = [gain / (a[1] + b[1]) for gain, (a, b) in zip(gains, present, strict=True)]
+    total = sum(max(gain, 0.0) for gain in gains)
+    shares = [gain / total for gain in gains if gain > 0]
+    return pooled * -sum(share * math.log(share) for share in shares)
+
+
+def tree_split(codes, rows, g, h, task, last, nominal, criterion="none", penalty=1.0, beta=0.5, least=1e-12, noise=0.0):
+    """(score, gain, feature, codes that go left) of the best split of rows, every one tried anew; None for none.
+
+    codes (p, n): 0 missing, 1 .. last values, last + 1 unseen, last + 2 absent. Ties: the first feature, the first cut.
+    """
+    best, best_by_gain = None, None
+    for j in range(len(codes)):
+        present = {int(codes[j][i]) for i in rows}
+        line = list(range(1, last[j] + 1))
+        if nominal[j]:
+            key = {}
+            for code in line:
+                inside = [i for i in rows if codes[j][i] == code]
+                key[code] = sum(g[i] for i in inside) / (sum(h[i] for i in inside) + 10.0)
+            line.sort(key=key.__getitem__)
+        levels = len(present & set(line))
+        charge = 1 / math.pi * noise * max(levels - 2, 0) if nominal[j] else 0.0
+        for places in range(last[j] + 1):
+            if places and line[places - 1] not in present:
+                continue
+            for side in range(4):
+                if (side & 1 and 0 not in present) or (side & 2 and last[j] + 2 not in present):
+                    continue
+                left = set(line[:places]) | ({0} if side & 1 else set()) | ({last[j] + 2} if side & 2 else set())
+                parts = []
+                for t in range(int(max(task)) + 1):
+                    mine = [i for i in rows if task[i] == t]
+                    sums = [[0.0, 0.0], [0.0, 0.0]]
+                    for i in mine:
+                        where = 0 if int(codes[j][i]) in left else 1
+                        sums[where][0] += g[i]
+                        sums[where][1] += h[i]
+                    parts.append((tuple(sums[0]), tuple(sums[1])))
+                low, high = (tuple(sum(part[s][k] for part in parts) for k in (0, 1)) for s in (0, 1))
+                if min(low[1], high[1]) < least:
+                    continue
+                gain = split_gain(low, high, penalty) - charge
+                if not gain > 0:
+                    continue
+                found = (split_score(parts, criterion, penalty, beta, charge), gain, j, left)
+                if found[0] > (best[0] if best else 0.0):
+                    best = found
+                if gain > (best_by_gain[1] if best_by_gain else 0.0):
+                    best_by_gain = found
+    return best_by_gain if best is None and criterion.startswith("entropy") else best
+
+
+def tree(codes, rows, g, h, task, last, nominal, depth, rate=1.0, penalty=1.0, **how):
+    """A tree as nested dicts: level by level to a depth; leaves are worth rate G / (H + lambda)."""
+    value = rate * sum(g[i] for i in rows) / (sum(h[i] for i in rows) + penalty)
+    how.setdefault("noise", sum(g[i] ** 2 for i in rows) / sum(h[i] for i in rows))  # of the root's rows
+    node = {"value": value, "rows": len(rows)}
+    found = tree_split(codes, rows, g, h, task, last, nominal, penalty=penalty, **how) if depth else None
+    if found is None:
+        return node
+    _, node["gain"], node["feature"], node["left"] = found
+    sides = [[i for i in rows if (int(codes[found[2]][i]) in found[3]) == side] for side in (True, False)]
+    node["children"] = [tree(codes, side, g, h, task, last, nominal, depth - 1, rate, penalty, **how) for side in sides]
+    return node
+
+
+def tree_value(node, row):
+    """What a tree says of a row of codes that occurred in training."""
+    while "children" in node:
+        node = node["children"][0 if int(row[node["feature"]]) in node["left"] else 1]
+    return node["value"]
+
+
+def tree_contributions(node, row, n_features):
+    """(root, contributions (p,)) of a tree to a row: what each split on its way changes (Fang et al. 2018)."""
+
+    def mean(at):
+        if "children" not in at:
+            return at["value"]
+        a, b = at["children"]
+        return (a["rows"] * mean(a) + b["rows"] * mean(b)) / at["rows"]
+
+    root, found = mean(node), np.zeros(n_features)
+    while "children" in node:
+        below = node["children"][0 if int(row[node["feature"]]) in node["left"] else 1]
+        found[node["feature"]] += mean(below) - mean(node)
+        node = below
+    return root, found
+
+
+def tree_partial(node, feature, code, given):
+    """The mean of a tree over its training rows' sides, with one feature's code, and others where `given` has one."""
+    if "children" not in node:
+        return node["value"]
+    known = code if node["feature"] == feature else given.get(node["feature"])
+    a, b = (tree_partial(child, feature, code, given) for child in node["children"])
+    if known is not None:
+        return a if known in node["left"] else b
+    sizes = [child["rows"] for child in node["children"]]
+    return (sizes[0] * a + sizes[1] * b) / sum(sizes)

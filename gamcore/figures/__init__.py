@@ -9,8 +9,9 @@ from gamcore.figures.rankings import pair_ranking
 from gamcore.figures.shapes import common_limits, is_cut, shape, small
 from gamcore.figures.style import FEW_ROWS, PALETTES, Mode, unit
 from gamcore.figures.surfaces import slices, surface
+from gamcore.figures.tasks import similarity, small_beside, task_importance, waterfall
 
 __all__ = [
     "FEW_ROWS", "PALETTES", "Mode", "common_limits", "importance", "is_cut", "pair_ranking", "progress",
-    "shape", "slices", "small", "surface", "unit",
+    "shape", "similarity", "slices", "small", "small_beside", "surface", "task_importance", "unit", "waterfall",
 ]  # fmt: skip

@@ -75,7 +75,7 @@ def steps(edges: list[Any] | NDArray[np.float64], values: NDArray[np.float64]) -
 
 
 def _add_line_before(figure: go.Figure, before: Curve, color: Palette) -> None:
-    x, y = steps(numbers(_visible_edges(before), before.kind), before.scores)
+    x, y = steps(numbers(visible_edges(before), before.kind), before.scores)
     figure.add_trace(
         go.Scatter(
             x=x, y=y, mode="lines", line={"color": color.primary, "width": 1.4}, opacity=0.4, name="before",
@@ -88,7 +88,7 @@ def _add_line_before(figure: go.Figure, before: Curve, color: Palette) -> None:
 def _add_levels_before(figure: go.Figure, curve: Curve, before: Curve, color: Palette) -> None:
     """A short line where each level's bar ended."""
     scores = dict(zip(before.labels, before.scores, strict=True))
-    ends = [scores.get(curve.labels[k], np.nan) for k in _level_order(curve)]
+    ends = [scores.get(curve.labels[k], np.nan) for k in level_order(curve)]
     figure.add_trace(
         go.Scatter(
             x=np.arange(len(ends)), y=ends, mode="markers", name="before", hoverinfo="skip", legendrank=2,
@@ -99,7 +99,7 @@ def _add_levels_before(figure: go.Figure, curve: Curve, before: Curve, color: Pa
 
 
 def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | None) -> None:
-    edges = numbers(_visible_edges(curve), curve.kind)
+    edges = numbers(visible_edges(curve), curve.kind)
     x, y = steps(edges, curve.scores)
     _, lower = steps(edges, curve.lower)
     _, upper = steps(edges, curve.upper)
@@ -147,7 +147,7 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | N
 
 def view(curve: Curve) -> tuple[float, float] | None:
     """The part of the axis to open with: the middle 99% of rows, where a long tail would squeeze it; else all."""
-    edges = _visible_edges(curve)
+    edges = visible_edges(curve)
     share = np.cumsum(curve.counts) / max(curve.counts.sum(), 1.0)
     first, last = (int(np.searchsorted(share, quantile)) for quantile in (0.005, 0.995))
     last = min(last, curve.scores.size - 1)
@@ -161,7 +161,7 @@ def is_cut(curve: Curve) -> bool:
     return bool(curve.edges.size) and view(curve) is not None
 
 
-def _visible_edges(curve: Curve) -> NDArray[np.float64]:
+def visible_edges(curve: Curve) -> NDArray[np.float64]:
     """Edges with a width for the outer bins where each bin is a single value."""
     edges = curve.edges.astype(np.float64).copy()
     if edges.size > 2:
@@ -175,7 +175,7 @@ def _visible_edges(curve: Curve) -> NDArray[np.float64]:
 
 def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
     """Rows along the axis, in bars of equal width: bins of equal count have unequal widths."""
-    edges = _visible_edges(curve)
+    edges = visible_edges(curve)
     opening = view(curve)
     widths = np.diff(edges)
     if curve.scores.size <= 60 and widths.max() < 3 * np.median(widths):
@@ -197,7 +197,7 @@ def _add_density(figure: go.Figure, curve: Curve, color: Palette) -> None:
     )  # fmt: skip
 
 
-def _level_order(curve: Curve) -> NDArray[np.intp]:
+def level_order(curve: Curve) -> NDArray[np.intp]:
     """By effect; months and weekdays by the calendar."""
     if curve.labels in (MONTHS, WEEKDAYS):
         return np.arange(len(curve.labels))
@@ -206,7 +206,7 @@ def _level_order(curve: Curve) -> NDArray[np.intp]:
 
 def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
     """A bar a level, sorted by effect, with the band as error bars."""
-    order = _level_order(curve)
+    order = level_order(curve)
     names = [escape(curve.labels[k], 400) for k in order]
     shown = [escape(shorten(curve.labels[k], order.size)) for k in order]
     place = np.arange(order.size)
@@ -280,7 +280,7 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
     color = PALETTES[mode]
     figure = go.Figure()
     if curve.kind in ("category", "boolean"):
-        order = _level_order(curve)
+        order = level_order(curve)
         names = [escape(curve.labels[k], MOST_LABEL) for k in order]
         figure.add_trace(go.Bar(x=np.arange(order.size), y=curve.scores[order], marker={"color": color.primary},
                                 width=0.6, hovertext=names, hoverinfo="text+y"))  # fmt: skip
@@ -288,7 +288,7 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         ticks = [escape(shorten(curve.labels[k], 9)) for k in order] if named else []
         figure.update_xaxes(showticklabels=named, tickvals=np.arange(order.size), ticktext=ticks)
     elif curve.scores.size:
-        edges = numbers(_visible_edges(curve), curve.kind)
+        edges = numbers(visible_edges(curve), curve.kind)
         x, y = steps(edges, curve.scores)
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
         figure.add_trace(go.Scatter(x=x, y=np.repeat(curve.lower, 2), **band))

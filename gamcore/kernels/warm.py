@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import N_CODES, SUM, histogram, pairs, rows, step
+from gamcore.kernels import N_CODES, SUM, alone, forest, histogram, pairs, rows, step, tree
 from gamcore.kernels.course import Rule, grouped_rounds, make_course, validate
+from gamcore.kernels.forest import N_BYTES, Trees
 from gamcore.kernels.grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.layout import LOGISTIC, Rows, Sets, Settings, Table, make_fit, make_work
+from gamcore.kernels.splits import Splitting, make_search
 
 
 def warmup() -> None:
@@ -47,6 +49,7 @@ def warmup() -> None:
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
     for state, settings in ready:  # last: most fits begin without
         _warm_pairs(table.starts, state, settings)
+    _warm_trees()
 
 
 def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> None:
@@ -66,3 +69,26 @@ def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> N
     pairs.pair_rounds(table, state, np.array([0]), terms, fit, *told)
     step.settle(table, state, np.array([0]), fit, settings.loss)
     rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss)
+
+
+def _warm_trees() -> None:
+    """Boost a few rows by trees, and ask the forest."""
+    n, codes = 4, np.array([[1, 1, 2, 2]], np.uint8)
+    columns = tree.Columns(codes, np.full(1, 2), np.zeros(1, np.bool_), np.zeros(1, np.int64))
+    places, stats, nothing = np.arange(n, dtype=np.int32), np.ones(n, np.complex64), np.empty(0)
+    members = tree.Members(places, stats, np.empty(0, np.int32), nothing, places.copy(), stats.copy())
+    scratch = alone.Scratch(make_search(1), np.zeros((2, 1, 1, 5), np.complex128), tree.make_nodes(2))
+    how, growth = Splitting(0, 1.0, 1.0, 0.0, 0.5), tree.Growth(1, 2, False, False)
+    scheme, score = alone.Scheme(how, growth, 0.1, LOGISTIC, 1, 0.0), np.zeros(n)
+    whole, real = np.zeros(3, np.int32), np.zeros(3)
+    trees = Trees(
+        whole, whole.copy(), np.zeros((3, N_BYTES), np.uint8), real, real.copy(), real.copy(), np.zeros(2, np.int64)
+    )
+    y, valid = np.array([0.0, 0.0, 1.0, 1.0]), np.arange(n)
+    alone.boost_alone(columns, members, places.copy(), y, scheme, scratch, score, valid, trees)
+    alone.fill_stats(y, nothing, score, LOGISTIC, members)
+    alone.plant(columns, members, scheme, scratch, score, valid)
+    alone.keep(scratch.nodes, 1, trees, 0)
+    forest.add_trees(codes, valid, trees, 0, 1, score)
+    forest.attribute(codes, valid, trees, 0, 1, np.zeros((n, 1)))
+    forest.partial(trees, 0, 1, 0, np.zeros(1, np.int64), np.zeros(5))

@@ -1,0 +1,282 @@
+"""The best split of a node of a tree, from its histogram.
+
+Codes of a feature, and the sides they may go to:
+
+    0         1 .. last                     last + 1    last + 2
+    missing   values left to right, levels  unseen      absent: the row's task lacks the feature
+
+Values are cut along a line: numbers as they are, levels in the order of their leaf value. Missing and absent rows go,
+each for itself, where they gain more. What no row of the node has (unseen always) goes with the heavier side; a number
+among the values stays on its side of the cut.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import N_CODES, kernel
+
+Sums = NDArray[np.complex128]
+
+NONE, ENTROPY, ENTROPY_PER_ROW, VARIANCE, VARIANCE_RELATIVE, POOLED = range(6)
+"""Split criteria; see `score_tasks`."""
+
+EMPTY: Final = 1e-12
+CHANCE: Final = 1.0 / math.pi
+"""What a level of a category costs, in units of the noise of a row.
+
+Ordered by leaf values that mean nothing, K levels gain K (2 / pi) noise by their best two sides, so many levels, such
+as tasks, would win by chance. Half of that is charged: all of it stops strong effects of many small tasks too soon
+(measured: as good on School, worse on Computer; docs/multitask.md).
+"""
+
+SMOOTH: Final = 10.0
+"""Hessian added to that of a level when levels are ordered: those of few rows stand in the middle."""
+
+FEATURE, SCORE, GAIN, PLACES, MISSING, ABSENT, LEFT_G, LEFT_H = range(8)
+"""A split as numbers: feature (-1: none), score, pooled gain, places of the line that go left, whether missing and
+absent rows do, and the sums of what goes left."""
+SPLIT_SIZE: Final = 8
+
+
+class Splitting(NamedTuple):
+    """Scalars of the search for a split."""
+
+    criterion: int
+    penalty: float  # lambda, added to every hessian
+    least_hessian: float  # of a child
+    least_gain: float  # gamma: a split needs more
+    beta: float  # of the variance of the tasks' gains
+    noise: float = 0.0  # sum of squared gradients over that of hessians: what chance gives a level
+
+
+class Search(NamedTuple):
+    """Scratch of a search."""
+
+    order: NDArray[np.int64]  # (V,) codes of the line
+    key: NDArray[np.float64]  # (V,)
+    total: Sums  # (V,) over tasks
+    left: Sums  # (T,) of a cut's left side
+    running: Sums  # (T,) of the line's places so far
+    whole: Sums  # (T,)
+    gains: NDArray[np.float64]  # (T,)
+    by_score: NDArray[np.float64]  # (SPLIT_SIZE,)
+    by_gain: NDArray[np.float64]
+
+
+def make_search(n_tasks: int) -> Search:
+    """Scratch for nodes of `n_tasks` tasks."""
+    of_codes = (np.zeros(N_CODES, np.int64), np.zeros(N_CODES), np.zeros(N_CODES, np.complex128))
+    left, running, whole = (np.zeros(n_tasks, np.complex128) for _ in range(3))
+    best = np.zeros(SPLIT_SIZE), np.zeros(SPLIT_SIZE)
+    return Search(*of_codes, left, running, whole, np.zeros(n_tasks), *best)
+
+
+@kernel
+def gain_of(low: complex, high: complex, penalty: float) -> float:
+    """What parting two sums (gradient + i hessian) takes off the loss: sum of G^2 / (H + lambda) of the parts less that
+    of both."""
+    both = low + high
+    gain = low.real * low.real / (low.imag + penalty) if low.imag + penalty > EMPTY else 0.0
+    gain += high.real * high.real / (high.imag + penalty) if high.imag + penalty > EMPTY else 0.0
+    return gain - (both.real * both.real / (both.imag + penalty) if both.imag + penalty > EMPTY else 0.0)
+
+
+@kernel
+def harm(left: Sums, whole: Sums, penalty: float) -> float:
+    """Mean over tasks of the loss a row that a split adds to a task, since all tasks share its leaves, times rows."""
+    low = left.sum()
+    both = whole.sum()
+    high = both - low
+    w_low, w_high, w_both = (
+        low.real / (low.imag + penalty),
+        high.real / (high.imag + penalty),
+        both.real / (both.imag + penalty),
+    )
+    found, present = 0.0, 0
+    for t in range(whole.size):
+        if whole[t].imag <= EMPTY:
+            continue
+        present += 1
+        rest = whole[t] - left[t]
+        taken = 2 * left[t].real * w_low - left[t].imag * w_low * w_low
+        taken += 2 * rest.real * w_high - rest.imag * w_high * w_high
+        taken -= 2 * whole[t].real * w_both - whole[t].imag * w_both * w_both
+        found += max(-taken, 0.0) / whole[t].imag
+    return float(found * both.imag / max(present, 1))
+
+
+@kernel
+def task_gains(left: Sums, whole: Sums, how: Splitting, gains: NDArray[np.float64]) -> int:
+    """What each task present in a node gains by a split on its own, with leaves of its own; how many are present.
+
+    Gains of those stand first in `gains` (T,).
+    """
+    present = 0
+    for t in range(whole.size):
+        if whole[t].imag <= EMPTY:
+            continue
+        gains[present] = gain_of(left[t], whole[t] - left[t], how.penalty)
+        if how.criterion == ENTROPY_PER_ROW:
+            gains[present] /= whole[t].imag
+        present += 1
+    return present
+
+
+@kernel
+def score_tasks(left: Sums, whole: Sums, how: Splitting, pooled: float, gains: NDArray[np.float64]) -> float:
+    """Score of a split whose pooled gain is `pooled`, by what it does to each task (Zhang and Li 2019, section 3.2).
+
+    left, whole : (T,) sums of each task left of the cut, and of the node; gains : (T,) scratch.
+    entropy : pooled gain times the entropy of the tasks' shares of the gains (Eq. 5), or of the gains per row.
+    variance : less beta times the variance of the gains over the tasks in the node (Eq. 6), or that over their mean.
+    pooled : less the harm that shared leaves do.
+    """
+    if how.criterion == POOLED:
+        return float(pooled - harm(left, whole, how.penalty))
+    present = task_gains(left, whole, how, gains)
+    if how.criterion in (VARIANCE, VARIANCE_RELATIVE):
+        if present < 2:
+            return pooled
+        mean = gains[:present].sum() / present
+        spread = 0.0
+        for t in range(present):
+            spread += (gains[t] - mean) ** 2
+        spread /= present - 1
+        relative = how.criterion == VARIANCE_RELATIVE
+        return float(pooled - how.beta * (spread / (abs(mean) + EMPTY) if relative else spread))
+    total = 0.0
+    for t in range(present):
+        total += max(gains[t], 0.0)
+    entropy = 0.0
+    for t in range(present):
+        if gains[t] > 0.0:
+            share = gains[t] / total
+            entropy -= share * math.log(share)
+    return pooled * entropy
+
+
+@kernel
+def order_line(total: Sums, last: int, nominal: bool, found: Search) -> None:
+    """The line of a feature's values: codes 1 .. last as they are, levels by their shrunken leaf value."""
+    for k in range(last):
+        found.order[k] = k + 1
+    if nominal:
+        for k in range(last):
+            found.key[k] = total[k + 1].real / (total[k + 1].imag + SMOOTH)
+        found.order[:last] = np.argsort(found.key[:last], kind="mergesort") + 1
+
+
+@kernel
+def sum_tasks(hist: Sums, j: int, n_codes: int, found: Search) -> complex:
+    """Totals of a feature's codes over tasks into `found.total`, those of the tasks into `found.whole`; of all."""
+    found.total[:n_codes] = 0
+    found.whole[:] = 0
+    for t in range(hist.shape[0]):
+        for v in range(n_codes):
+            found.total[v] += hist[t, j, v]
+            found.whole[t] += hist[t, j, v]
+    return complex(found.whole.sum())
+
+
+@kernel
+def note(
+    best: NDArray[np.float64], which: int, j: int, score: float, gain: float, k: int, side: int, left: complex
+) -> None:
+    """Remember a split where it is better than the best so far by the number in place `which`."""
+    if (score if which == SCORE else gain) > best[which]:
+        best[FEATURE], best[SCORE], best[GAIN], best[PLACES] = j, score, gain, k
+        best[MISSING], best[ABSENT] = side & 1, side >> 1
+        best[LEFT_G], best[LEFT_H] = left.real, left.imag
+
+
+@kernel
+def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting, found: Search) -> None:
+    """Best split of one feature, if better than those in `found.by_score` and `found.by_gain`. Ties: the first cut."""
+    n_codes, apart = last + 3, how.criterion != NONE
+    whole = sum_tasks(hist, j, n_codes, found)
+    total, absent = found.total, last + 2
+    order_line(total, last, nominal, found)
+    floor = max(how.least_hessian, EMPTY)
+    charge = 0.0
+    if nominal:
+        levels = 0
+        for k in range(1, last + 1):
+            levels += total[k].imag > 0.0
+        charge = CHANCE * how.noise * max(levels - 2, 0)
+    low = 0j
+    found.running[:] = 0
+    for k in range(last + 1):  # so many places of the line go left; none: only rows beside it
+        if k > 0:
+            code = found.order[k - 1]
+            if total[code].imag == 0.0:
+                continue
+            low += total[code]
+            if apart:
+                for t in range(hist.shape[0]):
+                    found.running[t] += hist[t, j, code]
+        for side in range(4):
+            if (side & 1 and total[0].imag == 0.0) or (side & 2 and total[absent].imag == 0.0):
+                continue
+            left = low + (total[0] if side & 1 else 0j) + (total[absent] if side & 2 else 0j)
+            if min(left.imag, whole.imag - left.imag) < floor:
+                continue
+            gain = gain_of(left, whole - left, how.penalty) - charge
+            if not gain > how.least_gain:
+                continue
+            score = gain
+            if apart:
+                for t in range(hist.shape[0]):
+                    found.left[t] = found.running[t]
+                    found.left[t] += (hist[t, j, 0] if side & 1 else 0j) + (hist[t, j, absent] if side & 2 else 0j)
+                score = score_tasks(found.left, found.whole, how, gain, found.gains)
+                note(found.by_gain, GAIN, j, score, gain, k, side, left)
+            note(found.by_score, SCORE, j, score, gain, k, side, left)
+
+
+@kernel
+def search(
+    hist: Sums,
+    features: NDArray[np.int64],
+    last: NDArray[np.int64],
+    nominal: NDArray[np.bool_],
+    how: Splitting,
+    found: Search,
+    split: NDArray[np.float64],
+) -> None:
+    """The best split (SPLIT_SIZE,) of a node with histogram (T, p, V); split[FEATURE] is -1 for none.
+
+    Best by the criterion. The entropy is 0 wherever one task alone gains: where it is everywhere, by pooled gain.
+    """
+    found.by_score[:] = 0.0
+    found.by_gain[:] = 0.0
+    found.by_score[FEATURE] = found.by_gain[FEATURE] = -1.0
+    found.by_score[SCORE] = how.least_gain if how.criterion in (VARIANCE, VARIANCE_RELATIVE, POOLED) else 0.0
+    for j in features:
+        search_feature(hist, j, last[j], nominal[j], how, found)
+    entropy = how.criterion in (ENTROPY, ENTROPY_PER_ROW)
+    split[:] = found.by_gain if entropy and found.by_score[FEATURE] < 0 else found.by_score
+
+
+@kernel
+def left_codes(
+    hist: Sums, split: NDArray[np.float64], last: int, nominal: bool, found: Search, goes: NDArray[np.bool_]
+) -> None:
+    """Which codes (V,) of the split's feature go left."""
+    j = int(split[FEATURE])
+    whole = sum_tasks(hist, j, last + 3, found)
+    order_line(found.total, last, nominal, found)
+    heavier = split[LEFT_H] * 2 > whole.imag
+    goes[:] = heavier
+    for k in range(last):
+        code = found.order[k]
+        if not nominal or found.total[code].imag != 0.0:
+            goes[code] = k < split[PLACES]
+    if found.total[0].imag != 0.0:
+        goes[0] = split[MISSING] > 0
+    if found.total[last + 2].imag != 0.0:
+        goes[last + 2] = split[ABSENT] > 0

@@ -9,6 +9,8 @@ from pages.shared import loading, state
 from pages.shared.frame import begin
 from pages.shared.words import count, date, md, size
 
+ONCE = ("target", "task", "weight", "group", "time")
+
 begin("Data", "Load a table, and look at its columns before a model learns from them.")
 
 table = state.current_table()
@@ -80,10 +82,11 @@ edited = st.data_editor(
             width="small", y_min=0, help="Rows over the range, or a bar a level."
         ),
         "Role": st.column_config.SelectboxColumn(
-            options=["feature", "target", "ignore", "weight", "group", "time"],
+            options=["feature", "target", "ignore", "task", "weight", "group", "time"],
             required=True,
-            help="What the column is for. Group: rows that belong together, such as one customer's, are held out "
-            "together. Time: the latest rows are held out. What is held out is fixed by a table's first training.",
+            help="What the column is for. Task: rows of each value are a task, learnt together with the others. Group: "
+            "rows that belong together, such as one customer's, are held out together. Time: the latest rows are held "
+            "out. What is held out is fixed by a table's first training.",
         ),
         "To know": st.column_config.TextColumn(width="medium", help="What may go wrong with the column."),
     },
@@ -91,9 +94,11 @@ edited = st.data_editor(
 )
 roles = {r.name: role for r, role in zip(reports, edited["Role"], strict=True) if role != r.role}
 if roles != table.roles:
-    once = [role for role in roles.values() if role in ("target", "weight", "group", "time")]
+    once = [role for role in roles.values() if role in ONCE]
     if len(once) != len(set(once)):
-        st.error("Two columns have the same role, and only one can be the target, weight, group or time: change one.")
+        st.error(
+            f"Two columns have the same role, and only one can be the {', '.join(ONCE[:-1])} or {ONCE[-1]}: change one."
+        )
     else:
         state.workspace().set_roles(table.id, roles)
 

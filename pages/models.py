@@ -7,8 +7,8 @@ import streamlit as st
 
 from gamcore import ModelFileError
 from gamcore.workspace import runs
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from gamcore.workspace.training import Spec
 from pages.shared import cards, state
 from pages.shared.frame import begin
 from pages.shared.words import date, duration, md, metric
@@ -62,7 +62,7 @@ listing = pd.DataFrame(
         "Name": [m.name for m in models],
         "Target": [m.target for m in models],
         "Table": [m.table_name for m in models],
-        "Kind": [m.kind for m in models],
+        "Kind": [m.kind.replace("_", " ") for m in models],
         "Pairs": [m.n_pairs for m in models],
         "Held-out metric": [metric(m) for m in models],
         "Preset": [m.spec.get("preset", "") for m in models],
@@ -91,7 +91,8 @@ st.caption(
 cards.metrics(model)
 with st.container(horizontal=True):
     if st.button("Explore", type="primary", icon=":material/stacked_line_chart:"):
-        st.switch_page("pages/shapes.py", query_params={"model": model.id})
+        page = "tasks" if model.of_tasks else "shapes"
+        st.switch_page(f"pages/{page}.py", query_params={"model": model.id})
     st.download_button(
         "Download",
         lambda: state.workspace().model_path(model.id).read_bytes(),
@@ -102,7 +103,8 @@ with st.container(horizontal=True):
     )
     if st.button("Rename", icon=":material/edit:"):
         rename(model)
-    there = model.table in {t.id for t in state.workspace().tables()}
+    tables = set(model.spec.get("tables", {}).values()) or {model.table}
+    there = tables <= {t.id for t in state.workspace().tables()}
     why = "Train again with the same settings." if there else "Its table is no longer here."
     if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
         run = runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs())

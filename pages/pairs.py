@@ -14,8 +14,9 @@ import streamlit as st
 from gamcore import figures
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.ranking import elbow
+from gamcore.workspace.rows import Data, read_data
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from gamcore.workspace.training import Data, Spec, read_data
 from pages.shared import cards, joint, live, state
 from pages.shared.frame import begin
 from pages.shared.words import count

@@ -8,8 +8,8 @@ import streamlit as st
 
 from gamcore import figures
 from gamcore.explain import Curve
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from gamcore.workspace.training import Spec
 from pages.shared import cards, live, state
 from pages.shared.frame import begin
 from pages.shared.words import count, md

@@ -7,16 +7,22 @@ from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore.table import TableError
 from gamcore.workspace import runs
-from gamcore.workspace.estimate import WORKER_SECONDS, estimate
+from gamcore.workspace.estimate import WORKER_SECONDS, estimate, estimate_tasks
+from gamcore.workspace.rows import HELD_OUT
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import clean_name
-from gamcore.workspace.training import HELD_OUT, Spec, read_data, train
-from pages.shared import cards, live, running, settings, state
+from gamcore.workspace.tasks import read_rows
+from gamcore.workspace.training import train
+from pages.shared import cards, live, running, settings, state, tasking
 from pages.shared.frame import begin
 from pages.shared.words import count, duration, md, size
 
 AT_ONCE_SECONDS = 0.5
 
-begin("Train", "Choose what to predict, and train an additive model: a curve a feature, a heat map a pair.")
+begin(
+    "Train",
+    "Choose what to predict, and train a model: curves and heat maps of one question, or trees of several tasks.",
+)
 table = cards.pick_table()
 frame = state.frame(table.id)
 
@@ -47,7 +53,11 @@ with st.container(border=True):
 form, look = st.columns(2)
 with form.container(border=True):
     st.subheader("Settings", anchor=False)
-    preset, changes = settings.settings(table, scenario.positive is not None)
+    tasks, compare = scenario.tasks, True
+    if tasks.several:
+        preset, changes, compare = tasking.settings(table)
+    else:
+        preset, changes = settings.settings(table, scenario.positive is not None)
 
 roles = {role: name for name, role in table.roles.items() if role in ("weight", "group", "time")}
 spec = Spec(
@@ -64,23 +74,32 @@ spec = Spec(
     time=roles.get("time"),
     preset=preset,
     changes=changes,
+    kind="tasks" if tasks.several else "additive",
+    task=tasks.column,
+    outcomes=tasks.outcomes,
+    tables=tasks.tables,
+    compare=compare,
 )
 try:
-    data = read_data(frame, spec, table.held_out_by)
+    data = read_rows(spec, state.frame, lambda identifier: state.workspace().table(identifier).held_out_by)
 except TableError as error:
     st.error(md(error), icon=":material/error:")
     st.stop()
 
 rows = int((~data.held_out).sum())
-n_dates = sum(is_datetime64_any_dtype(frame[name].dtype) for name in features) if changes.get("date_parts") else 0
+n_dates = sum(is_datetime64_any_dtype(dtype) for dtype in data.X.dtypes) if changes.get("date_parts") else 0
 n_features = len(features) + 2 * n_dates
-cost = estimate(rows, n_features, spec.parameters(), state.n_jobs())
+if data.task is None:
+    cost = estimate(rows, n_features, spec.parameters(), state.n_jobs())
+else:
+    n_tasks = len(set(data.task.tolist()))
+    cost = estimate_tasks(rows, n_features, n_tasks, spec.parameters(), state.n_jobs(), compare)
 at_once = cost.seconds < AT_ONCE_SECONDS
 basis = table.held_out_by
 by_time, by_group = (spec.time, spec.group) if basis is None else (basis.get("time"), basis.get("group"))
 held_how = "the latest" if by_time else "whole groups of" if by_group else "a seeded"
 fixed = ", as at its first training" if basis is not None and (by_time, by_group) != (spec.time, spec.group) else ""
-rest = len(frame) - len(data.X)
+rest = data.dropped if data.task is not None else len(frame) - len(data.X)
 left_out = f"{count(rest)} rows are left out by levels, filter or missing targets. " if rest else ""
 with form:  # below the settings, beside the preview
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
@@ -92,7 +111,11 @@ with form:  # below the settings, beside the preview
         f"stopping never stops it, and {size(cost.memory)} on {state.n_jobs()} threads."
     )
 with look:
-    live.preview(table.id, spec, rows, n_features)
+    if data.task is None:
+        live.preview(table.id, spec, rows, n_features)
+    else:
+        with st.container(border=True):
+            tasking.summary(data.task, data.held_out, data.y.to_numpy(), data.binary)
 if pressed:
     st.query_params.pop("run", None)
     st.session_state.pop("trained", None)

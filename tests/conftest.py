@@ -10,8 +10,9 @@ import pytest
 from streamlit import config
 
 from gamcore.workspace.reader import read_file
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import Spec, train
+from gamcore.workspace.training import train
 
 ROOT = Path(__file__).parents[1]
 EVIL = "<img src=x onerror=alert(1)> [a](http://b) $x$ :red[c]"
@@ -56,4 +57,19 @@ def paired(space):
     frame["y"] = np.sign(frame["a"].fillna(1)) * np.sign(frame["b"]) + sign * frame["b"] + 0.3 * rng.normal(size=n)
     table = space.add_table(frame, "crossed", [])
     spec = Spec(table.id, "y", "crossed", ["a", "b", EVIL, "lone"], preset="fast", changes={"interactions": 2})
+    return space, table, train(space, spec)
+
+
+@pytest.fixture
+def tasked(space):
+    """A workspace with the loans, and a model of the two kinds."""
+    data = (ROOT / "sample_data" / "loans.csv").read_bytes()
+    loaded = read_file("loans.csv", data)
+    table = space.add_table(loaded.frame, "loans", loaded.notes)
+    features = [c for c in loaded.frame.columns if c not in ("default", "product")]
+    changes = {"max_rounds": 20, "specific_rounds": 10}
+    spec = Spec(
+        table.id, "default", "loans", features, positive=["yes"], kind="tasks", task="product", preset="fast",
+        changes=changes,
+    )  # fmt: skip
     return space, table, train(space, spec)

@@ -14,7 +14,7 @@ from tests.conftest import EVIL
 pytestmark = pytest.mark.usefixtures("space")
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["data", "train", "models", "overview", "shapes", "pairs"]
+PAGES = ["data", "train", "models", "overview", "shapes", "pairs", "tasks"]
 
 
 def open_page(name, **query):

@@ -12,7 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import cells, contenders, pairs, peers, standing
+from benchmarks import (
+    cells,
+    contenders,
+    multitask,
+    pairs,
+    peers,
+    standing,
+    tasks_baselines,
+    tasks_report,
+    tasks_studies,
+)
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
@@ -163,3 +173,47 @@ def test_both_rankings_agree():
     pytest.importorskip("interpret")
     found = pairs.rank_one(10, True)
     assert found["agreement"] > 0.98
+
+
+def test_multitask_differences_are_paired_by_run():
+    rows = []
+    for seed, level in enumerate((1.0, 3.0, 2.0)):
+        for name, more in (("default", 0.0), ("global", 0.2 + 0.1 * seed), ("independent", -0.1)):
+            rows.append({"seed": seed, "model": name, "small": level + more, "big": level + more, "seconds": 1.0})
+    table = pd.DataFrame(rows)
+    found = tasks_report.against(table, "small", "default")
+    assert found.index.tolist() == ["default", "independent", "global"]
+    assert found.loc["global", ["mean", "gap"]].tolist() == pytest.approx([2.3, 0.3])
+    assert found.loc["global", "se"] == pytest.approx(0.1 / np.sqrt(3))
+    told = tasks_report.parts_table({"outlier": table}, [("outlier", "small")], ["default", "global"])
+    assert told["outlier, small"].tolist() == ["2.000", "+0.300 (5.2)"]
+    asked = tasks_report.claims({"imbalanced 0.5": table, "imbalanced 0": table})
+    assert asked["holds"].tolist() == [False, True, False, False, False]  # independent trees are better by .1
+
+
+def test_a_tasks_mean_residual_is_shrunk_by_its_rows():
+    rng = np.random.default_rng(0)
+    task = pd.Series(np.repeat(np.arange(200), np.tile([5, 50], 100)))
+    effect = rng.normal(size=200)
+    drawn = pd.Series(effect[task] + 2 * rng.normal(size=len(task)))
+    found = tasks_baselines.shrunken_means(drawn, task)
+    slope = [np.polyfit(found[first::2], effect[first::2], 1)[0] for first in (0, 1)]
+    assert slope == pytest.approx([1.0, 1.0], abs=0.2)  # the best guess, for small tasks and for large ones
+    noise = pd.Series(rng.normal(size=len(task)))
+    assert np.abs(tasks_baselines.shrunken_means(noise, task)).max() < 0.2
+
+
+def test_every_study_of_tasks_is_measured_and_told(tmp_path, monkeypatch):
+    def small(folder, seed):
+        family = tasks_studies.imbalanced(0.5, [100, 60], seed)
+        return tasks_studies.Trial(*(tasks_studies.Rows(s.X, s.y, s.task) for s in (family.train, family.test)), False)
+
+    monkeypatch.setitem(tasks_studies.STUDIES, "unrelated", tasks_studies.Study(small, 2, {"first": "a"}))
+    asked = argparse.Namespace(data=tmp_path, json=tmp_path, runs=None)
+    monkeypatch.setattr(multitask, "contenders", lambda study: ["default", "independent", "global", "ridge", "dirty"])
+    multitask.measure_study(asked, "unrelated")
+    found = multitask.read_cells(tmp_path, "unrelated")
+    assert len(found) == 10
+    assert found["first"].between(0.5, 3.0).all()
+    page = "\n".join(tasks_report.page({"unrelated": found}))
+    assert "DIRTY" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,16 @@ import pytest
 
 from gamcore.workspace import runs
 from gamcore.workspace.reader import read_file
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import Spec, train
+from gamcore.workspace.training import train
 from tests.serving import LOG, ROOT, browser_path, browsing, serving, settle
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 
 REAL_DATA = ROOT.parent / "shared" / "data"
-PAGES = ["data", "train", "models", "overview", "shapes", "pairs"]
+PAGES = ["data", "train", "models", "overview", "shapes", "pairs", "tasks"]
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 
 
@@ -314,10 +316,49 @@ def test_hostile_names_make_no_element(page, space):
         {evil: range(200), "b": [f"{evil}{k % 3}" for k in range(200)], "y": [k % 7 * 1.0 for k in range(200)]}
     )
     table = space.add_table(frame, evil, [f"a note on {evil}"])
-    train(space, Spec(table.id, "y", evil, [evil, "b"], preset="fast", changes={"max_rounds": 5}))
+    spec = Spec(table.id, "y", evil, [evil, "b"], preset="fast", changes={"max_rounds": 5})
+    train(space, spec)
+    train(space, replace(spec, features=[evil], kind="tasks", task="b"))
     for path in PAGES:
         page.goto(f"/{path}")
         settle(page)
         assert page.locator('img[src="x"]').count() == 0
         assert page.locator('a[href*="evil.test"]').count() == 0
     assert page.evaluate("window.hacked") is None
+
+
+def test_loans_of_two_kinds_from_three_clicks_to_one_row(page):
+    """Watch tasks quit; read their table, what is common and what is not, a feature over them, and a row."""
+    page.goto("/")
+    settle(page)
+    press(page, "Load loans")
+    press(page, "Train on this table")
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+    settle(page)
+    page.get_by_text("Accurate", exact=True).click()  # longer to watch
+    settle(page)
+    press(page, "Train")
+    page.get_by_text("Tasks that quit the common trees").wait_for(timeout=120_000)
+    page.get_by_role("button", name="Read the tasks").wait_for(timeout=120_000)
+    settle(page)
+    press(page, "Read the tasks")
+    page.get_by_role("heading", name="The tasks", exact=True).wait_for()
+    page.get_by_text("Learning together, on held-out rows").wait_for()
+    settle(page)
+    bars = page.locator(".js-plotly-plot").first
+    bars.locator(".legendtext").nth(1).wait_for()
+    page.locator(".js-plotly-plot .gtitle").nth(1).wait_for()
+    assert bars.locator(".legendtext").all_text_contents() == ["in the trees that tasks share", "in trees of one task"]
+    titles = page.locator(".js-plotly-plot .gtitle").all_text_contents()
+    assert sorted(titles) == ["boat", "card"]
+    page.get_by_text("agrees with the common curve").first.wait_for()
+    page.get_by_label("Held-out row, of").fill("2")
+    page.keyboard.press("Enter")
+    settle(page)
+    page.get_by_text("score of the row").wait_for()
+    page.get_by_text("The parts add up exactly").wait_for()
+    page.get_by_text("AUC", exact=True).click()
+    page.get_by_text("Together, alone, one for all: AUC").wait_for()
+    page.reload()
+    settle(page)
+    page.get_by_role("heading", name="One feature over the tasks").wait_for()

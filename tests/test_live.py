@@ -13,7 +13,9 @@ import pytest
 from gamcore import PRESETS, figures
 from gamcore.table import TableError
 from gamcore.workspace import live, runs
-from gamcore.workspace.training import Spec, read_data, train
+from gamcore.workspace.rows import read_data
+from gamcore.workspace.spec import Spec
+from gamcore.workspace.training import train
 from pages.shared import live as page_live
 from tests.test_app import button, chart, open_page
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from gamcore.estimators import from_saved
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace, default_root
-from gamcore.workspace.training import Spec, train
+from gamcore.workspace.training import train
 from pages.shared import joint
 from tests.conftest import EVIL
 from tests.test_app import button, chart, open_page

@@ -21,8 +21,10 @@ from gamcore.rounds import membership
 from gamcore.workspace import runs, training
 from gamcore.workspace.estimate import estimate
 from gamcore.workspace.files import new_folder, write_bytes, write_json
+from gamcore.workspace.rows import held_out_rows, read_data
+from gamcore.workspace.spec import Condition, Spec
 from gamcore.workspace.store import MAX_NAME, StoreError, Workspace, clean_name
-from gamcore.workspace.training import Condition, Spec, held_out_rows, read_data, train
+from gamcore.workspace.training import train
 from tests.test_boosting import friendly
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,17 @@ from gamcore.table import Kind, TableError, kind_of, read_dates, read_numbers, r
 HISTOGRAM_BARS = 16
 MANY_LEVELS = 1000
 SAMPLE_ROWS = 20_000
+MOST_TASK_LEVELS = 50
+FEWEST_TASK_ROWS = 20
+FEWEST_DECIDED = 2
+MOSTLY = 0.5
 LEAK_AUC = 0.999
 LEAK_CORRELATION = 0.999
 
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """One column; `role` is what the app suggests: feature, ignore or, by the user's choice, another."""
+    """One column; `role` is what the app suggests: feature, ignore, task or, by the user's choice, another."""
 
     name: str
     kind: Kind | None
@@ -35,7 +39,28 @@ class ColumnReport:
 
 def examine(frame: pd.DataFrame) -> list[ColumnReport]:
     """A report a column."""
-    return [_examine(frame[name]) for name in frame.columns]
+    found = [_examine(frame[name]) for name in frame.columns]
+    task = find_task(frame, [r.name for r in found if r.kind == "category" and r.role == "feature"])
+    told = "decides which other columns are filled: rows of one value are a task of their own"
+    return [replace(r, role="task", warnings=[*r.warnings, told]) if r.name == task else r for r in found]
+
+
+def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
+    """The column that tells tasks apart: for each of several others, some of its levels have no cell filled, and some
+    have most. None where no column does, or none better than all others."""
+    part = frame.sample(min(len(frame), SAMPLE_ROWS), random_state=0)
+    filled = part.notna()
+    partly = [name for name in frame.columns if 0 < filled[name].mean() < 1]
+    counts = {}
+    for name in candidates:
+        levels = part[name].dropna()
+        if not 2 <= levels.nunique() <= MOST_TASK_LEVELS or levels.value_counts().iloc[-1] < FEWEST_TASK_ROWS:
+            continue
+        shares = filled.loc[levels.index, [other for other in partly if other != name]].groupby(levels).mean()
+        counts[name] = int(((shares.min() == 0) & (shares.max() > MOSTLY)).sum())
+    best = max(counts.values(), default=0)
+    found = [name for name, count in counts.items() if count == best]
+    return found[0] if best >= FEWEST_DECIDED and len(found) == 1 else None
 
 
 def _examine(series: pd.Series) -> ColumnReport:

@@ -38,6 +38,18 @@ WORKER_SECONDS = 2.0
 """Start of a child process: importing the libraries, reading the table."""
 
 
+TREE_SECONDS = 2e-4
+TREE_ROW_SECONDS = 1.0e-9
+TREE_ROUND_ROW_SECONDS = 2.5e-8
+"""Of a tree: a fixed part, a part a row and feature each time a row is counted, and one a row for scores and losses."""
+
+TREE_ROUNDS = 60
+"""At a learning rate of .1, before patience."""
+
+COMPARED = 1.6
+"""Independent and global trees take this much again."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """Seconds of boosting, as usual and if every refit ran all its rounds, and bytes beyond the table itself."""
@@ -82,3 +94,21 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit + n_pairs * PAIR_BYTES)
+
+
+def estimate_tasks(
+    rows: int, features: int, n_tasks: int, parameters: dict[str, Any], n_jobs: int, compare: bool
+) -> Estimate:
+    """Cost of multi-task trees: common ones on all rows, and those of the tasks, tried at two depths."""
+    refits, depth = parameters.get("outer_bags", 8), parameters.get("max_depth", 3)
+    most = parameters.get("max_rounds", 300)
+    usual = min(TREE_ROUNDS * 0.1 / parameters.get("learning_rate", 0.1), most)
+    rounds = min(usual + parameters.get("early_stopping_rounds", 20), most)
+    a_row = TREE_ROUND_ROW_SECONDS + TREE_ROW_SECONDS * features * (1 + depth / 2)
+    specific = 2 if parameters.get("specific_depth", "auto") == "auto" else 1
+    a_round = (TREE_SECONDS + a_row * rows) + specific * (n_tasks * TREE_SECONDS + 0.7 * a_row * rows)
+    at_once = max(1, min(n_jobs, refits))
+    times = refits / at_once * (COMPARED + 1 if compare else 1)
+    apart = 1 if parameters.get("criterion", "none") == "none" else n_tasks
+    memory = rows * (features + 24) + at_once * (rows * 60 + (depth + 1) * apart * features * 256 * 16)
+    return Estimate(times * rounds * a_round, times * most * a_round, memory)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from gamcore.boosting import Progress
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.workspace.estimate import estimate
-from gamcore.workspace.training import Data, Spec, evaluate, fit
+from gamcore.workspace.rows import Data
+from gamcore.workspace.spec import Spec
+from gamcore.workspace.training import evaluate, fit
 
 LIVE_SECONDS = 0.5
 """A refit is live where its estimate is below this."""

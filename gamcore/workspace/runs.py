@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from gamcore.boosting import Stage
 from gamcore.workspace.files import new_folder, read_json, write_json
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError, Workspace, new_id, now
-from gamcore.workspace.training import Spec
 
 State = Literal["running", "done", "failed", "cancelled", "interrupted"]
 
@@ -41,6 +41,7 @@ class Standing:
     """Where a run stands in its present stage: main effects, the ranking of pairs, or a fit of some pairs.
 
     points : (n, 4) refit, round, training and validation loss of every round; in a ranking, the pairs that are done.
+    quits : (refit, task, round it keeps) of tasks that have left the common trees, in this stage or before.
     """
 
     stage: Stage = "main effects"
@@ -49,6 +50,7 @@ class Standing:
     most: int = 0  # rounds of a refit, or pairs of a ranking
     seconds: float = 0.0
     points: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))
+    quits: list[tuple[int, str, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,7 @@ def read(workspace: Workspace, identifier: str) -> Run:
 def _read_progress(path: Path) -> Standing:
     """The last stage that a worker told of."""
     lines: list[dict[str, Any]] = []
+    quits: list[tuple[int, str, int]] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         try:
             told = json.loads(line)
@@ -138,12 +141,13 @@ def _read_progress(path: Path) -> Standing:
         if lines and told["part"] != lines[-1]["part"]:
             lines = []
         lines.append(told)
+        quits += [(refit, name, number) for refit, name, number in told.get("quits", [])]
     if not lines:
         return Standing()
     points = np.array([point for line in lines for point in line["points"]], np.float64)  # null becomes NaN
     last = lines[-1]
     about = last["stage"], last["n_pairs"], last["n_refits"], last["most"], last["seconds"]
-    return Standing(*about, points.reshape(-1, 4))
+    return Standing(*about, points.reshape(-1, 4), quits)
 
 
 def _has_begun(folder: Path) -> bool:

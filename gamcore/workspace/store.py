@@ -26,6 +26,7 @@ import platformdirs
 
 from gamcore import serialize
 from gamcore.modelfile import Saved
+from gamcore.taskmodel import TaskModel
 from gamcore.workspace.files import new_folder, read_json, write_bytes, write_json
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -68,6 +69,12 @@ class ModelAbout:
     spec: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     n_pairs: int = 0
+    tasks: list[dict[str, Any]] = field(default_factory=list)  # a `tasks.TaskScore` each
+
+    @property
+    def of_tasks(self) -> bool:
+        """Whether it is a model of several tasks."""
+        return self.kind.startswith("multitask")
 
 
 About = TypeVar("About", TableAbout, ModelAbout)
@@ -217,7 +224,7 @@ class Workspace:
         target = str(saved.about.get("target", ""))
         about = ModelAbout(
             new_id(), clean_name(name), "", "imported", clean_name(target) if target else "", saved.kind, now(), 0.0,
-            n_pairs=len(saved.model.pairs),
+            n_pairs=0 if isinstance(saved.model, TaskModel) else len(saved.model.pairs),
         )  # fmt: skip
         return self.add_model(saved, about)
 

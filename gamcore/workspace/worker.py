@@ -19,8 +19,9 @@ from gamcore.boosting import Progress
 from gamcore.kernels.warm import warmup
 from gamcore.table import TableError
 from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import Spec, train
+from gamcore.workspace.training import train
 
 REPORT_SECONDS = 0.1
 
@@ -37,7 +38,7 @@ class _Reporter:
         self._path = folder / "progress.jsonl"
         self._server = server
         self._last = 0.0
-        self._told: dict[str, Any] = {"part": 0, "points": []}
+        self._told: dict[str, Any] = {"part": 0, "points": [], "quits": []}
 
     def __call__(self, progress: Progress) -> None:
         losses = _finite(progress.train_loss), _finite(progress.valid_loss)
@@ -47,6 +48,7 @@ class _Reporter:
             "part": progress.part, "stage": progress.stage, "n_pairs": progress.n_pairs, "n_refits": progress.n_refits,
             "most": progress.max_rounds, "seconds": round(progress.seconds, 2),
         }  # fmt: skip
+        self._told["quits"] += [[progress.refit, *left] for left in progress.quits]
         self._told["points"].append([progress.refit, progress.round, *losses])
         now = time.monotonic()
         if now - self._last < REPORT_SECONDS:
@@ -63,7 +65,7 @@ class _Reporter:
         if self._told["points"]:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self._told) + "\n")
-            self._told["points"] = []
+            self._told["points"], self._told["quits"] = [], []
 
 
 def _finite(value: float) -> float | None:

@@ -53,12 +53,19 @@ def no_model() -> None:
     empty("model_training", "There is no model yet, and no table to train on.", "Load a table", "data")
 
 
-def pick_model() -> ModelAbout:
-    """The model in hand, changeable; without any, the empty state."""
+def pick_model(of_tasks: bool = False) -> ModelAbout:
+    """The model in hand, changeable; without any of the page's kind, the empty state."""
+    known = {m.id: m for m in state.workspace().models() if m.of_tasks == of_tasks}
     model = state.current_model()
     if model is None:
         no_model()
-    known = {m.id: m for m in state.workspace().models()}
+    if not known and of_tasks:
+        empty("hub", "There is no model of several tasks yet.", "Train one", "train")
+    if not known:
+        empty("hub", "All models here are of several tasks: they are read on the page Tasks.", "Open Tasks", "tasks")
+    if model.id not in known:
+        model = next(iter(known.values()))
+        state.choose("model", model.id)
     if len(known) > 1:
         chosen = st.selectbox(
             "Model", list(known), index=list(known).index(model.id), format_func=lambda i: _model_label(known[i])
@@ -82,7 +89,7 @@ def metrics(model: ModelAbout) -> None:
     row = st.container(horizontal=True)  # wraps where the window is narrow
     if "auc" in found:
         row.metric(
-            "AUC, held-out rows",
+            "AUC, mean of tasks" if model.of_tasks else "AUC, held-out rows",
             f"{found['auc']:.3f}",
             border=True,
             height="stretch",
@@ -90,7 +97,7 @@ def metrics(model: ModelAbout) -> None:
         )
         row.metric(
             "Log-loss, held-out rows", f"{found['log_loss']:.4f}",
-            _change(found["log_loss"], found["baseline_log_loss"], "the base rate"),
+            _change(found["log_loss"], found["baseline_log_loss"], _baseline(model, "base rate")),
             delta_color="inverse", border=True, height="stretch",
         )  # fmt: skip
         row.metric(
@@ -99,21 +106,26 @@ def metrics(model: ModelAbout) -> None:
     else:
         row.metric(
             "RMSE, held-out rows", number(found["rmse"]),
-            _change(found["rmse"], found["baseline_rmse"], "the mean"), delta_color="inverse", border=True,
-            height="stretch",
+            _change(found["rmse"], found["baseline_rmse"], _baseline(model, "mean")),
+            delta_color="inverse", border=True, height="stretch",
         )  # fmt: skip
         row.metric(
             "R², held-out rows",
             f"{found['r2']:.3f}",
             border=True,
             height="stretch",
-            help="1 is perfect, 0 is the mean.",
+            help=f"1 is perfect, 0 is {_baseline(model, 'mean')}.",
         )
         row.metric("Mean of the target", number(found["mean"]), border=True, height="stretch")
     row.metric(
         "Training rows", count(model.rows["training"]), border=True, height="stretch",
         help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them.",
     )  # fmt: skip
+
+
+def _baseline(model: ModelAbout, name: str) -> str:
+    """What a model's metrics are held against: with several tasks, knowing which is no skill."""
+    return f"each task's {name}" if model.of_tasks else f"the {name}"
 
 
 def _change(value: float, baseline: float, name: str) -> str | None:

@@ -46,6 +46,7 @@ def navigation() -> Any:
                 page("overview", "Overview", "bar_chart"),
                 page("shapes", "Shapes", "stacked_line_chart"),
                 page("pairs", "Pairs", "grid_on"),
+                page("tasks", "Tasks", "hub"),
             ],
         }
     )

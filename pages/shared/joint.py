@@ -13,8 +13,8 @@ import streamlit as st
 from gamcore import figures
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.surface import Axis, Rectangle, Surface
+from gamcore.workspace.rows import Data
 from gamcore.workspace.store import ModelAbout
-from gamcore.workspace.training import Data
 from pages.shared import cards, state
 from pages.shared.words import count, md, number
 

@@ -18,8 +18,9 @@ from gamcore.explain import Curve
 from gamcore.table import TableError
 from gamcore.workspace import live, runs
 from gamcore.workspace.live import LIVE_SECONDS, Draft
+from gamcore.workspace.rows import read_data
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError, clean_name
-from gamcore.workspace.training import Spec, read_data
 from pages.shared import cards, state
 from pages.shared.words import duration, md, number
 

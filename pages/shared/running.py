@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
 from gamcore import figures
 from gamcore.workspace import runs
 from gamcore.workspace.runs import Standing
-from gamcore.workspace.store import StoreError
-from pages.shared import cards, state
+from gamcore.workspace.store import ModelAbout, StoreError
+from pages.shared import cards, state, tables
 from pages.shared.words import count, duration, md
+
+MOST_QUITS = 8
 
 
 def left_seconds(found: Standing) -> float | None:
@@ -25,10 +29,13 @@ def _words(found: Standing) -> tuple[float, str]:
     if found.stage == "ranking":
         done = float(found.points[-1, 1])
         return done / max(found.most, 1), f"ranking pairs: {count(done)} of {count(found.most)} grids"
+    if found.stage == "comparison":
+        done = float(found.points[-1, 1])
+        return done / max(found.most, 1), f"comparing with simpler models: {count(done)} of {count(found.most)} done"
     begun, rounds, rest = np.unique(found.points[:, 0]).size, len(found.points), left_seconds(found)
     ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
     words = [
-        "main effects" if found.stage == "main effects" else f"{found.n_pairs} pairs",
+        f"{found.n_pairs} pairs" if found.stage == "pairs" else found.stage,
         f"refit {begun} of {found.n_refits}",
         f"{count(rounds)} rounds",
         f"{rounds / max(found.seconds, 0.1):,.0f} rounds a second",
@@ -83,7 +90,8 @@ def _watch(identifier: str) -> None:
             st.progress(0.0, "Starting the worker and reading the table")
         else:
             st.progress(*_words(found))
-            if found.stage != "ranking":
+            _quits(found)
+            if found.stage not in ("ranking", "comparison"):
                 st.plotly_chart(
                     figures.progress(found.points, state.mode()),
                     key=f"progress-{identifier}",
@@ -96,6 +104,21 @@ def _watch(identifier: str) -> None:
             st.rerun(scope="fragment")
 
 
+def _quits(found: Standing) -> None:
+    """The tasks that have left the common trees so far, by the mean round they keep, in the refits that got there."""
+    rounds: dict[str, list[int]] = {}
+    for _, name, number in found.quits:
+        rounds.setdefault(name, []).append(number)
+    if not rounds:
+        return
+    told = [
+        f"**{md(name)}** keeps {np.mean(kept):.0f} rounds ({len(kept)} of {found.n_refits} refits)"
+        for name, kept in list(rounds.items())[:MOST_QUITS]
+    ]
+    more = f", and {len(rounds) - MOST_QUITS} more tasks" if len(rounds) > MOST_QUITS else ""
+    st.caption(f"Tasks that quit the common trees: {'; '.join(told)}{more}.")
+
+
 def result(identifier: str) -> None:
     """A finished model: its metrics, its strongest shape, and the way on."""
     try:
@@ -103,13 +126,16 @@ def result(identifier: str) -> None:
     except StoreError:
         st.query_params.pop("run", None)
         return
-    estimator = state.estimator(identifier)
     with st.container(border=True):
         head, go_on = st.columns([3, 1], vertical_alignment="center")
         head.markdown(f":material/check_circle: **{md(model.name)}** is trained, in {duration(model.seconds)}.")
+        if model.of_tasks:
+            _result_of_tasks(model, go_on)
+            return
         if go_on.button("Explore the shapes", type="primary", icon=":material/stacked_line_chart:", width="stretch"):
             st.switch_page(cards.PAGES / "shapes.py", query_params={"model": model.id})
         cards.metrics(model)
+        estimator = state.estimator(identifier)
         curve = estimator.explain_shape(estimator.importance().ranked_features()[0])
         st.plotly_chart(
             figures.shape(curve, state.goal(model), state.detail(model, curve), state.mode(), 420),
@@ -120,3 +146,11 @@ def result(identifier: str) -> None:
         )
         pairs = f"; {len(estimator.model_.pairs)} pairs are on the page Pairs" if estimator.model_.pairs else ""
         st.caption(f"The strongest of {len(estimator.model_.terms)} shapes{pairs}.")
+
+
+def _result_of_tasks(model: ModelAbout, go_on: Any) -> None:
+    """The way on from a finished model of several tasks, and how many gained."""
+    if go_on.button("Read the tasks", type="primary", icon=":material/hub:", width="stretch"):
+        st.switch_page(cards.PAGES / "tasks.py", query_params={"model": model.id})
+    cards.metrics(model)
+    st.caption(f"{tables.rounds(model)} {tables.verdict(model)}")

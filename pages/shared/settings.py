@@ -13,10 +13,12 @@ from gamcore import PRESETS
 from gamcore.estimators import GAMClassifier
 from gamcore.refit import first_leaves
 from gamcore.table import TableError, kind_of
-from gamcore.workspace.doctor import leaks
+from gamcore.workspace.doctor import ColumnReport, leaks
+from gamcore.workspace.rows import HELD_OUT
+from gamcore.workspace.spec import Condition, suggest_task, target_levels
 from gamcore.workspace.store import TableAbout
-from gamcore.workspace.training import HELD_OUT, Condition, suggest_task, target_levels
-from pages.shared import state
+from pages.shared import state, tasking
+from pages.shared.tasking import Tasks
 from pages.shared.words import md
 
 # The sample tables' scenarios, so that one click on Train means something.
@@ -32,12 +34,17 @@ class Scenario:
     positive: list[str] | None
     negative: list[str] | None
     conditions: list[Condition]
+    tasks: Tasks
 
     @property
     def words(self) -> str:
         """The scenario as a name."""
+        return self._question + self.tasks.words
+
+    @property
+    def _question(self) -> str:
         where = f" where {' and '.join(c.words() for c in self.conditions)}" if self.conditions else ""
-        if not self.positive:
+        if not self.positive or self.tasks.outcomes:
             return self.target + where
         against = f" against {', '.join(self.negative)}" if self.negative else ""
         return f"{self.target}: {', '.join(self.positive)}{against}{where}"
@@ -66,16 +73,20 @@ def scenario(table: TableAbout, frame: pd.DataFrame) -> Scenario | None:
                 format_func={"regression": "A number", "binary": "A choice between levels"}.__getitem__,
                 key=f"task-{table.id}-{target}",
             )
-        positive, negative = _levels(table, frame[target]) if kind == "binary" else (None, None)
+        levels = target_levels(frame[target]) if kind == "binary" else []
+        tasks = tasking.choose(table, frame, target, levels)
+        if tasks.outcomes:
+            positive, negative = tasks.outcomes[0].positive, tasks.outcomes[0].negative
+        else:
+            positive, negative = _levels(table, frame[target], levels) if kind == "binary" else (None, None)
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return None
-    return Scenario(target, positive, negative, _conditions(table, frame, target))
+    return Scenario(target, positive, negative, _conditions(table, frame, target), tasks)
 
 
-def _levels(table: TableAbout, target: pd.Series) -> tuple[list[str] | None, list[str] | None]:
+def _levels(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[list[str] | None, list[str] | None]:
     """Which levels count as positive, and which rows belong."""
-    levels = target_levels(target)
     if len(levels) < 2:
         raise TableError(f"{target.name!r} has {len(levels)} level: choose a target with at least two.")
     counts = target.dropna().astype("string").value_counts()
@@ -129,13 +140,29 @@ def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: t
     return leaks(state.frame(table), target, list(positive) if positive else None, list(columns))
 
 
+def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, str]]:
+    """The columns of all tables that are learnt from, each with its role in the first table that has it."""
+    found: dict[str, tuple[ColumnReport, str]] = {}
+    for identifier in dict.fromkeys([table.id, *tasks.tables.values()]):
+        about = state.workspace().table(identifier)
+        for report in state.reports(identifier):
+            found.setdefault(report.name, (report, about.roles.get(report.name, report.role)))
+    return found
+
+
 def features(table: TableAbout, chosen: Scenario) -> tuple[list[str], list[str]]:
     """Features, and those among them to take as categories. Suspects start left out, with the reason."""
-    reports = [r for r in state.reports(table.id) if r.name != chosen.target]
-    roles = {r.name: table.roles.get(r.name, r.role) for r in reports}
-    usable = [r for r in reports if r.kind is not None and roles[r.name] in ("feature", "ignore", "target")]
-    columns = tuple(r.name for r in usable if roles[r.name] == "feature")
-    suspects = _leaks(table.id, chosen.target, tuple(chosen.positive) if chosen.positive else None, columns)
+    known = _columns(table, chosen.tasks)
+    reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column)]
+    roles = {name: role for name, (_, role) in known.items()}
+    usable = [r for r in reports if r.kind is not None and roles[r.name] in ("feature", "ignore", "target", "task")]
+    asked = [outcome.positive for outcome in chosen.tasks.outcomes] or [chosen.positive]
+    suspects: dict[str, str] = {}
+    for identifier in chosen.tasks.tables.values() or [table.id]:
+        there = {r.name for r in state.reports(identifier)}
+        columns = tuple(r.name for r in usable if roles[r.name] == "feature" and r.name in there)
+        for positive in asked:
+            suspects |= _leaks(identifier, chosen.target, tuple(positive) if positive else None, columns)
     reasons = {r.name: r.warnings[0] for r in usable if roles[r.name] == "ignore" and r.warnings}
     reasons |= suspects
     out = [r.name for r in usable if roles[r.name] == "ignore" or r.name in suspects]

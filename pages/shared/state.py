@@ -10,15 +10,16 @@ import os
 import threading
 
 import pandas as pd
+import pyarrow.parquet as pq
 import streamlit as st
 
 import gamcore
-from gamcore.estimators import GAMClassifier, GAMRegressor, from_saved
+from gamcore.estimators import Estimator, from_saved
 from gamcore.explain import Curve
 from gamcore.figures import Mode
 from gamcore.workspace.doctor import ColumnReport, examine
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, TableAbout, Workspace, default_root
-from gamcore.workspace.training import Spec
 from pages.shared.words import metric
 
 
@@ -84,6 +85,12 @@ def frame(table: str) -> pd.DataFrame:
     return workspace().read_table(table)
 
 
+@st.cache_data(show_spinner=False, max_entries=1000)
+def columns(table: str) -> list[str]:
+    """Names of the columns of a table by id, without reading it."""
+    return list(pq.read_schema(workspace().table_path(table)).names)
+
+
 @st.cache_resource(show_spinner=False, max_entries=32)
 def reports(table: str) -> list[ColumnReport]:
     """The column doctor's reports on a table."""
@@ -91,7 +98,7 @@ def reports(table: str) -> list[ColumnReport]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def estimator(model: str) -> GAMRegressor | GAMClassifier:
+def estimator(model: str) -> Estimator:
     """A fitted estimator by its model's id."""
     return from_saved(workspace().load_model(model))
 

@@ -1,0 +1,230 @@
+"""A model of several tasks: what they share, what is their own, and one row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gamcore import figures
+from gamcore.explain import Breakdown, Curve
+from gamcore.taskexplain import TASK, Agreement
+from gamcore.workspace.rows import Data
+from gamcore.workspace.spec import Spec
+from gamcore.workspace.tasks import read_rows
+from pages.shared import cards, state, tables
+from pages.shared.frame import begin
+from pages.shared.words import count, md
+
+MULTIPLES = 9
+MOST_ALIKE = 40
+FEATURES_ALIKE = 12
+PARTS = {"whole": "All trees", "common": "Trees that tasks share", "specific": "Trees of the task alone"}
+FLAGS = {
+    "agrees": "agrees with the common curve",
+    "reverses": "reverses it, in every refit",
+    "differs": "differs from it",
+    "flat": "has little effect here",
+    "absent": "is not a column of this task",
+}
+FIRST = ("reverses", "differs", "agrees", "flat", "absent")
+
+begin("Tasks", "One model of several tasks: what they share, and what is each one's own.")
+model = cards.pick_model(of_tasks=True)
+estimator = state.estimator(model.id)
+tasks = [str(task) for task in estimator.tasks_]
+mode = state.mode()
+cards.metrics(model)
+
+
+@st.cache_data(show_spinner="Comparing the curves of all tasks", max_entries=64)
+def compared(identifier: str, feature: str) -> Agreement:
+    """How a feature's curve in each task goes with the common one."""
+    return state.estimator(identifier).agreement(feature)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def curve(identifier: str, feature: str, place: int | None, part: str) -> Curve:
+    """A feature's curve in the task at a place; None: of the common trees, over all tasks."""
+    found = state.estimator(identifier)
+    return found.explain_shape(feature, None if place is None else found.tasks_[place], part)
+
+
+@st.cache_data(show_spinner="Comparing tasks", max_entries=16)
+def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
+    """How alike tasks are over some features, by name."""
+    found = state.estimator(identifier).similarity(list(features))
+    return found.set_axis(found.index.astype(str), axis=0).set_axis(found.columns.astype(str), axis=1)
+
+
+@st.cache_resource(show_spinner="Reading the rows", max_entries=4)
+def rows_of(identifier: str) -> Data:
+    """The rows of a stored model."""
+    spec = Spec.from_dict(state.workspace().model(identifier).spec)
+    return read_rows(spec, state.frame, lambda table: state.workspace().table(table).held_out_by)
+
+
+def importance() -> list[str]:
+    """Common and specific importance; the features, the most important first."""
+    st.subheader("What matters, in common and to one task", anchor=False)
+    found = estimator.importance()
+    ranked = found.frame()
+    most = ranked[ranked["feature"] != TASK].iloc[0]
+    cards.figure(
+        figures.task_importance(found, mode), f"task-importance-{model.id}",
+        f"Bars of importance in common and in specific trees; {most['feature']} matters most.", ranked,
+        cards.file_name(model.name, "importance"), lambda: figures.task_importance(found, "light"),
+    )  # fmt: skip
+    st.caption("How much the splits on each feature took off the loss of the training rows, as a share of all.")
+    return [name for name in ranked["feature"] if name != TASK]
+
+
+def multiples(names: list[str]) -> None:
+    """One feature over the tasks, on one scale, flagged where a task goes its own way."""
+    st.subheader("One feature over the tasks", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        common = _shared(names)
+        first = names.index(common[0]) if common else 0
+        feature = st.selectbox("Feature", names, first, key=f"task-feature-{model.id}")
+        part = st.segmented_control(
+            "Of",
+            list(PARTS),
+            default="whole",
+            required=True,
+            format_func=PARTS.__getitem__,
+            key=f"task-part-{model.id}",
+        )
+    told = compared(model.id, feature)
+    order = sorted(range(len(tasks)), key=lambda t: FIRST.index(told.verdict[t]))
+    present = [t for t in order if told.verdict[t] != "absent"]
+    _say(told)
+    shown = present
+    if len(present) > MULTIPLES:
+        last = int(np.ceil(len(present) / MULTIPLES))
+        page = st.number_input(f"Page, of {last}", 1, last, key=f"task-page-{model.id}-{feature}") - 1
+        shown = present[page * MULTIPLES : (page + 1) * MULTIPLES]
+    common = curve(model.id, feature, None, "common")
+    curves = [curve(model.id, feature, t, part) for t in shown]
+    low, high = figures.common_limits([common, *curves])
+    margin = 0.06 * (high - low or 1)
+    columns = st.columns(3)
+    for k, (t, found) in enumerate(zip(shown, curves, strict=True)):
+        with columns[k % 3].container(border=True):
+            limits = low - margin, high + margin
+            st.plotly_chart(
+                figures.small_beside(found, common, limits, tasks[t], mode), key=f"multiple-{model.id}-{t}", theme=None,
+                config={"displayModeBar": False}, alt=f"{tasks[t]}: {found.words()}",
+            )  # fmt: skip
+            mark = ":material/warning: " if told.verdict[t] == "reverses" else ""
+            st.caption(f"{mark}{md(feature)} {FLAGS[told.verdict[t]]}")
+    everything = pd.concat([found.frame().assign(task=tasks[t]) for t, found in zip(shown, curves, strict=True)])
+    st.download_button(
+        "CSV", lambda: cards.safe_csv(everything), f"{cards.file_name(model.name, feature)}.csv", "text/csv",
+        key=f"multiples-csv-{model.id}", on_click="ignore", icon=":material/download:",
+    )  # fmt: skip
+
+
+def _say(told: Agreement) -> None:
+    """How many tasks agree, in a sentence."""
+    counts = {verdict: told.verdict.count(verdict) for verdict in FIRST}
+    words = {"agrees": "agree with", "reverses": "reverse", "differs": "differ from"}
+    parts = [f"{counts[v]} {word} the common curve (dotted)" for v, word in words.items() if counts[v]]
+    parts += [f"{counts['flat']} show little effect"] if counts["flat"] else []
+    parts += [f"{counts['absent']} lack the column"] if counts["absent"] else []
+    exact = "" if model.spec.get("changes", {}).get("additive") else " Curves are means over the other features."
+    st.caption(f"Of {len(told.tasks)} tasks, {', '.join(parts)}. Bands: {_band(told)}.{exact}")
+
+
+def _band(told: Agreement) -> str:
+    return curve(model.id, told.feature, None, "common").band
+
+
+def _shared(names: list[str]) -> list[str]:
+    """Those of some features that every task has."""
+    everywhere = zip(estimator.model_.bins, estimator.model_.owned.all(axis=0), strict=True)
+    shared = {bins.feature.name for bins, all_have in everywhere if all_have}
+    return [name for name in names if name in shared]
+
+
+def likeness(names: list[str]) -> None:
+    """A matrix of how alike tasks are."""
+    features = tuple(_shared(names)[:FEATURES_ALIKE])
+    if not features:
+        return
+    st.subheader("How alike the tasks are", anchor=False)
+    largest = tables.frame(model)["name"].tolist()[:MOST_ALIKE] if model.tasks else tasks[:MOST_ALIKE]
+    found = alike(model.id, features).loc[largest, largest]
+    if len(found) == 2:
+        st.caption(_pair_words(found, len(features)))
+        return
+    cards.figure(
+        figures.similarity(found, mode), f"alike-{model.id}", "A matrix of how alike the curves of each two tasks are.",
+        found.reset_index(names="task"), cards.file_name(model.name, "similarity"),
+        lambda: figures.similarity(found, "light"),
+    )  # fmt: skip
+    more = f" The {MOST_ALIKE} tasks of most rows are shown." if len(tasks) > MOST_ALIKE else ""
+    st.caption(
+        f"By the curves of {len(features)} features that all tasks have: 1 is the same course, -1 reversed.{more}"
+    )
+
+
+def _pair_words(found: pd.DataFrame, n_features: int) -> str:
+    """Two tasks need no matrix."""
+    value, (a, b) = float(found.iloc[0, 1]), found.index
+    return (
+        f"The curves of {md(a)} and {md(b)} over the {n_features} features that both have are alike by {value:.2f}: "
+        "1 is the same course, 0 none in common, -1 reversed."
+    )
+
+
+def one_row() -> None:
+    """The parts of one held-out row's score."""
+    st.subheader("One row", anchor=False)
+    there = {table.id for table in state.workspace().tables()}
+    spec = Spec.from_dict(model.spec) if model.spec else None
+    if spec is None or not set(spec.tables.values() or [spec.table]) <= there:
+        st.caption("The table of this model is no longer here, so no row can be looked at.")
+        return
+    data = rows_of(model.id)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        task = st.selectbox("Task", tasks, key=f"row-task-{model.id}")
+        places = np.flatnonzero(data.held_out & (data.task == task))
+        if not places.size:
+            st.caption("No row of this task is held out.")
+            return
+        number = st.number_input(
+            f"Held-out row, of {count(places.size)}", 1, int(places.size), key=f"row-{model.id}-{task}"
+        )
+    row = data.X.iloc[[places[number - 1]]]
+    found = estimator.explain_rows(row, task)
+    cards.figure(
+        figures.waterfall(found, 0, model.target, mode), f"row-chart-{model.id}",
+        "The parts of the row's score, from the average to the score.", _parts(found, row),
+        cards.file_name(model.name, task, str(number)), lambda: figures.waterfall(found, 0, model.target, "light"),
+    )  # fmt: skip
+    score, truth = float(found.scores[0]), data.y.iloc[places[number - 1]]
+    told = f"a chance of {1 / (1 + np.exp(-score)):.1%}" if data.binary else f"{score:,.4g}"
+    was = "yes" if truth else "no"
+    st.caption(
+        f"Predicted: {told}; it was {was if data.binary else f'{truth:,.4g}'}. The parts add up exactly: each is what "
+        "the splits on a feature change on the row's way through the trees."
+    )
+
+
+def _parts(found: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
+    """The numbers behind the waterfall: a feature, its cell, its contribution."""
+    cells = {name: str(row.iloc[0][name]) for name in row.columns}
+    frame = pd.DataFrame({"feature": found.features, "contribution": found.contributions[0]})
+    frame.insert(1, "cell", [cells.get(name, "") for name in found.features])
+    return frame.sort_values("contribution", key=np.abs, ascending=False)
+
+
+st.subheader("The tasks", anchor=False)
+if model.tasks:
+    tables.show(model)
+else:
+    st.dataframe(estimator.rounds(), hide_index=True, alt="One row a task: common rounds it kept, and own trees.")
+ranked = importance()
+multiples(ranked)
+likeness(ranked)
+one_row()

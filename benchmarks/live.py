@@ -20,8 +20,9 @@ import pandas as pd
 from benchmarks.cells import keep
 from benchmarks.machine import describe
 from benchmarks.tables import POSITIVE, REGRESSION
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, Workspace
-from gamcore.workspace.training import Spec, train
+from gamcore.workspace.training import train
 from tests.serving import browser_path, browsing, serving, settle
 
 THEMES = ("light", "dark")

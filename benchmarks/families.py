@@ -1,0 +1,139 @@
+"""Synthetic families of tasks with known functions, seeded and with large test sets.
+
+Features are independent and uniform on (0, 1). A function is a sum of a step or a wave in each feature and of the
+product of two, scaled to mean 0 and variance 1. Numbers get normal noise of sd `noise`; a class is 1 where the function
+with logistic noise of that sd is positive, so that the signal is as strong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+N_FEATURES = 10
+N_TEST = 5_000
+LETTERS = np.array(list(ascii_lowercase))
+LOGISTIC_SD = np.pi / np.sqrt(3.0)
+
+COMMON = [f"x{j}" for j in range(6)]
+OWN = {letter: [f"{letter}{j}" for j in range(3)] for letter in "ab"}
+"""Columns of heterogeneous tasks: those of both and those of one."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of one task after the other, with a plain index."""
+
+    X: pd.DataFrame
+    y: pd.Series
+    """A number, or 0 and 1."""
+    task: pd.Series
+    """A letter, in the order of the tasks."""
+    truth: pd.Series
+    """The mean of y given X: the function, or the probability of a 1."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tasks to be learned together; each is tested on the same N_TEST rows."""
+
+    train: Sample
+    test: Sample
+    binary: bool
+
+
+def imbalanced(
+    similarity: float, sizes: Sequence[int] = (10_000, 100), seed: int = 0, binary: bool = False, noise: float = 1.0
+) -> Family:
+    """Tasks whose functions have this correlation (0 to 1) with each other; of the usual two the second is small."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((sum(sizes) + N_TEST, N_FEATURES))
+    return _deal(_frame(X), _alike(X, len(sizes), similarity, rng), sizes, rng, binary, noise)
+
+
+def outlier(seed: int = 0, size: int = 500, binary: bool = False, noise: float = 1.0) -> Family:
+    """Six tasks of this size: five whose functions correlate at .9, and a last one with the sign reversed."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((6 * size + N_TEST, N_FEATURES))
+    truths = _alike(X, 6, 0.9, rng) * [1, 1, 1, 1, 1, -1]
+    return _deal(_frame(X), truths, [size] * 6, rng, binary, noise)
+
+
+def unrelated(seed: int = 0, size: int = 500, binary: bool = False, noise: float = 1.0) -> Family:
+    """Four tasks of this size with uncorrelated functions."""
+    return imbalanced(0.0, [size] * 4, seed, binary, noise)
+
+
+def heterogeneous(
+    seed: int = 0, sizes: Sequence[int] = (2_000, 500), binary: bool = False, noise: float = 1.0
+) -> Family:
+    """Two tasks: half of each function's variance is common, half is of own columns, missing in the other task."""
+    rng = np.random.default_rng(seed)
+    columns = [*COMMON, *OWN["a"], *OWN["b"]]
+    frame = pd.DataFrame(rng.random((sum(sizes) + N_TEST, len(columns))), columns=columns)
+    common = _function(frame[COMMON].to_numpy(), rng)
+    truths = np.column_stack([common + _function(frame[OWN[letter]].to_numpy(), rng) for letter in OWN])
+    made = _deal(frame, truths / np.sqrt(2.0), sizes, rng, binary, noise)
+    for sample in (made.train, made.test):
+        for letter, own in OWN.items():
+            sample.X.loc[sample.task != letter, own] = np.nan
+    return made
+
+
+def _frame(X: Array) -> pd.DataFrame:
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+
+
+def _function(X: Array, rng: np.random.Generator) -> Array:
+    """A random function of all columns at the rows of X."""
+    columns = X.T[rng.permutation(X.shape[1])]
+    terms = [_standard((columns[0] - 0.5) * (columns[1] - 0.5))]
+    for place, x in enumerate(columns):
+        wave = np.sin(2.0 * np.pi * (rng.uniform(0.5, 1.0) * x + rng.random()))
+        terms.append(_standard(wave if place % 2 else np.sign(x - rng.uniform(0.2, 0.8))))
+    weights = rng.uniform(0.5, 1.5, len(terms)) * rng.choice([-1.0, 1.0], len(terms))
+    return _standard(weights @ terms)
+
+
+def _standard(values: Array) -> Array:
+    """Mean 0 and variance 1 down the rows."""
+    return (values - values.mean(axis=0)) / values.std(axis=0)
+
+
+def _alike(X: Array, n_tasks: int, similarity: float, rng: np.random.Generator) -> Array:
+    """Functions of one correlation at the rows of X, one a column: mixes of a common function and of own ones."""
+    drawn = np.column_stack([_function(X, rng) for _ in range(1 + n_tasks)])
+    # Random functions of the same features are somewhat alike by chance.
+    common, own = np.split(_standard(np.linalg.qr(drawn)[0]), [1], axis=1)
+    return np.sqrt(similarity) * common + np.sqrt(1.0 - similarity) * own
+
+
+def _deal(
+    frame: pd.DataFrame, truths: Array, sizes: Sequence[int], rng: np.random.Generator, binary: bool, noise: float
+) -> Family:
+    """Each task trains on rows of its own, and the last N_TEST rows test every task."""
+    tasks, n = np.arange(len(sizes)), sum(sizes)
+
+    def sample(rows: NDArray[np.intp], task: NDArray[np.intp]) -> Sample:
+        truth, y = _draw(truths[rows, task], rng, binary, noise)
+        X = frame.iloc[rows].reset_index(drop=True)
+        return Sample(X, pd.Series(y), pd.Series(LETTERS[task]), pd.Series(truth))
+
+    train = sample(np.arange(n), np.repeat(tasks, sizes))
+    test = sample(np.tile(np.arange(n, len(frame)), len(tasks)), np.repeat(tasks, N_TEST))
+    return Family(train, test, binary)
+
+
+def _draw(values: Array, rng: np.random.Generator, binary: bool, noise: float) -> tuple[Array, NDArray[np.number]]:
+    """Means of the target, and targets, at rows where the function has these values."""
+    if not binary:
+        return values, values + noise * rng.standard_normal(len(values))
+    chance = 1.0 / (1.0 + np.exp(-LOGISTIC_SD / noise * values))
+    return chance, (rng.random(len(values)) < chance).astype(int)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
-    # One look: two refits, so that a band can be drawn at all.
+    # One look: two refits.
     "fast": {"outer_bags": 2, "coarse_leaves": 3, "early_stopping_rounds": 10},
     # The estimators' defaults.
     "balanced": {},

@@ -205,7 +205,7 @@ class RefitState:
             stages.insert(0, Stage(coarse, Rule(1, parameters.tolerance), n_greedy, no_end))
         smooth = min(parameters.smoothing_rounds, parameters.max_rounds // 2)
         if smooth:
-            stages.insert(0, Stage(fine._replace(random=True), rule, 0, smooth))
+            stages.insert(0, Stage(fine._replace(random=True), rule, n_greedy, smooth))
         return stages
 
     def settings(self) -> Settings:

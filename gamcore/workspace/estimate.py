@@ -76,7 +76,7 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     coarse = first_leaves(parameters.get("coarse_leaves", "auto"), rows) > parameters.get("max_leaves", 2)
     rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / parameters.get("learning_rate", 0.4)
     rounds += min(parameters.get("early_stopping_rounds", 15), YOUNG_PATIENCE)
-    rounds += parameters.get("smoothing_rounds", 10) / (1 + parameters.get("greedy_ratio", 2.0))
+    rounds += parameters.get("smoothing_rounds", 10)
     rounds = min(rounds, parameters.get("max_rounds", MOST_ROUNDS))
     a_round = ceil(features * (1 + parameters.get("greedy_ratio", 2.0)))
     at_once = max(1, min(n_jobs, refits))
@@ -94,6 +94,14 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit + n_pairs * PAIR_BYTES)
+
+
+def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int) -> float:
+    """Seconds of so many refits on halves of the rows; "auto" pairs are not searched for again."""
+    wanted = parameters.get("interactions", 0)
+    pairs = _pairs(features, wanted)[0] if wanted == "auto" else wanted
+    told = {**parameters, "outer_bags": n_refits, "interactions": pairs, "joint": False}
+    return estimate(rows // 2, features, told, n_jobs).seconds
 
 
 def estimate_tasks(

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from gamcore import table
+from gamcore.bands import USUAL_SHARE
 from gamcore.binning import encode_table
 from gamcore.model import AdditiveModel
 from gamcore.modelfile import Saved
@@ -77,6 +78,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     def _encode(self, X: Any) -> NDArray[np.uint8]:
         check_is_fitted(self, "model_")
         return encode_table(self._read_table(X, reset=False), self.model_.bins)
+
+    @property
+    def _train_share(self) -> float:
+        """Share of a refit's rows that it trained on; the usual one where a file tells nonsense."""
+        known = getattr(self, "validation_fraction", None)
+        return 1.0 - known if isinstance(known, int | float) and 0 <= known <= 0.9 else USUAL_SHARE
 
     def _feature_index(self, feature: str | int) -> int:
         check_is_fitted(self, "model_")

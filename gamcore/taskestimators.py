@@ -61,6 +61,9 @@ from gamcore.trees import Table
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+SLACK = 1.0 - 1e-6
+"""Of the least weight of a child: sums of hessians are rounded, and five rows must be five whatever their order."""
+
 CRITERIA = {
     "none": criteria.NONE,
     "entropy": criteria.ENTROPY,
@@ -299,7 +302,7 @@ class MultiTaskTrees(TableEstimator):
     def _parameters(self, hessian: float) -> TaskParameters:
         """Parameters of both stages; hessian is that of a row at the start."""
         how = Splitting(
-            CRITERIA[self.criterion], self.l2 * hessian, self.min_child_weight * hessian, float(self.min_gain),
+            CRITERIA[self.criterion], self.l2 * hessian, self.min_child_weight * hessian * SLACK, float(self.min_gain),
             float(self.beta),
         )  # fmt: skip
         most = 2**31 if self.max_leaves is None else self.max_leaves
@@ -353,7 +356,7 @@ class MultiTaskTrees(TableEstimator):
         task None: of the common trees, over all tasks. part: "common" or "specific" trees alone; they add up.
         """
         place = place_of(feature, [bins.feature.name for bins in self._fitted().bins])
-        return taskexplain.task_shape(self.model_, place, self._place(task), part)
+        return taskexplain.task_shape(self.model_, place, self._place(task), part, self._train_share)
 
     def _fitted(self) -> TaskModel:
         check_is_fitted(self, "model_")

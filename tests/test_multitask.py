@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError, SkipTestWarning
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import check_estimator
 
 import gamcore
 from gamcore import MultiTaskTreesClassifier, MultiTaskTreesRegressor, TableError
@@ -25,7 +22,6 @@ from gamcore.taskestimators import CRITERIA
 from gamcore.trees import Forest, Table
 from tests import naive
 from tests.conftest import ROOT
-from tests.test_estimators import DEALT
 
 QUICK = {"outer_bags": 2, "max_rounds": 30, "specific_rounds": 20, "random_state": 0}
 
@@ -230,15 +226,6 @@ def test_a_stop_keeps_the_best_so_far():
 
 
 # The estimators
-
-
-@pytest.mark.parametrize("kind", [MultiTaskTreesRegressor, MultiTaskTreesClassifier])
-def test_estimator_checks(kind):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkipTestWarning)
-        results = check_estimator(kind(outer_bags=1, max_rounds=10), expected_failed_checks=DEALT, on_fail=None)
-    failed = [(result["check_name"], result["exception"]) for result in results if result["status"] == "failed"]
-    assert failed == []
 
 
 @pytest.mark.parametrize("preset", gamcore.TASK_PRESETS)

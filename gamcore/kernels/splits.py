@@ -26,6 +26,10 @@ NONE, ENTROPY, ENTROPY_PER_ROW, VARIANCE, VARIANCE_RELATIVE, POOLED = range(6)
 """Split criteria; see `score_tasks`."""
 
 EMPTY: Final = 1e-12
+TIE: Final = 1e-6
+"""Share by which a split must be better: equal ones differ by rounding (of float32), and the first must win in any
+order of rows."""
+
 CHANCE: Final = 1.0 / math.pi
 """What a level of a category costs, in units of the noise of a row.
 
@@ -188,7 +192,7 @@ def note(
     best: NDArray[np.float64], which: int, j: int, score: float, gain: float, k: int, side: int, left: complex
 ) -> None:
     """Remember a split where it is better than the best so far by the number in place `which`."""
-    if (score if which == SCORE else gain) > best[which]:
+    if (score if which == SCORE else gain) > best[which] + TIE * abs(best[which]):
         best[FEATURE], best[SCORE], best[GAIN], best[PLACES] = j, score, gain, k
         best[MISSING], best[ABSENT] = side & 1, side >> 1
         best[LEFT_G], best[LEFT_H] = left.real, left.imag

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Options as AllowedOptions
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,20 +20,29 @@ from gamcore import explain, serialize, table
 from gamcore.base import TableEstimator, n_threads, one_of, place_of, plain, real, whole
 from gamcore.binning import Binned, bin_table, encode_table
 from gamcore.boosting import Progress, Watcher, boost_refits
-from gamcore.groups import deal, splits
+from gamcore.changes import Change, smallest_changes
+from gamcore.encoded import Encoded
+from gamcore.groups import Deal, splits
+from gamcore.halves import Recipe, check_halves, fit_halves
 from gamcore.interactions import Chosen, Mains, Options, interact
 from gamcore.kernels import N_CODES
-from gamcore.kernels.layout import Table
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, add_pair, assemble, count_bins, count_cells
 from gamcore.modelfile import MAX_REFITS, Saved
 from gamcore.ranking import Ranking, rank
 from gamcore.refit import Parameters, Problem, first_leaves
 from gamcore.rounds import MAX_LEAVES
+from gamcore.scales import Scale
 from gamcore.surface import Rectangle, Surface, explain_pair
 
 Floats = NDArray[np.float64]
 
+
+FEWEST_BANDS: Final = 10
+"""Refits on halves from which a band is worth drawing; 30 know its width to 13%."""
+
+MOST_BANDED_PAIRS: Final = 200
+"""A pair's halves take about a megabyte of a model file."""
 
 PAIR_STAGE: Final[dict[str, Any]] = {
     "learning_rate": 0.25,
@@ -73,6 +83,7 @@ class AdditiveEstimator(TableEstimator):
         "validation_fraction": real(0.0, 0.9, "both"),
         "early_stopping_rounds": whole(1),
         "outer_bags": whole(1, MAX_REFITS),
+        "bands": [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, 1000)],
         "categorical_features": [StrOptions({"infer"}), "array-like"],
         "date_parts": ["boolean"],
         "n_jobs": [Integral, None],
@@ -102,6 +113,7 @@ class AdditiveEstimator(TableEstimator):
         validation_fraction: float = 0.15,
         early_stopping_rounds: int = 15,
         outer_bags: int = 8,
+        bands: int = 0,
         categorical_features: Sequence[str] | Literal["infer"] = "infer",
         date_parts: bool = False,
         n_jobs: int | None = None,
@@ -128,6 +140,7 @@ class AdditiveEstimator(TableEstimator):
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
         self.outer_bags = outer_bags
+        self.bands = bands
         self.categorical_features = categorical_features
         self.date_parts = date_parts
         self.n_jobs = n_jobs
@@ -138,14 +151,12 @@ class AdditiveEstimator(TableEstimator):
         """Bin, deal, boost and assemble; sets the fitted attributes."""
         features = table.learn_features(frame, self.categorical_features, self.date_parts)
         binned = bin_table(frame, features, weight, self.max_bins)
-        seeds = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31 - 1)).spawn(3)
-        dealt = deal(len(frame), self.n_groups, seeds[0], strata, clusters)
-        problem = Problem(
-            _in_group_order(binned, dealt.order, dealt.starts),
-            y[dealt.order],
-            np.empty(0) if weight is None else weight[dealt.order],
-            LOSSES[self._loss],
-        )
+        data = Encoded(binned, y, weight, LOSSES[self._loss], clusters, strata)
+        if self.bands:
+            check_halves(data)
+        seeds = self._seeds()
+        dealt = data.deal(self.n_groups, seeds[0])
+        problem = data.problem(dealt)
         chosen = splits(dealt.n_groups, self.validation_fraction, self.outer_bags, seeds[1])
         bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds[2].spawn(self.outer_bags)]
         names = [bins.feature.name for bins in binned.bins]
@@ -169,11 +180,56 @@ class AdditiveEstimator(TableEstimator):
             counts,
             self._loss,
         )
+        base = data.loss.base_score(y, np.ones(y.size) if weight is None else weight)
+        self.model_ = replace(self.model_, base=base)
         self.best_rounds_ = np.array([refit.best_round for refit in refits])
         self.n_rounds_ = int(self.best_rounds_.max())
         self.validation_losses_ = np.array([refit.valid_loss for refit in (pairs.refits if pairs else refits)])
         if pairs:
             self._add_pairs(pairs, binned.codes, weight)
+        if self.bands and not watcher.stopped:
+            self._add_halves(data, self.bands, seeds[3], watcher)
+
+    def _seeds(self) -> list[np.random.SeedSequence]:
+        """Of the deal, the splits, the bags, and the halves."""
+        return np.random.SeedSequence(check_random_state(self.random_state).randint(2**31 - 1)).spawn(4)
+
+    def _add_halves(self, data: Encoded, n_refits: int, seed: np.random.SeedSequence, watcher: Watcher) -> None:
+        """Refits on halves of the rows; where they are stopped, the model stays without."""
+        options = replace(self._pair_options(data.y.size), joint=getattr(self, "pair_joint_", False))
+        recipe = Recipe(self._parameters(data.y.size), self.n_groups, self.validation_fraction, options)
+        if len(self.model_.pairs) > MOST_BANDED_PAIRS:
+            raise table.TableError(
+                f"Bands of {len(self.model_.pairs)} pairs would not fit into a model file: use at most "
+                f"{MOST_BANDED_PAIRS} pairs, or no bands."
+            )
+        about = {"part": watcher.next_part()}
+        halves = fit_halves(data, self.model_, recipe, n_refits, seed, watcher.callback, about)
+        if not watcher.stopped:
+            self.model_ = replace(self.model_, halves=halves)
+
+    def add_bands(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        n_refits: int = 30,
+        callback: Callable[[Progress], bool | None] | None = None,
+    ) -> Self:
+        """Give a fitted model its bands: `n_refits` refits on halves of its training rows; arguments as those of `fit`.
+
+        The same as fitting with `bands` where `random_state` is a number. Stopped by the callback, the model stays as
+        it was.
+        """
+        if not n_refits >= FEWEST_BANDS:
+            raise ValueError(f"n_refits is {n_refits}: bands need at least {FEWEST_BANDS} refits.")
+        _, target, weight, clusters = self._read_known(X, y, sample_weight, groups)
+        codes = self._encode_training(X, sample_weight)
+        strata = target.astype(np.int64) if self._loss == "logistic" else None
+        data = Encoded(Binned(codes, self.model_.bins), target, weight, LOSSES[self._loss], clusters, strata)
+        self._add_halves(data, n_refits, self._seeds()[3], Watcher(callback))
+        return self
 
     def _interact(self, mains: Mains, wanted: int | str | list[tuple[int, int]], watcher: Watcher) -> Chosen:
         """The second stage: rank all pairs, and boost those that are asked for."""
@@ -237,6 +293,14 @@ class AdditiveEstimator(TableEstimator):
             smoothing_rounds=self.smoothing_rounds,
         )
 
+    def _encode_training(self, X: Any, sample_weight: Any) -> NDArray[np.uint8]:
+        """Codes (p, n) of the rows of positive weight as they were in training."""
+        frame = self._read_table(X, reset=False)
+        if sample_weight is not None:
+            frame = frame[np.asarray(sample_weight) > 0]
+        lines = [bins.encode_training(table.read_feature(frame, bins.feature)) for bins in self.model_.bins]
+        return np.stack(lines)
+
     def _predict(self, X: Any) -> Floats:
         codes = self._encode(X)
         return self.model_.predict(codes)
@@ -244,12 +308,12 @@ class AdditiveEstimator(TableEstimator):
     def explain_shape(self, feature: str | int) -> explain.Curve:
         """The shape function of one feature, by name or place."""
         place = self._feature_index(feature)
-        return explain.explain_shape(self.model_, place)
+        return explain.explain_shape(self.model_, place, self._train_share)
 
-    def importance(self) -> explain.Importance:
-        """Importance of every feature."""
+    def importance(self, scale: Scale = "link") -> explain.Importance:
+        """Importance of every term."""
         check_is_fitted(self, "model_")
-        return explain.importance(self.model_)
+        return explain.importance(self.model_, scale)
 
     def rank_pairs(
         self,
@@ -274,17 +338,13 @@ class AdditiveEstimator(TableEstimator):
 
     def _without_pairs(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Floats, Floats, list[Floats]]:
         """What pairs are ranked on: rows, their score by the main effects, these effects (p, V), and rows a bin."""
-        codes, target, weight = self._read_known(X, y, sample_weight)
+        codes, target, weight, _ = self._read_known(X, y, sample_weight)
         model, n_rows = self.model_, target.size
         curves = np.zeros((len(model.terms), N_CODES))
         for term in model.terms:
             curves[term.feature, : term.scores.size] = term.scores
-        problem = Problem(
-            _in_group_order(Binned(codes, model.bins), np.arange(n_rows), np.array([0, n_rows])),
-            target,
-            np.empty(0) if weight is None else weight,
-            LOSSES[self._loss],
-        )
+        data = Encoded(Binned(codes, model.bins), target, weight, LOSSES[self._loss])
+        problem = data.problem(Deal(np.arange(n_rows), np.array([0, n_rows])))
         return problem, replace(model, pairs=()).score(codes), curves, count_bins(codes, model.bins, weight)
 
     def pair_worth(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
@@ -293,7 +353,7 @@ class AdditiveEstimator(TableEstimator):
         A row a pair, in the model's order: feature_1, feature_2, worth (what the mean loss would rise by without its
         surface: squared error or log-loss), share (of the loss without it).
         """
-        codes, target, weight = self._read_known(X, y, sample_weight)
+        codes, target, weight, _ = self._read_known(X, y, sample_weight)
         model, loss = self.model_, LOSSES[self._loss]
         score = model.score(codes)
         whole = np.average(loss.loss(target, score), weights=weight)
@@ -305,12 +365,14 @@ class AdditiveEstimator(TableEstimator):
             told.append((names[i], names[j], without - whole, 1.0 - whole / without if without > 0 else 0.0))
         return pd.DataFrame(told, columns=["feature_1", "feature_2", "worth", "share"])
 
-    def _read_known(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[np.uint8], Floats, Floats | None]:
-        """Codes (p, n), targets (n,) and weights of rows for a fitted model."""
+    def _read_known(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None
+    ) -> tuple[NDArray[np.uint8], Floats, Floats | None, NDArray[np.int64] | None]:
+        """Codes (p, n), targets (n,), weights and clusters of rows for a fitted model."""
         check_is_fitted(self, "model_")
         frame = self._read_table(X, reset=False)
-        frame, target, weight, _ = self._read_rows(frame, self._target(y), sample_weight, None)
-        return encode_table(frame, self.model_.bins), target.astype(np.float64), weight
+        frame, target, weight, clusters = self._read_rows(frame, self._target(y), sample_weight, groups)
+        return encode_table(frame, self.model_.bins), target.astype(np.float64), weight, clusters
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """The interaction of two features that the model has as a pair, by names or places."""
@@ -319,7 +381,7 @@ class AdditiveEstimator(TableEstimator):
         if tuple(wanted) not in places:
             names = ", ".join(explain.term_names(self.model_)[len(self.model_.terms) :]) or "none"
             raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
-        return explain_pair(self.model_, places.index((wanted[0], wanted[1])))
+        return explain_pair(self.model_, places.index((wanted[0], wanted[1])), self._train_share)
 
     def rows_inside(self, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
         """Which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
@@ -330,6 +392,10 @@ class AdditiveEstimator(TableEstimator):
         """The contributions that add up to each row's score."""
         codes = self._encode(X)
         return explain.explain_rows(self.model_, codes)
+
+    def smallest_changes(self, row: Any, line: float) -> list[Change]:
+        """Of each feature the nearest change that takes the score of a table of one row across a line."""
+        return smallest_changes(self.model_, self._encode(row)[:, 0], line)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, whole or not at all."""
@@ -342,6 +408,7 @@ class AdditiveEstimator(TableEstimator):
             **self._about(),
             "best_rounds": self.best_rounds_.tolist(),
             "validation_losses": [plain(loss) for loss in self.validation_losses_.tolist()],
+            "pair_joint": bool(getattr(self, "pair_joint_", False)),
             "pair_path": [[n, plain(loss)] for n, loss in getattr(self, "pair_path_", ())],
         }
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
@@ -353,13 +420,3 @@ def _ranking_frame(ranking: Ranking, names: list[str]) -> pd.DataFrame:
     found = pd.DataFrame({"feature_1": of[0], "feature_2": of[1], "strength": ranking.strengths})
     found.attrs["chance"] = ranking.chance
     return found.assign(rank=np.arange(1, len(found) + 1))
-
-
-def _in_group_order(binned: Binned, order: NDArray[np.int64], starts: NDArray[np.int64]) -> Table:
-    last = np.array([bins.n_values for bins in binned.bins], np.int64)
-    codes = np.empty_like(binned.codes)
-    for j, line in enumerate(binned.codes):
-        np.take(line, order, out=codes[j])
-    varied = [bool(np.any(line != line[0])) for line in codes]
-    nominal = np.array([bins.feature.is_category for bins in binned.bins])
-    return Table(codes, starts, last, nominal, np.flatnonzero(varied).astype(np.int64))

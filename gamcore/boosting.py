@@ -32,7 +32,7 @@ THREADED_ROWS = 250_000
 """Rows from which a step is long enough (about 0.4 ms) to be worth sharing between threads (docs/benchmarks.md)."""
 
 
-Stage = Literal["main effects", "ranking", "pairs", "common trees", "specific trees", "comparison"]
+Stage = Literal["main effects", "ranking", "pairs", "bands", "tuning", "common trees", "specific trees", "comparison"]
 
 
 @dataclass(frozen=True)

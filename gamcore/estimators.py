@@ -72,6 +72,9 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
         is young: half of the rounds it took to improve last, at least five.
     outer_bags : int
         Refits that are averaged.
+    bands : int
+        Refits on halves of the rows that tell how sure the curves are, 0 for none; 30 are about twice the work of the
+        fit. `add_bands` makes them later.
     categorical_features : "infer" or list of column names
         Columns to treat as categories whatever their type.
     date_parts : bool
@@ -165,6 +168,7 @@ class GAMClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.15,
         early_stopping_rounds: int = 15,
         outer_bags: int = 8,
+        bands: int = 0,
         categorical_features: Sequence[str] | Literal["infer"] = "infer",
         date_parts: bool = False,
         n_jobs: int | None = None,
@@ -192,6 +196,7 @@ class GAMClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[misc]
             validation_fraction=validation_fraction,
             early_stopping_rounds=early_stopping_rounds,
             outer_bags=outer_bags,
+            bands=bands,
             categorical_features=categorical_features,
             date_parts=date_parts,
             n_jobs=n_jobs,
@@ -289,6 +294,7 @@ def from_saved(saved: Saved) -> Estimator:
     path = saved.about.get("pair_path")
     steps = [numbers(step) for step in path] if isinstance(path, list) else []
     estimator.pair_path_ = tuple((int(step[0]), step[1]) for step in steps if len(step) == 2)
+    estimator.pair_joint_ = saved.about.get("pair_joint") is True
     if isinstance(estimator, GAMClassifier):
         estimator.classes_ = np.array(saved.classes)
     return estimator

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.binning import Bins
 from gamcore.model import AdditiveModel, PairTerm, Term
+from gamcore.scales import Scale, convert, no_effect, say
 from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
 
-NO_BAND = "no band: one refit"
+NO_BAND = "no band yet"
+POINTWISE = "95% band, point by point"
+WHOLE = "95% band, whole curve"
+FEW_ROWS = 30
+"""Training rows under which a bin is too thin to be read, and is drawn grey."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -33,15 +41,35 @@ def in_words(k: int, kind: Kind, edges: Floats, labels: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How sure a term is: its standard errors (size,), and the half-widths of bands in these.
+
+    words : what the band point by point is; whole : half-width of one that holds at all places at once, NaN where there
+    are too few refits to tell. refits : (K, size) those that the errors are from.
+    """
+
+    error: Floats
+    pointwise: float
+    whole: float
+    words: str
+    refits: Floats
+
+
+@dataclass(frozen=True)
 class Curve:
     """One shape function.
 
     edges : (K + 1,) borders of the value bins, the outer two being the range seen in training; numbers and dates (in
         days since 1970-01-01). Empty for categories.
     labels : (K,) the level of each bin, for categories.
-    scores, lower, upper, counts : (K,) a value bin; on the link scale, and training rows.
+    scores, lower, upper, counts : (K,) a value bin; effects on `scale`, and training rows.
     missing, unseen : (score, lower, upper, training rows) of those two bins.
     band : what `lower` and `upper` are, in words.
+    whole : (2, K) lower and upper end of the band that holds at all places at once; empty where there is none.
+    reach : half-width of that band on the link scale, in standard deviations over `refits`.
+    base : score of the base rate. refits : (R, K) the refits of the band, on the link scale.
+    rare : levels that share the last bin, because few rows have them.
+    missing_whole : ends of the band of the whole curve at the missing bin; None where there is none.
     """
 
     feature: str
@@ -58,6 +86,41 @@ class Curve:
     band: str
     intercept: float
     loss: str
+    whole: Floats = field(default_factory=lambda: np.empty((2, 0)))
+    scale: Scale = "link"
+    reach: float = float("nan")
+    base: float = 0.0
+    refits: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    rare: tuple[str, ...] = ()
+    missing_whole: tuple[float, float] | None = None
+
+    def on(self, scale: Scale) -> Curve:
+        """The same on another scale; a target in its own units has only one."""
+        if self.loss != "logistic" or scale == self.scale:
+            return self
+        if self.scale != "link":
+            raise ValueError(f"The curve is already told as {self.scale}: convert the one on the link scale.")
+
+        def at(place: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+            score, lower, upper = (float(v) for v in convert(np.array(place[:3]), scale, self.base))
+            return score, lower, upper, place[3]
+
+        names = ("scores", "lower", "upper", "whole")
+        arrays: dict[str, Any] = {name: convert(getattr(self, name), scale, self.base) for name in names}
+        if self.missing_whole is not None:
+            low, high = convert(np.array(self.missing_whole), scale, self.base)
+            arrays["missing_whole"] = (float(low), float(high))
+        return replace(self, **arrays, missing=at(self.missing), unseen=at(self.unseen), scale=scale)
+
+    @property
+    def has_whole(self) -> bool:
+        """Whether there is a band of the whole curve."""
+        return bool(self.scores.size) and self.whole.shape[1] == self.scores.size
+
+    @property
+    def zero(self) -> float:
+        """An effect of nothing."""
+        return no_effect(self.scale)
 
     @property
     def has_band(self) -> bool:
@@ -73,9 +136,10 @@ class Curve:
         if not self.scores.size:
             return f"{self.feature} has no values in training, so no effect."
         low, high = int(self.scores.argmin()), int(self.scores.argmax())
+        lowest, highest, missing = (say(v, self.scale) for v in (self.scores[low], self.scores[high], self.missing[0]))
         return (
-            f"Effect of {self.feature}: lowest {self.scores[low]:.3g} at {self.place(low)}, highest "
-            f"{self.scores[high]:.3g} at {self.place(high)}; missing {self.missing[0]:.3g}."
+            f"Effect of {self.feature}: lowest {lowest} at {self.place(low)}, highest {highest} at "
+            f"{self.place(high)}; missing {missing}."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -95,18 +159,31 @@ class Curve:
         numbers = {
             name: [*values.tolist(), self.missing[i], self.unseen[i]] for i, (name, values) in enumerate(columns)
         }
+        if self.has_whole:
+            ends = zip(("lower, whole curve", "upper, whole curve"), self.whole, strict=True)
+            numbers |= {name: [*values.tolist(), None, None] for name, values in ends}
         return pd.DataFrame({**names, **numbers})
 
 
 @dataclass(frozen=True)
 class Importance:
-    """Terms by how much they move predictions: the mean |score| over training rows, and the range of the scores."""
+    """Terms by how much they move predictions, on a scale.
+
+    mean_abs : the mean |score| over training rows; of ratios, the typical factor: exp of the mean |log|.
+    span : from the lowest score to the highest; of ratios, how many times it is.
+    """
 
     features: tuple[str, ...]
     mean_abs: Floats
     span: Floats
     loss: str
     n_pairs: int = 0  # of the last terms
+    scale: Scale = "link"
+
+    @property
+    def zero(self) -> float:
+        """No importance."""
+        return no_effect(self.scale)
 
     def frame(self) -> pd.DataFrame:
         """One row a term, most important first; `pair` tells those of two features."""
@@ -124,7 +201,7 @@ class Importance:
         kept = np.array([name in names for name in self.features], bool)
         n_pairs = int(kept[kept.size - self.n_pairs :].sum())
         features = tuple(name for name in self.features if name in names)
-        return Importance(features, self.mean_abs[kept], self.span[kept], self.loss, n_pairs)
+        return Importance(features, self.mean_abs[kept], self.span[kept], self.loss, n_pairs, self.scale)
 
 
 @dataclass(frozen=True)
@@ -145,15 +222,35 @@ class Breakdown:
         return found
 
 
-def explain_shape(model: AdditiveModel, feature: int) -> Curve:
-    """The curve of one feature, with the range of its refits as a band."""
+def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL_SHARE) -> Curve:
+    """The curve of one feature, with its band: from refits on halves of the rows where there are some, else a quick one
+    from the outer refits, which trained on `train_share` of the rows each."""
     term = model.terms[feature]
-    return make_curve(model.bins[feature], term.refits, term.counts, model.intercept, model.loss.name)
+    spread = quick_spread(term.refits, train_share)
+    if model.halves is not None:
+        half = model.halves.terms[feature]
+        scale, mean = half_scale(train_share), half.refits.mean(axis=0)
+        refits = mean + scale * (half.refits - mean)
+        spread = Spread(scale * half.deviation, pointwise(len(refits)), half.reach, POINTWISE, refits)
+    bins = model.bins[feature]
+    return make_curve(bins, term.scores, spread, term.counts, (model.intercept, model.base_score), model.loss.name)
 
 
-def make_curve(bins: Bins, refits: Floats, counts: Floats, intercept: float, loss: str) -> Curve:
-    """The mean of refits (K, size) by code, with their range as a band; counts (size,)."""
-    scores, lower, upper = refits.mean(axis=0), refits.min(axis=0), refits.max(axis=0)
+def quick_spread(refits: Floats, train_share: float) -> Spread | None:
+    """What the outer refits (K, size) tell by themselves: a wide band, and none of the whole curve."""
+    scale = quick_scale(train_share)
+    if len(refits) < FEWEST_QUICK or not scale:
+        return None
+    words = f"quick 95% band of {len(refits)} refits, point by point"
+    return Spread(scale * deviation(refits), pointwise(len(refits)), float("nan"), words, refits)
+
+
+def make_curve(
+    bins: Bins, scores: Floats, spread: Spread | None, counts: Floats, centre: tuple[float, float], loss: str
+) -> Curve:
+    """The curve of a feature's scores and training rows (size,) by code; centre: intercept and base score."""
+    wide = spread.pointwise * spread.error if spread else np.zeros(scores.size)
+    lower, upper = scores - wide, scores + wide
     inside = slice(1, bins.n_values + 1)
     labels = bins.levels
     if bins.pooled:
@@ -161,6 +258,12 @@ def make_curve(bins: Bins, refits: Floats, counts: Floats, intercept: float, los
         labels = (*labels, f"(rare: {names})")
     is_line = not bins.feature.is_category and bins.n_values > 0
     edges = np.concatenate([[bins.low], bins.cuts, [bins.high]]) if is_line else np.empty(0)
+    whole, of_missing = np.empty((2, 0)), None
+    if spread and np.isfinite(spread.whole):
+        reach = spread.whole * spread.error[inside]
+        whole = np.stack([scores[inside] - reach, scores[inside] + reach])
+        wide_missing = float(spread.whole * spread.error[0])
+        of_missing = float(scores[0]) - wide_missing, float(scores[0]) + wide_missing
 
     def at(code: int) -> tuple[float, float, float, float]:
         return float(scores[code]), float(lower[code]), float(upper[code]), float(counts[code])
@@ -177,9 +280,15 @@ def make_curve(bins: Bins, refits: Floats, counts: Floats, intercept: float, los
         counts=counts[inside],
         missing=at(0),
         unseen=at(bins.unseen),
-        band=f"range of {len(refits)} refits" if len(refits) > 1 else NO_BAND,
-        intercept=intercept,
+        band=spread.words if spread else NO_BAND,
+        intercept=centre[0],
         loss=loss,
+        whole=whole,
+        reach=spread.whole if spread else float("nan"),
+        base=centre[1],
+        refits=spread.refits[:, inside] if spread else np.empty((0, bins.n_values)),
+        rare=bins.pooled,
+        missing_whole=of_missing,
     )
 
 
@@ -190,17 +299,20 @@ def term_names(model: AdditiveModel) -> tuple[str, ...]:
     return (*[names[term.feature] for term in model.terms], *pairs)
 
 
-def importance(model: AdditiveModel) -> Importance:
+def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
     """Importance of every term, pairs among them; the range is over bins that have training rows."""
+    scale = scale if model.loss.name == "logistic" else "link"
     terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
-    spans = [np.ptp(term.scores[term.counts > 0]) if (term.counts > 0).any() else 0.0 for term in terms]
-    return Importance(
-        term_names(model),
-        np.array([term.importance for term in terms]),
-        np.array(spans, np.float64),
-        model.loss.name,
-        len(model.pairs),
-    )
+    means, spans = np.zeros(len(terms)), np.zeros(len(terms))
+    for k, term in enumerate(terms):
+        if not (term.counts > 0).any():
+            continue
+        scores = convert(term.scores, scale, model.base_score) if scale == "points" else term.scores
+        means[k] = np.average(np.abs(scores), weights=term.counts)
+        spans[k] = np.ptp(scores[term.counts > 0])
+    if scale == "ratio":
+        means, spans = (convert(values, scale, 0.0) for values in (means, spans))
+    return Importance(term_names(model), means, spans, model.loss.name, len(model.pairs), scale)
 
 
 def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.bands import deviation, simultaneous
 from gamcore.binning import Bins, merge_bins
 from gamcore.losses import LOSSES, Loss
 from gamcore.purify import Cells, two_way
@@ -42,6 +43,16 @@ class Term:
     def importance(self) -> float:
         """Mean |score| over the training rows."""
         return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """Standard deviation (size,) of the scores over refits."""
+        return deviation(self.refits)
+
+    @cached_property
+    def reach(self) -> float:
+        """Half-width of a band of the whole curve, in these standard deviations."""
+        return simultaneous(self.refits, self.counts > 0)
 
 
 @dataclass(frozen=True)
@@ -97,7 +108,12 @@ class PairTerm:
 
 @dataclass(frozen=True)
 class AdditiveModel:
-    """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction."""
+    """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction.
+
+    base : score of the mean target of the training rows; NaN where a file does not tell.
+    halves : refits on halves of the rows, as a model with the same bins, counts and pairs: their spread is how sure the
+        terms are (`bands`). None where there are none yet.
+    """
 
     bins: tuple[Bins, ...]
     terms: tuple[Term, ...]
@@ -105,11 +121,18 @@ class AdditiveModel:
     refit_intercepts: Floats  # (K,)
     loss: Loss
     pairs: tuple[PairTerm, ...] = ()
+    base: float = float("nan")
+    halves: AdditiveModel | None = None
 
     @property
     def n_refits(self) -> int:
         """K: outer refits whose mean the model is."""
         return self.refit_intercepts.size
+
+    @property
+    def base_score(self) -> float:
+        """Score at which effects on the prediction are told: of the mean target, else of the average row."""
+        return self.base if np.isfinite(self.base) else self.intercept
 
     def score(self, codes: NDArray[np.uint8]) -> Floats:
         """Score (n,) of rows given as codes (p, n)."""

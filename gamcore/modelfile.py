@@ -7,7 +7,7 @@ tells where the arrays stand.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,8 +24,18 @@ Arrays = dict[str, NDArray[np.float64]]
 
 MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
 PAIR_MEMBERS: Final = ("surfaces", "merges", "cells", "effects")
-WIDE: Final = ("scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits")
+HALF: Final = "half_"
+HALF_MEMBERS: Final = tuple(HALF + name for name in ("scores", "intercepts"))
+HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", "effects"))
+"""The same of the refits on halves of the rows; bins, counts and cells are those of the model."""
+
+WIDE: Final = (
+    "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
+    "half_scores", "half_surfaces", "half_merges", "half_effects",
+)  # fmt: skip
 """Members of two dimensions: a line a refit, or the two of cells."""
+
+SCORED: Final = ("scores", "intercepts", "surfaces", "effects")
 
 MAX_PAIRS: Final = 2_000
 MAX_CELLS: Final = 2**26
@@ -70,21 +80,30 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     found: Arrays = {
         **bin_arrays(model.bins),
-        "scores": np.concatenate([np.empty((model.n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
+        **_refit_arrays(model),
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
+    }
+    if model.pairs:
+        counts = np.concatenate([pair.counts.ravel() for pair in model.pairs])
+        filled = np.flatnonzero(counts)
+        found["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
+    if model.halves is not None:
+        found |= {HALF + name: array for name, array in _refit_arrays(model.halves).items()}
+    return found
+
+
+def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
+    """What each refit of a model has of its own."""
+    pairs, n_refits = model.pairs, model.n_refits
+    found = {
+        "scores": np.concatenate([np.empty((n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
         "intercepts": model.refit_intercepts,
     }
-    return found | _pair_arrays(model) if model.pairs else found
-
-
-def _pair_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
-    pairs, n_refits = model.pairs, model.n_refits
-    counts = np.concatenate([pair.counts.ravel() for pair in pairs])
-    filled = np.flatnonzero(counts)
-    return {
+    if not pairs:
+        return found
+    return found | {
         "surfaces": np.concatenate([pair.surfaces.reshape(n_refits, -1) for pair in pairs], axis=1),
         "merges": np.concatenate([merge for pair in pairs for merge in pair.merges], axis=1),
-        "cells": np.stack([filled, counts[filled]]).astype(np.float64),
         "effects": np.concatenate(
             [part for pair in pairs for part in (pair.means[:, None], pair.rows, pair.columns)], axis=1
         ),
@@ -100,6 +119,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "features": [describe(bins) for bins in model.bins],
         "terms": [{"feature": term.feature} for term in model.terms],
         "pairs": [{"features": list(pair.features), "pure": pair.pure} for pair in model.pairs],
+        "base": model.base if math.isfinite(model.base) else None,
         "about": saved.about,
     }
 
@@ -189,19 +209,34 @@ def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
     terms, bins = manifest["terms"], read_bins(manifest, arrays)
-    n_refits = arrays["intercepts"].size
-    require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
     counts = [arrays[name] for name in arrays if name in ("counts", "cells")]
     require(all(bool(np.all((c >= 0) & (c <= MAX_COUNT))) for c in counts), "a count is out of range")
-    scored = ("scores", "intercepts", "surfaces", "effects")
-    largest = max(float(np.max(np.abs(arrays[name]), initial=0.0)) for name in arrays if name in scored)
+    scored = [arrays[name] for name in arrays if name.removeprefix(HALF) in SCORED]
+    largest = max(float(np.max(np.abs(array), initial=0.0)) for array in scored)
+    base = manifest.get("base")
+    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is odd")
     require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], manifest["loss"]
     require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
     classes = read_labels(manifest["classes"], "classes")
     require(len(classes) == (2 if kind == "classifier" else 0), "classes do not match")
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
+    model = _build_model(manifest, arrays, bins)
+    if HALF + "scores" in arrays:
+        own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
+        require(own["intercepts"].size > 1, "a single half tells no spread")
+        shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
+        model = replace(model, halves=_build_model(manifest, own | shared, bins))
+    return Saved(kind, replace(model, base=math.nan if base is None else float(base)), classes, read_about(manifest))
+
+
+def _build_model(
+    manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
+) -> AdditiveModel:
+    """The model of some refits, checked."""
+    n_refits = arrays["intercepts"].size
+    require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     ends = np.cumsum([b.size for b in bins])
     require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
     scores = np.split(arrays["scores"], ends[:-1], axis=1)
@@ -209,8 +244,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
     intercepts = arrays["intercepts"]
     pairs = _build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
-    model = AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[loss], pairs)
-    return Saved(kind, model, classes, read_about(manifest))
+    return AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[manifest["loss"]], pairs)
 
 
 def _build_pairs(

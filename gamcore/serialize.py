@@ -15,6 +15,9 @@ and, where the model has pairs, end to end by pair:
     1 + size_1 + size_2): mean, rows and columns of each surface    cells.npy (2, m): where the cells with training rows
     stand among all cells (sum of size_1 size_2), ascending, and their rows
 
+A model with bands also has the refits on halves of its rows: half_scores, half_intercepts and, with pairs,
+half_surfaces, half_merges and half_effects, each as its namesake.
+
 Multi-task trees have, beside edges and display:
 
     rows.npy     training rows by task and code, absent included, (T, sum of sizes + 1)
@@ -39,6 +42,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.modelfile import (
+    HALF_MEMBERS,
+    HALF_PAIR_MEMBERS,
     MEMBERS,
     PAIR_MEMBERS,
     WIDE,
@@ -53,12 +58,19 @@ from gamcore.taskfile import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_array
 from gamcore.taskmodel import TaskModel
 
 FORMAT: Final = "gamcore-model"
-SCHEMA: Final = (1, 2)
+SCHEMA: Final = (1, 3)
 MAX_FILE: Final = 512 * 2**20
 MAX_MANIFEST: Final = 16 * 2**20
 MAX_DEPTH: Final = 32
-CONTENTS: Final = (MEMBERS, (*MEMBERS, *PAIR_MEMBERS), TASK_MEMBERS)
-"""Arrays of an additive model, of one with pairs, and of multi-task trees."""
+PAIRED: Final = (*MEMBERS, *PAIR_MEMBERS)
+CONTENTS: Final = (
+    MEMBERS,
+    PAIRED,
+    (*MEMBERS, *HALF_MEMBERS),
+    (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS),
+    TASK_MEMBERS,
+)
+"""Arrays of an additive model, of one with pairs, of both with bands, and of multi-task trees."""
 
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 from gamcore.binning import Bins, merge_bins
 from gamcore.explain import Curve, explain_shape, in_words
-from gamcore.model import MOST_BINS, AdditiveModel, Term, reading_bins
+from gamcore.model import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
+from gamcore.scales import Scale, convert, say
 from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
@@ -67,7 +70,8 @@ class Rectangle:
 class Surface:
     """The interaction of two features.
 
-    scores, lower, upper : (K_1, K_2) by bins of the axes, on the link scale; the band is that of the curves.
+    scores, lower, upper : (K_1, K_2) by bins of the axes, on `scale`; the band point by point, of the same kind as that
+        of the curves. whole : (2, K_1, K_2) the band of all cells at once; empty where there is none.
     counts : (K_1, K_2) training rows.
     missing_first : (K_2,) scores where the first feature is missing; missing_second : (K_1,); missing_both.
     margins : the curves of the two features in the model, over all their bins; alone : (K_1,), (K_2,) their means in
@@ -87,6 +91,30 @@ class Surface:
     margins: tuple[Curve, Curve]
     alone: tuple[Floats, Floats]
     pure: bool
+    whole: Floats
+    base: float
+    scale: Scale = "link"
+
+    def on(self, scale: Scale) -> Surface:
+        """The same on another scale; a target in its own units has only one."""
+        margins = self.margins[0].on(scale), self.margins[1].on(scale)
+        if self.margins[0].loss != "logistic" or scale == self.scale:
+            return self
+        names = ("scores", "lower", "upper", "whole", "missing_first", "missing_second")
+        arrays: dict[str, Any] = {name: convert(getattr(self, name), scale, self.base) for name in names}
+        alone = convert(self.alone[0], scale, self.base), convert(self.alone[1], scale, self.base)
+        both = float(convert(np.array(self.missing_both), scale, self.base))
+        return replace(self, **arrays, margins=margins, alone=alone, missing_both=both, scale=scale)
+
+    @property
+    def has_whole(self) -> bool:
+        """Whether there is a band of all cells."""
+        return self.whole.size == 2 * self.scores.size > 0
+
+    @property
+    def zero(self) -> float:
+        """An effect of nothing."""
+        return self.margins[0].zero
 
     @property
     def names(self) -> tuple[str, str]:
@@ -95,8 +123,10 @@ class Surface:
 
     @property
     def reach(self) -> float:
-        """The largest |score| of a cell with training rows: the limit of a symmetric colour scale."""
-        return float(np.abs(self.scores[self.counts > 0]).max(initial=0.0))
+        """The largest effect, either way, of a cell with training rows: the limit of a symmetric colour scale; of the
+        logs of ratios."""
+        seen = self.scores[self.counts > 0]
+        return float(np.abs(np.log(seen) if self.scale == "ratio" else seen).max(initial=0.0))
 
     def turned(self) -> Surface:
         """The same with its axes exchanged."""
@@ -108,6 +138,7 @@ class Surface:
             lower=self.lower.T,
             upper=self.upper.T,
             counts=self.counts.T,
+            whole=self.whole.transpose(0, 2, 1),
             missing_first=self.missing_second,
             missing_second=self.missing_first,
             margins=(self.margins[1], self.margins[0]),
@@ -138,7 +169,7 @@ class Surface:
             return f"No training row has both {self.names[0]} and {self.names[1]}."
         seen = np.where(self.counts > 0, self.scores, np.nan)
         told = [
-            f"{name} {seen.flat[k]:.3g} at {self._cell(int(k))}"
+            f"{name} {say(float(seen.flat[k]), self.scale)} at {self._cell(int(k))}"
             for name, k in (("lowest", np.nanargmin(seen)), ("highest", np.nanargmax(seen)))
         ]
         beyond = ", beyond each alone" if self.pure else ""
@@ -160,14 +191,17 @@ class Surface:
             if not axis.labels:
                 found[f"{axis.feature} (from)"] = axis.edges[places.ravel()]
                 found[f"{axis.feature} (below)"] = axis.edges[places.ravel() + 1]
-        for name, values in (("score", self.scores), ("lower", self.lower), ("upper", self.upper)):
+        columns = [("score", self.scores), ("lower", self.lower), ("upper", self.upper)]
+        if self.has_whole:
+            columns += [("lower, all cells", self.whole[0]), ("upper, all cells", self.whole[1])]
+        for name, values in columns:
             found[f"({name})"] = values.ravel()
         found["(rows)"] = self.counts.ravel()
         return found
 
 
-def explain_pair(model: AdditiveModel, place: int) -> Surface:
-    """The surface of one of the model's pairs, with the range of its refits as a band.
+def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE) -> Surface:
+    """The surface of one of the model's pairs, with a band as that of a curve (`explain.explain_shape`).
 
     Bins are merged to as many as rows allow (`model.reading_bins`); a cell's score is then the mean over its training
     rows, so that it stays what those rows get.
@@ -177,23 +211,39 @@ def explain_pair(model: AdditiveModel, place: int) -> Surface:
     sides = [
         _axis(model.bins[j], model.terms[j], term.counts.sum(axis=1 - k), n_rows) for k, j in enumerate(term.features)
     ]
-    refits = np.stack([_merged(term.refit(k), term.counts, sides) for k in range(model.n_refits)])
-    scores, lower, upper = refits.mean(axis=0), refits.min(axis=0), refits.max(axis=0)
-    inside = slice(1, None)
+    refits, inside = _drawn(term, sides), slice(1, None)
+    scores, counts = refits.mean(axis=0), _added(term.counts, sides)[inside, inside]
+    error, reach, whole = np.zeros(counts.shape), 0.0, np.empty((2, 0, 0))
+    seen = scores[inside, inside]
+    if model.halves is not None:
+        halves = _drawn(model.halves.pairs[place], sides)[:, inside, inside]
+        error, reach = half_scale(train_share) * deviation(halves), pointwise(len(halves))
+        wide = simultaneous(halves.reshape(len(halves), -1), counts.ravel() > 0) * error
+        whole = np.stack([seen - wide, seen + wide])
+    elif len(refits) >= FEWEST_QUICK:
+        error, reach = quick_scale(train_share) * deviation(refits)[inside, inside], pointwise(len(refits))
+    margins = [explain_shape(model, feature, train_share) for feature in term.features]
     return Surface(
         first=sides[0],
         second=sides[1],
-        scores=scores[inside, inside],
-        lower=lower[inside, inside],
-        upper=upper[inside, inside],
-        counts=_added(term.counts, sides)[inside, inside],
+        scores=seen,
+        lower=seen - reach * error,
+        upper=seen + reach * error,
+        counts=counts,
         missing_first=scores[0, inside],
         missing_second=scores[inside, 0],
         missing_both=float(scores[0, 0]),
-        margins=(explain_shape(model, term.features[0]), explain_shape(model, term.features[1])),
+        margins=(margins[0], margins[1]),
         alone=(_alone(model.terms[term.features[0]], sides[0]), _alone(model.terms[term.features[1]], sides[1])),
         pure=term.pure,
+        whole=whole,
+        base=model.base_score,
     )
+
+
+def _drawn(term: PairTerm, sides: list[Axis]) -> Floats:
+    """Scores of each refit by the bins of the axes, missing first, (K, 1 + K_1, 1 + K_2)."""
+    return np.stack([_merged(term.refit(k), term.counts, sides) for k in range(len(term.surfaces))])
 
 
 def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> Axis:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.explain import Breakdown, Curve, make_curve
+from gamcore.bands import USUAL_SHARE
+from gamcore.explain import Breakdown, Curve, make_curve, quick_spread
 from gamcore.model import AdditiveModel, Term
 from gamcore.taskdata import UNKNOWN
 from gamcore.taskmodel import Codes, Ints, Part, TaskModel
@@ -55,11 +56,13 @@ def task_importance(model: TaskModel) -> TaskImportance:
     return TaskImportance((*names, TASK), model.tasks, common, own)
 
 
-def task_shape(model: TaskModel, feature: int, t: int, part: Part = "whole") -> Curve:
-    """What a feature does to the score of a task; UNKNOWN: of the common trees, over all tasks."""
+def task_shape(model: TaskModel, feature: int, t: int, part: Part = "whole", train_share: float = USUAL_SHARE) -> Curve:
+    """What a feature does to the score of a task; UNKNOWN: of the common trees, over all tasks. The refits trained on
+    `train_share` of the rows each."""
     refits = model.curve(feature, t, part)
-    weights = model.weights(feature, t)
-    return make_curve(model.bins[feature], refits, weights, float(model.means[:, t].mean()), model.loss.name)
+    weights, mean = model.weights(feature, t), float(model.means[:, t].mean())
+    spread = quick_spread(refits, train_share)
+    return make_curve(model.bins[feature], refits.mean(axis=0), spread, weights, (mean, mean), model.loss.name)
 
 
 def additive_model(model: TaskModel, t: int) -> AdditiveModel:

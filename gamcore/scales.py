@@ -1,0 +1,54 @@
+"""Scales to read effects on. Scores of a classifier are log-odds; a target's own units need no other scale.
+
+    link     log-odds, or the target's units                      no effect: 0
+    ratio    odds are multiplied by exp(effect)                   no effect: 1
+    points   percentage points added to the base rate             no effect: 0
+
+An effect in points is that on a row at the base rate: elsewhere the same log-odds are fewer points (the link is flat
+near 0 and 1). All three rise together, so an interval stays an interval.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+Floats = NDArray[np.float64]
+
+Scale = Literal["link", "ratio", "points"]
+
+LARGEST: Final = 700.0
+"""Largest log of a ratio: exp of more is no number."""
+
+
+def convert(scores: Floats, scale: Scale, base: float) -> Floats:
+    """Effects on the link scale on another one; base is the score of the base rate."""
+    if scale == "ratio":
+        return np.exp(np.clip(scores, -LARGEST, LARGEST))
+    if scale == "points":
+        return np.asarray(100.0 * (expit(base + scores) - expit(base)))
+    return scores
+
+
+def no_effect(scale: Scale) -> float:
+    """What an effect of nothing is."""
+    return 1.0 if scale == "ratio" else 0.0
+
+
+def unit(loss: str, scale: Scale, target: str) -> str:
+    """The unit of an effect, in words."""
+    if loss != "logistic":
+        return target
+    return {"link": "log-odds", "ratio": "odds ratio", "points": "percentage points at the base rate"}[scale]
+
+
+def say(value: float, scale: Scale) -> str:
+    """An effect with the digits that mean something and its sign or factor."""
+    if scale == "ratio":
+        return f"×{value:.3g}"
+    if scale == "points":
+        return f"{value:+.1f} points"
+    return f"{value:+.3g}"

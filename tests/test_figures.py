@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, figures
+from gamcore.explain import WHOLE
 from gamcore.surface import Rectangle
 
 EVIL = "<b>x</b> <script>alert(1)</script> $\\int$ %{y} & =1+1"
@@ -24,7 +27,7 @@ def model():
     })  # fmt: skip
     X.loc[rng.random(n) < 0.1, "plain"] = np.nan
     y = rng.random(n) < 1 / (1 + np.exp(-X["plain"].fillna(0)))
-    return GAMClassifier(outer_bags=3, max_rounds=10, random_state=0).fit(X, y.astype(int))
+    return GAMClassifier(outer_bags=3, max_rounds=10, bands=10, random_state=0).fit(X, y.astype(int))
 
 
 def names(model):
@@ -49,9 +52,34 @@ def test_the_line_is_the_curve(model):
     np.testing.assert_array_equal(line.y[1::2], curve.scores)
     np.testing.assert_array_equal(line.x[1:-1:2], curve.edges[1:-1])
     assert any(trace.name == curve.band for trace in figure.data)
-    special = next(trace for trace in figure.data if getattr(trace, "mode", "") == "markers")
-    assert list(special.x) == ["missing", "unseen"]
+    assert any(trace.name == WHOLE for trace in figure.data)
+    special = next(trace for trace in figure.data if trace.type == "bar" and list(trace.x) == ["missing", "unseen"])
     np.testing.assert_array_equal(special.y, [curve.missing[0], curve.unseen[0]])
+
+
+@pytest.mark.parametrize("name", ["plain", "flag"])
+@pytest.mark.parametrize("scale", ["ratio", "points"])
+def test_other_scales_have_their_own_nothing_and_axis(model, name, scale):
+    curve = model.explain_shape(name).on(scale)
+    figure = figures.shape(curve, "y", "detail", title="Own words")
+    assert "Own words" in figure.layout.title.text
+    assert (figure.layout.yaxis.type == "log") == (scale == "ratio")
+    assert any(shape.y0 == curve.zero for shape in figure.layout.shapes)
+    low, high = figure.layout.yaxis.range
+    seen = np.log10(curve.scores) if scale == "ratio" else curve.scores
+    assert low <= seen.min()
+    assert high >= seen.max()
+    bars = [trace for trace in figure.data if trace.type == "bar" and trace.base is not None]
+    assert {bar.base for bar in bars} == {curve.zero}  # from nothing to the effect
+    if name == "flag":
+        np.testing.assert_allclose(np.sort(np.asarray(bars[0].y) + curve.zero), np.sort(curve.scores))
+
+
+def test_a_band_of_a_thin_bin_does_not_stretch_the_plot(model):
+    curve = model.explain_shape("plain")
+    wild = replace(curve, whole=curve.whole + np.array([[-500.0], [500.0]]))
+    low, high = figures.shape(wild, "y", "d").layout.yaxis.range
+    assert high - low < 4 * np.ptp([*curve.scores, curve.missing[0], 0.0])
 
 
 def test_levels_are_sorted_by_effect_with_their_rows(model):
@@ -130,7 +158,7 @@ def test_small_curves_share_limits_that_thin_bins_do_not_stretch(model):
     assert low <= min(curve.scores.min() for curve in curves)
     assert high >= max(curve.scores.max() for curve in curves)
     texts = [note.text for note in figures.small(curves[0], (low, high)).layout.annotations]
-    assert texts == [f"missing: {curves[0].missing[0]:+.2g}"]
+    assert texts == [f"missing: {curves[0].missing[0]:+.3g}"]
     assert not figures.small(curves[1], (low, high)).layout.annotations
 
 

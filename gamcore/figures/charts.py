@@ -7,29 +7,34 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from gamcore.explain import Importance
-from gamcore.figures.style import MOST_LABEL, PALETTES, Mode, escape, template, unit
+from gamcore.figures.style import MOST_LABEL, PALETTES, Mode, effect_axis, escape, hover, template
+from gamcore.scales import unit
 
 
-def importance(found: Importance, mode: Mode = "light", most: int = 20, measure: str = "mean_abs") -> go.Figure:
-    """Bars, the most important on top."""
+def importance(
+    found: Importance, mode: Mode = "light", most: int = 20, measure: str = "mean_abs", axis: str | None = None
+) -> go.Figure:
+    """Bars, the most important on top; `axis` is what they are, where they are not effects."""
     color = PALETTES[mode]
     frame = found.frame().sort_values(measure, ascending=False).head(most).iloc[::-1]
     what = "mean absolute effect" if measure == "mean_abs" else "range of the effect"
+    names, values = [escape(name, 400) for name in frame["feature"]], frame[measure].to_numpy()
     figure = go.Figure(
         go.Bar(
-            x=frame[measure].to_numpy(), y=np.arange(len(frame)), orientation="h", marker={"color": color.primary},
-            width=0.62, customdata=[[escape(name, 400)] for name in frame["feature"]],
-            hovertemplate="%{customdata[0]}<br>%{x:.3f}<extra></extra>",
+            x=values - found.zero, base=found.zero, y=np.arange(len(frame)), orientation="h",
+            width=0.62, marker={"color": color.primary},
+            customdata=list(zip(names, values, strict=True)),
+            hovertemplate=f"%{{customdata[0]}}<br>{hover(found.scale, 'customdata[1]', False)}<extra></extra>",
         )
     )  # fmt: skip
     figure.update_layout(
         template=template(mode), height=60 + 26 * max(len(frame), 4), margin={"l": 8, "r": 16, "t": 8, "b": 40},
         showlegend=False,
     )  # fmt: skip
-    names = [escape(name, MOST_LABEL) for name in frame["feature"]]
-    figure.update_yaxes(tickvals=np.arange(len(frame)), ticktext=names, showgrid=False)
-    axis = f"{what} ({unit(found.loss, 'units of the target')})"
-    figure.update_xaxes(title_text=axis, showgrid=True, gridcolor=color.hairline)
+    ticks = [escape(name, MOST_LABEL) for name in frame["feature"]]
+    figure.update_yaxes(tickvals=np.arange(len(frame)), ticktext=ticks, showgrid=False)
+    axis = axis or f"{what} ({unit(found.loss, found.scale, 'units of the target')})"
+    figure.update_xaxes(title_text=axis, showgrid=True, gridcolor=color.hairline, **effect_axis(found.scale))
     return figure
 
 

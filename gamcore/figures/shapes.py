@@ -9,20 +9,27 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from gamcore.explain import Curve, as_date
+from gamcore.explain import WHOLE, Curve, as_date
 from gamcore.figures.style import (
     FEW_ROWS,
     MOST_LABEL,
     PALETTES,
     Mode,
     Palette,
+    effect_axis,
     escape,
     heading,
+    hover,
     shorten,
     template,
-    unit,
+    widened,
 )
+from gamcore.reading import read_curve
+from gamcore.scales import say, unit
 from gamcore.table import MONTHS, WEEKDAYS
+
+MOST_ROOM = 0.75
+"""What bands may add to the height of a plot, at either end, in heights of the curve."""
 
 
 def numbers(values: NDArray[np.float64], kind: str) -> list[Any] | NDArray[np.float64]:
@@ -30,11 +37,17 @@ def numbers(values: NDArray[np.float64], kind: str) -> list[Any] | NDArray[np.fl
 
 
 def shape(
-    curve: Curve, target: str, detail: str, mode: Mode = "light", height: int = 500, before: Curve | None = None
+    curve: Curve,
+    target: str,
+    detail: str,
+    mode: Mode = "light",
+    height: int = 500,
+    before: Curve | None = None,
+    title: str | None = None,
 ) -> go.Figure:
-    """One curve: step line or bars, band, a strip of rows below, missing and unseen in a panel of their own.
+    """One curve: step line or bars, bands, a strip of rows below, missing and unseen in a panel of their own.
 
-    before : the same feature's curve as it was, drawn faint.
+    before : the same feature's curve as it was, drawn faint. title : None for what the curve says (`reading`).
     """
     color = PALETTES[mode]
     figure = make_subplots(
@@ -50,17 +63,22 @@ def shape(
             _add_line_before(figure, before, color)
         _add_line(figure, curve, color, before)
     _add_special(figure, curve, color)
-    figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"}, row=1)
+    figure.add_hline(y=curve.zero, line={"color": color.zero, "width": 1, "dash": "dot"}, row=1)
     figure.update_layout(
         template=template(mode),
         height=height,
-        title=heading(f"Effect of {curve.feature} on {target}", detail, color),
+        title=heading(title or _headline(curve, target), detail, color),
         bargap=0,
         showlegend=True,
         dragmode="pan",
         hovermode="closest",
     )
-    figure.update_yaxes(title_text=escape(unit(curve.loss, target), 40), row=1, col=1)
+    # With a range on one of several matching axes, plotly.js no longer finds those of the others itself: all are set.
+    tallest = max(float(np.max(trace.y)) for trace in figure.data if trace.yaxis in ("y3", "y4"))
+    figure.update_yaxes(range=[0, 1.05 * tallest or 1.0], row=2)
+    figure.update_xaxes(range=[-0.5, 1.5], col=2)
+    figure.update_yaxes(row=1, **effect_axis(curve.scale, _limits(curve, before)))
+    figure.update_yaxes(title_text=escape(unit(curve.loss, curve.scale, target), 40), row=1, col=1)
     figure.update_yaxes(title_text="rows", showgrid=False, showticklabels=False, rangemode="tozero", row=2)
     figure.update_yaxes(title_text="", showticklabels=False, col=2)
     figure.update_xaxes(title_text=escape(curve.feature), row=2, col=1)
@@ -101,22 +119,21 @@ def _add_levels_before(figure: go.Figure, curve: Curve, before: Curve, color: Pa
 def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | None) -> None:
     edges = numbers(visible_edges(curve), curve.kind)
     x, y = steps(edges, curve.scores)
-    _, lower = steps(edges, curve.lower)
-    _, upper = steps(edges, curve.upper)
-    if curve.has_band:
+    bands = [(curve.whole, color.wide, WHOLE)] if curve.has_whole else []
+    bands += [(np.stack([curve.lower, curve.upper]), color.band, curve.band)] if curve.has_band else []
+    for ends, paint, name in bands:
+        lower, upper = (steps(edges, end)[1] for end in ends)
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
         figure.add_trace(go.Scatter(x=x, y=lower, showlegend=False, **band), row=1, col=1)
-        figure.add_trace(
-            go.Scatter(x=x, y=upper, fill="tonexty", fillcolor=color.band, name=curve.band, **band), row=1, col=1
-        )
-    rows = np.repeat(curve.counts, 2)
-    detail = np.stack([rows, lower, upper], axis=1)
-    reach = " (%{customdata[1]:.3f} to %{customdata[2]:.3f})" if curve.has_band else ""
-    hover = f"%{{x}}<br>%{{y:.3f}}{reach}<br>%{{customdata[0]:,.0f}} rows<extra></extra>"
+        figure.add_trace(go.Scatter(x=x, y=upper, fill="tonexty", fillcolor=paint, name=name, **band), row=1, col=1)
+    detail = np.stack([np.repeat(values, 2) for values in (curve.counts, curve.lower, curve.upper)], axis=1)
+    told = hover(curve.scale)
+    if curve.has_band:
+        told += f" ({hover(curve.scale, 'customdata[1]')} to {hover(curve.scale, 'customdata[2]')})"
     figure.add_trace(
         go.Scatter(
             x=x, y=y, mode="lines", line={"color": color.primary, "width": 2.4}, name="effect", legendrank=1,
-            customdata=detail, hovertemplate=hover,
+            customdata=detail, hovertemplate=f"%{{x}}<br>{told}<br>%{{customdata[0]:,.0f}} rows<extra></extra>",
         ),
         row=1, col=1,
     )  # fmt: skip
@@ -134,15 +151,34 @@ def _add_line(figure: go.Figure, curve: Curve, color: Palette, before: Curve | N
     opening = view(curve)
     if opening is not None:
         figure.update_xaxes(range=numbers(np.array(opening), curve.kind), col=1)
-        # With a range on one of several matching axes, plotly.js no longer finds the ranges of the others itself.
-        past = before.scores if before is not None else np.zeros(1)
-        everything = np.concatenate([curve.lower, curve.upper, curve.missing[:3], curve.unseen[:3], past, [0.0]])
-        low, high = float(everything.min()), float(everything.max())
-        margin = 0.06 * (high - low or 1.0)
-        figure.update_yaxes(range=[low - margin, high + margin], row=1)
-        tallest = max(float(figure.data[-1].y.max()), curve.missing[3], curve.unseen[3])
-        figure.update_yaxes(range=[0, 1.05 * tallest], row=2)
-        figure.update_xaxes(range=[-0.5, 1.5], col=2)
+
+
+def _headline(curve: Curve, target: str) -> str:
+    """What the curve says; before it has a band, only what it is."""
+    return read_curve(curve) if curve.has_whole else f"Effect of {curve.feature} on {target}"
+
+
+def _limits(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[float, float]:
+    """Lowest and highest effect that a plot shows: all scores, and bands where they are not much wider than these.
+
+    The band of a bin with a handful of rows can be many times as high as the whole curve, which would be a line.
+    thin : whether bands of bins with few rows count at all.
+    """
+    special = np.array([curve.missing[:3], curve.unseen[:3]]).ravel()
+    parts = [curve.scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
+    centre = np.concatenate(parts)
+    thick = curve.counts >= FEW_ROWS
+    ends = curve.whole if curve.has_whole and thin else np.stack([curve.lower, curve.upper])
+    own = [curve.lower, curve.upper] if thin else []
+    shown = np.concatenate([centre, ends[:, thick].ravel(), *own])
+    low, high = centre.min(), centre.max()
+    room = MOST_ROOM * (high - low)
+    if curve.scale == "ratio":
+        room = MOST_ROOM * np.log(high / low) if low > 0 else 1.0
+        least, most = low / np.exp(room), high * np.exp(room)
+    else:
+        least, most = low - room, high + room
+    return widened(max(float(shown.min()), float(least)), min(float(shown.max()), float(most)), curve.scale)
 
 
 def view(curve: Curve) -> tuple[float, float] | None:
@@ -212,19 +248,24 @@ def _add_levels(figure: go.Figure, curve: Curve, color: Palette) -> None:
     place = np.arange(order.size)
     scores, counts = curve.scores[order], curve.counts[order]
     paint = [color.few if n < FEW_ROWS else color.primary for n in counts]
+    lower, upper = curve.lower[order], curve.upper[order]
+    told = [[name, f"{n:,.0f}", score] for name, n, score in zip(names, counts, scores, strict=True)]
     figure.add_trace(
         go.Bar(
-            x=place, y=scores, marker={"color": paint, "line": {"width": 0}}, width=0.62, name="effect", legendrank=1,
-            customdata=[[name, f"{n:,.0f}"] for name, n in zip(names, counts, strict=True)],
-            hovertemplate="%{customdata[0]}<br>%{y:.3f}<br>%{customdata[1]} rows<extra></extra>",
-            error_y=_whiskers(scores, curve.lower[order], curve.upper[order], color) if curve.has_band else None,
+            x=place, y=scores - curve.zero, base=curve.zero, marker={"color": paint, "line": {"width": 0}}, width=0.62,
+            name="effect", legendrank=1, customdata=told,
+            hovertemplate=f"%{{customdata[0]}}<br>{hover(curve.scale, 'customdata[2]')}<br>"
+            "%{customdata[1]} rows<extra></extra>",
         ),
         row=1, col=1,
     )  # fmt: skip
+    bands = [(curve.whole[:, order], color.muted, 1.0, WHOLE)] if curve.has_whole else []
+    bands += [(np.stack([lower, upper]), color.ink, 2.2, curve.band)] if curve.has_band else []
+    for ends, band_color, width, name in bands:
+        figure.add_trace(_bars_of(place, scores, ends, band_color, width), row=1, col=1)
+        line = {"color": band_color, "width": width}
+        figure.add_trace(go.Scatter(x=[None], y=[None], mode="lines", line=line, name=name), row=1, col=1)
     figure.add_trace(_row_bars(place, counts, 0.62, color), row=2, col=1)
-    if curve.has_band:
-        line = {"color": color.muted, "width": 1.5}
-        figure.add_trace(go.Scatter(x=[None], y=[None], mode="lines", line=line, name=curve.band), row=1, col=1)
     step = max(1, int(np.ceil(order.size / 30)))
     figure.update_xaxes(tickvals=place[::step], ticktext=shown[::step], row=2, col=1)
 
@@ -237,42 +278,47 @@ def _row_bars(at: Any, counts: NDArray[np.float64], width: float, color: Palette
     )  # fmt: skip
 
 
-def _whiskers(
-    scores: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], color: Palette
-) -> dict[str, Any]:
-    return {
-        "type": "data", "symmetric": False, "array": np.maximum(upper - scores, 0),
-        "arrayminus": np.maximum(scores - lower, 0), "color": color.muted, "thickness": 1.5, "width": 4,
-    }  # fmt: skip
+def _bars_of(
+    at: Any, scores: NDArray[np.float64], ends: NDArray[np.float64], color: str, thickness: float
+) -> go.Scatter:
+    """A band (2, n) as an error bar a level."""
+    return go.Scatter(
+        x=at, y=scores, mode="markers", marker={"size": 1, "color": color}, hoverinfo="skip", showlegend=False,
+        error_y={
+            "type": "data", "symmetric": False, "array": np.maximum(ends[1] - scores, 0),
+            "arrayminus": np.maximum(scores - ends[0], 0), "color": color, "thickness": thickness,
+            "width": 7 if thickness < 2 else 0,
+        },
+    )  # fmt: skip
 
 
 def _add_special(figure: go.Figure, curve: Curve, color: Palette) -> None:
-    """The missing and the unseen bin, on the same y axis."""
+    """The missing and the unseen bin, as bars on the same y axis."""
     scores, lower, upper, counts = np.array([curve.missing, curve.unseen]).T
     names = ["missing", "unseen"]
+    told = [[f"{n:,.0f}", score] for n, score in zip(counts, scores, strict=True)]
     figure.add_trace(
-        go.Scatter(
-            x=names, y=scores, mode="markers", showlegend=False,
-            marker={
-                "symbol": "line-ew", "size": 24,
-                "line": {"width": 2.4, "color": [color.primary if n >= FEW_ROWS else color.few for n in counts]},
-            },
-            error_y=_whiskers(scores, lower, upper, color), customdata=counts[:, None],
-            hovertemplate="%{x}<br>%{y:.3f}<br>%{customdata[0]:,.0f} rows<extra></extra>",
+        go.Bar(
+            x=names, y=scores - curve.zero, base=curve.zero, width=0.5, showlegend=False, customdata=told,
+            marker={"color": [color.primary if n >= FEW_ROWS else color.few for n in counts], "line": {"width": 0}},
+            hovertemplate=f"%{{x}}<br>{hover(curve.scale, 'customdata[1]')}<br>%{{customdata[0]}} rows<extra></extra>",
         ),
         row=1, col=2,
     )  # fmt: skip
+    marks = go.Scatter(
+        x=names, y=scores, mode="markers", showlegend=False, hoverinfo="skip",
+        marker={"symbol": "line-ew", "size": 22, "line": {"width": 2, "color": color.primary}},
+    )  # fmt: skip
+    figure.add_trace(marks, row=1, col=2)
+    if curve.has_band and (upper > lower).any():
+        figure.add_trace(_bars_of(names, scores, np.stack([lower, upper]), color.ink, 2.2), row=1, col=2)
     figure.add_trace(_row_bars(names, counts, 0.6, color), row=2, col=2)
 
 
 def common_limits(curves: list[Curve]) -> tuple[float, float]:
-    """Lowest and highest score of some curves, with their bands where there are rows enough to draw them by."""
-    parts = [np.zeros(1)]
-    for curve in curves:
-        thick = curve.counts >= FEW_ROWS
-        parts += [curve.scores, curve.lower[thick], curve.upper[thick]]
-    everything = np.concatenate(parts)
-    return float(everything.min()), float(everything.max())
+    """Limits of a plot of any of some curves, all on one scale."""
+    each = [_limits(curve, None, thin=False) for curve in curves]
+    return min(low for low, _ in each), max(high for _, high in each)
 
 
 def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go.Figure:
@@ -282,8 +328,13 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
     if curve.kind in ("category", "boolean"):
         order = level_order(curve)
         names = [escape(curve.labels[k], MOST_LABEL) for k in order]
-        figure.add_trace(go.Bar(x=np.arange(order.size), y=curve.scores[order], marker={"color": color.primary},
-                                width=0.6, hovertext=names, hoverinfo="text+y"))  # fmt: skip
+        scores = curve.scores[order]
+        bars = {"y": scores - curve.zero, "base": curve.zero, "width": 0.6, "marker": {"color": color.primary}}
+        told = [f"{name}: {say(score, curve.scale)}" for name, score in zip(names, scores, strict=True)]
+        figure.add_trace(go.Bar(x=np.arange(order.size), **bars, hovertext=told, hoverinfo="text"))
+        if curve.has_band:
+            ends = np.stack([curve.lower, curve.upper])[:, order]
+            figure.add_trace(_bars_of(np.arange(order.size), scores, ends, color.ink, 2.2))
         named = order.size <= 4
         ticks = [escape(shorten(curve.labels[k], 9)) for k in order] if named else []
         figure.update_xaxes(showticklabels=named, tickvals=np.arange(order.size), ticktext=ticks)
@@ -303,16 +354,17 @@ def small(curve: Curve, limits: tuple[float, float], mode: Mode = "light") -> go
         opening = view(curve)
         if opening is not None:
             figure.update_xaxes(range=numbers(np.array(opening), curve.kind))
-    figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
+    figure.add_hline(y=curve.zero, line={"color": color.zero, "width": 1, "dash": "dot"})
     figure.update_layout(
         template=template(mode), height=170, showlegend=False, margin={"l": 36, "r": 8, "t": 30, "b": 24},
         title={"text": escape(curve.feature, 32), "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.96},
     )  # fmt: skip
     if curve.missing[3]:
         figure.add_annotation(
-            text=f"missing: {curve.missing[0]:+.2g}", x=1, y=0, xref="paper", yref="paper", xanchor="right",
-            yanchor="bottom", showarrow=False, font={"size": 11, "color": color.muted},
+            text=f"missing: {say(curve.missing[0], curve.scale)}", x=1, y=0, xref="paper", yref="paper",
+            xanchor="right", yanchor="bottom", showarrow=False, font={"size": 11, "color": color.muted},
         )  # fmt: skip
-    figure.update_yaxes(range=limits, nticks=4)
+    axis = effect_axis(curve.scale, limits)
+    figure.update_yaxes(**(axis if curve.scale == "ratio" else {**axis, "nticks": 4}))
     figure.update_xaxes(nticks=4)
     return figure

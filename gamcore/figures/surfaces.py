@@ -11,14 +11,26 @@ from plotly.subplots import make_subplots
 
 from gamcore.explain import Curve
 from gamcore.figures.shapes import numbers, steps, view
-from gamcore.figures.style import FEW_ROWS, PALETTES, Mode, Palette, escape, heading, shorten, template, unit
+from gamcore.figures.style import (
+    FEW_ROWS,
+    OKABE_ITO,
+    PALETTES,
+    Mode,
+    Palette,
+    effect_axis,
+    escape,
+    heading,
+    hover,
+    shorten,
+    template,
+)
+from gamcore.reading import read_surface
+from gamcore.scales import Scale, unit
 from gamcore.surface import Axis, Rectangle, Surface
 
 FEW_OPACITY = 0.45
 MOST_SLICES = 5
 LEGEND_PIXELS = 20
-SLICES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9")
-"""Okabe and Ito, in a fixed order."""
 
 
 def surface(
@@ -28,16 +40,17 @@ def surface(
     mode: Mode = "light",
     height: int = 620,
     chosen: Rectangle | None = None,
+    title: str | None = None,
 ) -> go.Figure:
     """The joint effect as a heat map, grey where no row is, pale where few are; the curves of the two features in the
-    margins, each with its own scale. `chosen` is framed."""
+    margins, each with its own scale. `chosen` is framed; title : None for what the surface says (`reading`)."""
     color = PALETTES[mode]
     figure = make_subplots(
         rows=2, cols=2, row_heights=[0.2, 0.8], column_widths=[0.84, 0.16], vertical_spacing=0.02,
         horizontal_spacing=0.015, shared_xaxes="columns", shared_yaxes="rows",
     )  # fmt: skip
     limit, colors = found.reach or 1.0, (color.primary, color.background, color.accent)
-    units = escape(unit(found.margins[0].loss, target), 40)
+    units = escape(unit(found.margins[0].loss, found.scale, target), 40)
     for few in (False, True):
         figure.add_trace(_cells(found, few), row=2, col=1)
     figure.add_trace(_handles(found), row=2, col=1)
@@ -50,13 +63,15 @@ def surface(
     for side in range(2):
         _add_margin(figure, found, side, color)
     first, second = found.names
-    together = "beyond each alone" if found.pure else "with what each does alone"
     figure.update_layout(
         template=template(mode), height=height, showlegend=False, dragmode="select", hovermode="closest",
-        title=heading(f"{first} and {second} together, {together}", detail, color),
+        title=heading(title or read_surface(found), detail, color),
         coloraxis={
             "cmin": -limit, "cmax": limit, "colorscale": list(zip((0.0, 0.5, 1.0), colors, strict=True)),
-            "colorbar": {"title": {"text": units, "side": "top"}, "thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02},
+            "colorbar": {
+                "title": {"text": units, "side": "top"}, "thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02,
+                **_factors(limit, found.scale),
+            },
         },
     )  # fmt: skip
     figure.update_xaxes(title_text=escape(first), row=2, col=1, **_ticks(found.first))
@@ -67,6 +82,14 @@ def surface(
     figure.update_xaxes(range=_opening(found.first, found.margins[0]), col=1)
     figure.update_yaxes(range=_opening(found.second, found.margins[1]), row=2)
     return figure
+
+
+def _factors(limit: float, scale: Scale) -> dict[str, Any]:
+    """Ticks of a colour bar that is drawn by the logs of ratios."""
+    if scale != "ratio":
+        return {}
+    at = np.linspace(-limit, limit, 5)
+    return {"tickvals": at, "ticktext": [f"×{np.exp(value):.2g}" for value in at]}
 
 
 def _opening(axis: Axis, curve: Curve) -> Any:
@@ -131,16 +154,18 @@ def _cells(found: Surface, few: bool) -> go.Heatmap:
     seen = (found.counts > 0) & ((found.counts < FEW_ROWS) == few)
     firsts = np.array([escape(found.first.place(i)) for i in range(found.scores.shape[0])], object)
     seconds = np.array([escape(found.second.place(j)) for j in range(found.scores.shape[1])], object)
-    shown = np.where(seen, found.scores, np.nan)
-    told = np.empty((*found.scores.T.shape, 5), object)
+    height = np.log(found.scores) if found.scale == "ratio" else found.scores
+    shown = np.where(seen, height, np.nan)
+    told = np.empty((*found.scores.T.shape, 6), object)
     told[..., 0], told[..., 1] = firsts[None, :], seconds[:, None]
-    for k, values in enumerate((found.counts, found.lower, found.upper)):
+    for k, values in enumerate((found.counts, found.lower, found.upper, found.scores)):
         told[..., 2 + k] = values.T
-    band = " (%{customdata[3]:.3f} to %{customdata[4]:.3f})" if found.margins[0].has_band else ""
+    score, low, high = (hover(found.scale, f"customdata[{k}]") for k in (5, 3, 4))
+    band = f" ({low} to {high})" if found.margins[0].has_band else ""
     return go.Heatmap(
         x=_borders(found.first), y=_borders(found.second), z=shown.T, customdata=told, coloraxis="coloraxis",
         hoverongaps=False, opacity=FEW_OPACITY if few else 1.0, name="few rows" if few else "cells",
-        hovertemplate="%{customdata[0]}<br>%{customdata[1]}<br>%{z:.3f}" + band
+        hovertemplate="%{customdata[0]}<br>%{customdata[1]}<br>" + score + band
         + "<br>%{customdata[2]:,.0f} rows<extra></extra>",
     )  # fmt: skip
 
@@ -159,7 +184,8 @@ def _add_margin(figure: go.Figure, found: Surface, side: int, color: Palette) ->
     upright = side == 0
     figure.add_trace(go.Scatter(x=at if upright else along, y=along if upright else at, **line), row=row, col=col)
     zero = figure.add_hline if upright else figure.add_vline
-    zero(0, line={"color": color.zero, "width": 1, "dash": "dot"}, row=row, col=col)
+    zero(curve.zero, line={"color": color.zero, "width": 1, "dash": "dot"}, row=row, col=col)
+    (figure.update_yaxes if upright else figure.update_xaxes)(row=row, col=col, **effect_axis(curve.scale))
 
 
 def slices(found: Surface, places: list[int], target: str, detail: str, mode: Mode = "light") -> go.Figure:
@@ -169,8 +195,8 @@ def slices(found: Surface, places: list[int], target: str, detail: str, mode: Mo
     for k, place in enumerate(places[:MOST_SLICES]):
         scores = np.where(found.counts[:, place] > 0, found.scores[:, place], np.nan)
         name = f"{found.names[1]} {found.second.place(place)}"
-        figure.add_trace(_slice(found.first, scores, escape(name, 40), SLICES[k]))
-    figure.add_hline(y=0, line={"color": color.zero, "width": 1, "dash": "dot"})
+        figure.add_trace(_slice(found.first, scores, escape(name, 40), OKABE_ITO[k]))
+    figure.add_hline(y=found.zero, line={"color": color.zero, "width": 1, "dash": "dot"})
     figure.update_layout(
         template=template(mode), height=380 + LEGEND_PIXELS * len(places), showlegend=True, hovermode="closest",
         legend={"x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "orientation": "v"},
@@ -179,7 +205,8 @@ def slices(found: Surface, places: list[int], target: str, detail: str, mode: Mo
     )  # fmt: skip
     figure.update_xaxes(title_text=escape(found.names[0]), **_ticks(found.first))
     figure.update_xaxes(range=_opening(found.first, found.margins[0]))
-    figure.update_yaxes(title_text=escape(unit(found.margins[0].loss, target), 40))
+    units = escape(unit(found.margins[0].loss, found.scale, target), 40)
+    figure.update_yaxes(title_text=units, **effect_axis(found.scale))
     return figure
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from gamcore.explain import Breakdown, Curve
+from gamcore.explain import Curve
 from gamcore.figures.shapes import level_order, numbers, small, steps, visible_edges
-from gamcore.figures.style import MOST_LABEL, PALETTES, Mode, Palette, escape, shorten, template, unit
+from gamcore.figures.style import MOST_LABEL, PALETTES, Mode, Palette, escape, shorten, template
 from gamcore.taskexplain import TaskImportance
 
 ROW_PIXELS = 26
@@ -89,46 +89,4 @@ def similarity(found: pd.DataFrame, mode: Mode = "light") -> go.Figure:
     ticks = {"tickvals": np.arange(n), "ticktext": names} if tall else {"showticklabels": False}
     figure.update_xaxes(**ticks, showgrid=False)
     figure.update_yaxes(**ticks, showgrid=False, autorange="reversed")
-    return figure
-
-
-def waterfall(found: Breakdown, row: int, target: str, mode: Mode = "light", most: int = 12) -> go.Figure:
-    """The parts of one row's score, the largest first, from the average to the score; the small ones together."""
-    color = PALETTES[mode]
-    parts = found.contributions[row]
-    order = np.argsort(-np.abs(parts), kind="stable")
-    order = order[parts[order] != 0.0]
-    shown, rest = order[:most], order[most:]
-    names = ["average score", *[found.features[j] for j in shown]]
-    values = [found.intercept, *parts[shown]]
-    if rest.size:
-        names.append(f"{rest.size} others")
-        values.append(float(parts[rest].sum()))
-    names.append("score of the row")
-    labels = [escape(name, MOST_LABEL) for name in names]
-    measures = ["absolute", *["relative"] * (len(values) - 1), "total"]
-    figure = go.Figure(
-        go.Waterfall(
-            y=np.arange(len(names)), x=[*values, 0.0], measure=measures, orientation="h",
-            text=[f"{value:+.3g}" if k else f"{value:.3g}" for k, value in enumerate(values)]
-            + [f"{found.scores[row]:.3g}"],
-            textposition="outside", cliponaxis=False, hoverinfo="skip",
-            increasing={"marker": {"color": color.accent}}, decreasing={"marker": {"color": color.primary}},
-            totals={"marker": {"color": color.muted}}, connector={"line": {"color": color.hairline, "width": 1}},
-        )
-    )  # fmt: skip
-    figure.update_layout(
-        template=template(mode),
-        height=80 + 30 * len(names),
-        showlegend=False,
-        margin={"l": 8, "r": 60, "t": 8, "b": 44},
-    )
-    figure.update_yaxes(tickvals=np.arange(len(names)), ticktext=labels, showgrid=False, autorange="reversed")
-    steps_of = np.concatenate([[0.0], np.cumsum(values)])
-    low, high = float(steps_of.min()), float(steps_of.max())
-    margin = 0.09 * (high - low or 1.0)  # room for the numbers beside the bars
-    figure.update_xaxes(
-        title_text=escape(unit(found.loss, target), 40), showgrid=True, gridcolor=color.hairline,
-        range=[low - margin, high + margin],
-    )  # fmt: skip
     return figure

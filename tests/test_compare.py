@@ -1,0 +1,93 @@
+"""Differences of curves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor
+from gamcore.compare import CompareError, difference, on_common_bins
+from gamcore.reading import NO_CLEAR_EFFECT, read_curve
+
+
+def made(seed, slope=1.0, kind=GAMRegressor, levels="xyz", n=1200, start=-1.0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.uniform(start, 1, n).round(2), "c": rng.choice(list(levels), n)})
+    X.loc[::9, "a"] = np.nan
+    score = slope * X["a"].fillna(0) + (X["c"] == "x")
+    y = score + 0.3 * rng.normal(size=n) if kind is GAMRegressor else rng.uniform(size=n) < 1 / (1 + np.exp(-2 * score))
+    return kind(random_state=0, outer_bags=4, bands=10, max_rounds=40).fit(X, y)
+
+
+def test_a_curve_minus_itself_is_nothing():
+    curve = made(0).explain_shape("a")
+    found = difference(curve, curve)
+    np.testing.assert_allclose(found.scores, 0, atol=1e-12)
+    np.testing.assert_allclose(found.whole, 0, atol=1e-12)
+    assert read_curve(found) == f"a: {NO_CLEAR_EFFECT}"
+
+
+def test_tables_alike_do_not_differ_and_others_do():
+    first, same, steeper = made(0), made(1), made(2, slope=3.0)
+    for feature in ("a", "c"):
+        alike = difference(first.explain_shape(feature), same.explain_shape(feature))
+        assert alike.has_whole
+        assert (alike.whole[0] <= 0).mean() > 0.95
+        assert (alike.whole[1] >= 0).mean() > 0.95
+    assert "rises" in read_curve(difference(first.explain_shape("a"), steeper.explain_shape("a")))
+    assert "falls" in read_curve(difference(steeper.explain_shape("a"), first.explain_shape("a")))
+
+
+def test_variances_of_two_tables_add_up():
+    first, second = (made(seed).explain_shape("c") for seed in (0, 1))
+    found = difference(first, second)
+    a, b = on_common_bins(first, second)
+    expected = b.refits - a.refits
+    np.testing.assert_allclose(found.refits, expected)
+    assert ((found.upper - found.lower) > 0.5 * (first.upper - first.lower)).all()
+
+
+def test_common_bins_hold_the_borders_of_both_and_centre_on_the_rows_of_the_two():
+    first, second = made(0).explain_shape("a"), made(3, start=-0.5).explain_shape("a")
+    one, two = on_common_bins(first, second)
+    assert one.edges[0] == max(first.edges[0], second.edges[0])
+    np.testing.assert_array_equal(one.edges, two.edges)
+    inside = (first.edges > one.edges[0]) & (first.edges < one.edges[-1])
+    assert np.isin(first.edges[inside], one.edges).all()
+    weight = one.counts + two.counts
+    for curve in (one, two):
+        assert np.average(curve.scores, weights=weight) == pytest.approx(0, abs=1e-12)
+    at = np.searchsorted(first.edges[1:-1], (one.edges[:-1] + one.edges[1:]) / 2, side="right")
+    assert np.ptp(one.scores - first.scores[at]) == pytest.approx(0, abs=1e-12)
+
+
+def test_levels_that_one_lacks_are_left_out():
+    found = difference(made(0).explain_shape("c"), made(1, levels="xyw").explain_shape("c"))
+    assert set(found.labels) == {"x", "y"}
+    with pytest.raises(CompareError, match="No level"):
+        difference(made(0).explain_shape("c"), replace(made(1).explain_shape("c"), labels=("q", "r", "s")))
+
+
+def test_what_cannot_be_compared_is_refused_in_words():
+    model = made(0)
+    with pytest.raises(CompareError, match="not the same kind"):
+        difference(model.explain_shape("a"), model.explain_shape("c"))
+    far = model.explain_shape("a")
+    far = replace(far, edges=far.edges + 100)
+    with pytest.raises(CompareError, match="do not overlap"):
+        difference(model.explain_shape("a"), far)
+
+
+def test_on_other_scales():
+    first, second = (made(seed, slope=s, kind=GAMClassifier).explain_shape("a") for seed, s in ((0, 1), (1, 2)))
+    link, ratio, points = (difference(first, second, scale) for scale in ("link", "ratio", "points"))
+    np.testing.assert_allclose(np.log(ratio.scores), link.scores)
+    one, two = on_common_bins(first, second)
+    np.testing.assert_allclose(points.scores, two.on("points").scores - one.on("points").scores)
+    assert points.scale == "points"
+    bare = difference(replace(first, whole=np.empty((2, 0))), second)
+    assert not bare.has_whole
+    np.testing.assert_array_equal(bare.lower, bare.scores)

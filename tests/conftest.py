@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from streamlit import config
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import train
+from gamcore.workspace.training import add_bands, train
 
 ROOT = Path(__file__).parents[1]
 EVIL = "<img src=x onerror=alert(1)> [a](http://b) $x$ :red[c]"
@@ -73,3 +74,23 @@ def tasked(space):
         changes=changes,
     )  # fmt: skip
     return space, table, train(space, spec)
+
+
+@pytest.fixture
+def sure(space):
+    """A workspace with customers over two years, a model of whether they stay, with bands, and another without."""
+    rng = np.random.default_rng(0)
+    n = 2400
+    frame = pd.DataFrame({"age": rng.integers(18, 80, n), "balance": rng.lognormal(8, 1, n).round()})
+    frame["plan"] = rng.choice(["basic", "plus", "rarely"], n, p=[0.6, 0.395, 0.005])
+    frame["member"] = rng.uniform(size=n) < 0.4
+    frame["since"] = pd.Timestamp("2023-01-01") + pd.to_timedelta(np.sort(rng.integers(0, 730, n)), unit="D")
+    frame.loc[::9, "balance"] = np.nan
+    score = 0.06 * (frame["age"] - 45) + (frame["plan"] == "plus") - frame["balance"].isna() - 0.5
+    frame["stays"] = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-score)), "yes", "no")
+    table = space.add_table(frame, "customers", [])
+    spec = Spec(table.id, "stays", "stays", ["age", "balance", "plan", "member"], positive=["yes"], time="since")
+    spec = replace(spec, preset="fast", changes={"max_rounds": 20}, bands=10)
+    first = train(space, spec)
+    other = train(space, replace(spec, name="fewer", features=["age", "plan"]))
+    return space, table, add_bands(space, first.id, 2), other

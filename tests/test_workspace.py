@@ -335,7 +335,7 @@ def begin_long(space):
 
 def test_a_run_trains_reports_and_stores(space):
     table = space.add_table(frame(), "mine")
-    identifier = runs.start(space, spec_of(table.id, changes={"max_rounds": 60}), 2)
+    identifier = runs.start(space, spec_of(table.id, changes={"max_rounds": 60}, bands=0), 2)
     assert [run.id for run in runs.active(space)] == [identifier]
     run = wait(space, identifier)
     assert run.state == "done", run.message
@@ -346,6 +346,85 @@ def test_a_run_trains_reports_and_stores(space):
     assert space.model(run.model).metrics == here.metrics
     assert runs.active(space) == []
     assert [r.id for r in runs.listing(space)] == [identifier]
+
+
+def test_bands_follow_a_training_and_come_alone_when_asked_for(space):
+    table = space.add_table(frame(), "mine")
+    run = wait(space, runs.start(space, spec_of(table.id, bands=10), 2))
+    assert run.state == "done", run.message
+    assert run.standing.stage == "bands"
+    assert space.model(run.model).bands == 10
+    halves = space.load_model(run.model).model.halves
+    assert halves.n_refits == 10
+    alone = train(space, spec_of(table.id, bands=10))
+    assert alone.bands == 0
+    later = wait(space, runs.start(space, spec_of(table.id, bands=10), 1, alone.id))
+    assert later.model == alone.id
+    assert runs.working_on(space, alone.id) is None
+    assert runs.last_failure(space, alone.id) == ""
+    np.testing.assert_array_equal(space.load_model(alone.id).model.halves.terms[0].refits, halves.terms[0].refits)
+    space.set_headline(alone.id, "a", " Older  is better ")
+    space.rename_model(alone.id, "another")
+    about = space.model(alone.id)
+    assert (about.bands, about.headlines, about.name) == (10, {"a": "Older is better"}, "another")
+
+
+def test_bands_that_cannot_be_made_leave_the_model_and_say_why(space):
+    table = space.add_table(frame(160).assign(who=np.arange(160) % 4), "four groups, one of them held out")
+    run = wait(space, runs.start(space, spec_of(table.id, group="who"), 1))
+    assert run.state == "failed"
+    assert "Bands need at least 4 groups" in run.message
+    assert space.model(run.model).bands == 0  # the model is there
+    assert run.message in runs.last_failure(space, run.model)
+
+
+def test_stopping_the_bands_keeps_the_model(space):
+    table = space.add_table(frame(), "mine")
+    model = train(space, spec_of(table.id, **LONG))
+    identifier = runs.start(space, spec_of(table.id, **LONG), 1, model.id)
+    for _ in range(600):
+        if runs.read(space, identifier).standing.stage == "bands":
+            break
+        time.sleep(0.1)
+    assert runs.working_on(space, model.id).id == identifier
+    runs.cancel(space, identifier)
+    run = wait(space, identifier)
+    assert run.model == model.id
+    assert space.model(model.id).bands == 0
+    assert runs.working_on(space, model.id) is None
+
+
+def test_settings_are_searched_in_a_run_and_kept_when_it_is_stopped(space):
+    table = space.add_table(frame(1500), "mine")
+    budget = {"candidates": 6, "seconds": 60.0}
+    run = wait(space, runs.start(space, spec_of(table.id), 2, budget=budget))
+    assert run.state == "done", run.message
+    assert run.model is None
+    assert len(run.tuned) == 6
+    assert {trial["stage"] for trial in run.tuned} <= {0, 1}
+    assert run.tuned[0]["loss"] <= min(t["loss"] for t in run.tuned if t["stage"] == run.tuned[0]["stage"])
+    identifier = runs.start(space, spec_of(table.id, changes={"max_rounds": 3000}), 1, budget={"candidates": 60})
+    for _ in range(600):
+        if len(runs.read(space, identifier).standing.points) > 1:
+            break
+        time.sleep(0.05)
+    runs.cancel(space, identifier)
+    stopped = wait(space, identifier)
+    assert stopped.state == "cancelled"
+    assert len(stopped.tuned) >= 1
+
+
+def test_parts_are_fitted_in_a_run(space):
+    table = space.add_table(frame(900), "mine")
+    model = train(space, spec_of(table.id, bands=10))
+    column = next(name for name in frame(10).columns if name != "y")
+    run = wait(space, runs.start(space, spec_of(table.id, bands=10), 2, model.id, column))
+    assert run.state == "done", run.message
+    parts = space.parts(model.id)
+    assert len(parts) >= 2
+    assert [about.id for about in space.models()] == [model.id]
+    assert sum(part.rows["training"] for part in parts) <= model.rows["training"]
+    assert all(part.part and part.bands == 10 for part in parts)
 
 
 def test_a_run_that_cannot_be_trained_says_why(space):

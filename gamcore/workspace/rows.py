@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,21 @@ class Data:
     dropped: int  # rows without a target
     task: NDArray[Any] | None = None  # label of each row's task
     aliases: dict[str, str] = field(default_factory=dict)  # columns of X that stand for one of another name
+
+    def only(self, kept: Bools) -> Data:
+        """Some of the rows (n,)."""
+        of_rows = {
+            name: value[kept] for name in ("weight", "groups", "task") if (value := getattr(self, name)) is not None
+        }
+        dropped = self.dropped + int((~kept).sum())
+        X, y, held_out = self.X[kept], self.y[kept], self.held_out[kept]
+        return replace(self, X=X, y=y, held_out=held_out, dropped=dropped, **of_rows)
+
+    @property
+    def measurable(self) -> bool:
+        """Whether the held-out rows tell how good a model is: there are some, of both classes."""
+        held = self.y[self.held_out]
+        return bool(len(held)) and (not self.binary or bool(np.ptp(held.to_numpy()) > 0))
 
 
 def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | None = None) -> Data:

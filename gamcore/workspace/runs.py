@@ -2,6 +2,8 @@
 
 runs/<id>/  about.json      what is trained, when it began, the worker's process
             progress.jsonl  one line a report, written by the worker, at most ten a second
+            model.json      the model, once it is trained: its bands may still be in the making
+            tuned.json      settings that a search tried, the best first
             end.json        how it ended: done, failed or cancelled
             cancel          this file asks the worker to stop
             log.txt         the worker's output
@@ -32,6 +34,9 @@ from gamcore.workspace.store import StoreError, Workspace, new_id, now
 State = Literal["running", "done", "failed", "cancelled", "interrupted"]
 
 START_SECONDS = 30.0
+MODEL = "model.json"
+TUNED = "tuned.json"
+
 GRACE_SECONDS = 5.0
 """Time a worker has to heed a request to stop, and then a signal to."""
 
@@ -55,7 +60,11 @@ class Standing:
 
 @dataclass(frozen=True)
 class Run:
-    """A run as it stands."""
+    """A run as it stands.
+
+    model : the trained model, whose bands may still be in the making. column : of the parts that are compared. budget :
+        of a search for settings; tuned : what it found, as `tuning.Trial.told` gives it, the best first.
+    """
 
     id: str
     spec: Spec
@@ -64,15 +73,30 @@ class Run:
     model: str | None
     message: str
     standing: Standing
+    column: str = ""
+    budget: dict[str, float] | None = None
+    tuned: list[dict[str, Any]] = field(default_factory=list)
 
 
-def start(workspace: Workspace, spec: Spec, n_jobs: int) -> str:
-    """Begin a training in a child process; returns the run's id."""
+def start(
+    workspace: Workspace,
+    spec: Spec,
+    n_jobs: int,
+    model: str | None = None,
+    column: str = "",
+    budget: dict[str, float] | None = None,
+) -> str:
+    """Begin a training in a child process; returns the run's id.
+
+    model : one that is trained already, and is to get its bands, or to be fitted to the parts of its table by `column`.
+    budget : of a search for better settings instead, as fields of `tuning.Budget`.
+    """
     workspace.table(spec.table)
     identifier = new_id()
     folder = workspace.root / "runs" / identifier
     about: dict[str, Any] = {
         "id": identifier, "spec": asdict(spec), "created": now(), "n_jobs": n_jobs, "server": os.getpid(),
+        "model": model, "column": column, "budget": budget,
     }  # fmt: skip
     with new_folder(folder) as making:
         write_json(making / "about.json", about)
@@ -123,10 +147,26 @@ def read(workspace: Workspace, identifier: str) -> Run:
         Spec.from_dict(about["spec"]),
         about["created"],
         end["state"],
-        end["model"],
+        end["model"] or about.get("model") or trained(folder),
         end["message"],
         _read_progress(folder / "progress.jsonl"),
+        about.get("column") or "",
+        about.get("budget"),
+        read_json(folder / TUNED) if (folder / TUNED).is_file() else [],
     )
+
+
+def trained(folder: Path) -> str | None:
+    """The model of a run, where it is trained by now."""
+    return read_json(folder / MODEL)["model"] if (folder / MODEL).is_file() else None
+
+
+def working_on(workspace: Workspace, model: str, column: str | None = None) -> Run | None:
+    """The active run that makes the bands of a model, or its parts by a column ("" for any)."""
+    for run in active(workspace):
+        if run.model == model and (run.column == "" if column is None else run.column and column in ("", run.column)):
+            return run
+    return None
 
 
 def _read_progress(path: Path) -> Standing:
@@ -138,7 +178,7 @@ def _read_progress(path: Path) -> Standing:
             told = json.loads(line)
         except ValueError:  # the worker is in the middle of writing the last line
             break
-        if lines and told["part"] != lines[-1]["part"]:
+        if lines and (told["part"], told["stage"]) != (lines[-1]["part"], lines[-1]["stage"]):
             lines = []
         lines.append(told)
         quits += [(refit, name, number) for refit, name, number in told.get("quits", [])]
@@ -182,6 +222,14 @@ def active(workspace: Workspace) -> list[Run]:
     names = [path.name for path in waiting if (path / "about.json").is_file() and not path.name.startswith(".")]
     found = _readable(workspace, names)
     return sorted((run for run in found if run.state == "running"), key=lambda run: run.created, reverse=True)
+
+
+def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
+    """Why the newest run that made the bands of a model, or its parts, did not end well; empty where it did."""
+    for run in listing(workspace):
+        if run.model == model and bool(run.column) == bool(column):
+            return run.message if run.state in ("failed", "interrupted") else ""
+    return ""
 
 
 def cancel(workspace: Workspace, identifier: str) -> None:

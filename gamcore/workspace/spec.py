@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.explain import as_date
 from gamcore.presets import PRESETS, TASK_PRESETS
-from gamcore.table import TableError, kind_of
+from gamcore.table import TableError, kind_of, read_dates, read_numbers
 
 MOST_CLASSES = 50
 
@@ -19,22 +20,26 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on a row: one of some levels, or a range (either end may be open)."""
+    """A condition on a row: one of some levels, or a range (either end may be open); of a date, in days since 1970.
+
+    high : the greatest value; below : what values stay under.
+    """
 
     column: str
     levels: list[str] | None = None
     low: float | None = None
     high: float | None = None
+    below: float | None = None
+    date: bool = False
 
     def words(self) -> str:
         """The condition as a person would say it."""
         if self.levels is not None:
             return f"{self.column} is {' or '.join(self.levels)}"
-        ends = [
-            f"at least {self.low:g}" if self.low is not None else "",
-            f"at most {self.high:g}" if self.high is not None else "",
-        ]
-        return f"{self.column} {' and '.join(end for end in ends if end)}"
+        names = ("from", "until", "before") if self.date else ("at least", "at most", "below")
+        ends = zip(names, (self.low, self.high, self.below), strict=True)
+        told = [f"{name} {as_date(end).date() if self.date else f'{end:g}'}" for name, end in ends if end is not None]
+        return f"{self.column} {' and '.join(told)}"
 
     def holds(self, frame: pd.DataFrame) -> Bools:
         """Rows (n,) that meet the condition; missing cells do not."""
@@ -43,12 +48,15 @@ class Condition:
         series = frame[self.column]
         if self.levels is not None:
             return np.asarray(series.astype("string").isin(self.levels).fillna(False), bool)
-        inside = series.notna()
+        values = read_dates(series) if self.date else read_numbers(series)
+        inside = np.isfinite(values)
         if self.low is not None:
-            inside &= series >= self.low
+            inside &= values >= self.low
         if self.high is not None:
-            inside &= series <= self.high
-        return np.asarray(inside.fillna(False), bool)
+            inside &= values <= self.high
+        if self.below is not None:
+            inside &= values < self.below
+        return np.asarray(inside, bool)
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,7 @@ class Spec:
     outcomes: list[Outcome] = field(default_factory=list)
     tables: dict[str, str] = field(default_factory=dict)
     compare: bool = True
+    bands: int = 30  # refits on halves of the rows, after the training; 0 for none
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Spec:

@@ -2,7 +2,7 @@
 browser session.
 
     tables/<id>/   table.parquet, about.json     id: hash of the content, so the same table is stored once
-    models/<id>/   model.gamx, about.json
+    models/<id>/   model.gamx, about.json, and what comes later: bands.json, headlines.json
     runs/<id>/     see runs.py
 """
 
@@ -70,6 +70,10 @@ class ModelAbout:
     rows: dict[str, int] = field(default_factory=dict)
     n_pairs: int = 0
     tasks: list[dict[str, Any]] = field(default_factory=list)  # a `tasks.TaskScore` each
+    bands: int = 0  # refits on halves of the rows
+    headlines: dict[str, str] = field(default_factory=dict)  # what people call a plot, by the names of its features
+    part_of: str = ""  # the model that it is one of the parts of, and which
+    part: str = ""
 
     @property
     def of_tasks(self) -> bool:
@@ -81,8 +85,8 @@ About = TypeVar("About", TableAbout, ModelAbout)
 
 
 def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    """The time in UTC, to the millisecond: what is listed by it keeps its order."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def new_id() -> str:
@@ -198,12 +202,38 @@ class Workspace:
         return self.model(about.id)
 
     def model(self, identifier: str) -> ModelAbout:
-        """What is known of a model."""
-        return _known(ModelAbout, read_json(self.folder("models", identifier) / "about.json"))
+        """What is known of a model. What workers and people change apart from each other is in files of its own."""
+        folder = self.folder("models", identifier)
+        told = read_json(folder / "about.json")
+        for name in ("bands", "headlines"):
+            if (folder / f"{name}.json").is_file():
+                told[name] = read_json(folder / f"{name}.json")
+        return _known(ModelAbout, told)
+
+    def _all_models(self) -> list[ModelAbout]:
+        return sorted(_readable(self.model, self._ids("models")), key=lambda m: m.created, reverse=True)
 
     def models(self) -> list[ModelAbout]:
-        """All models, the newest first."""
-        return sorted(_readable(self.model, self._ids("models")), key=lambda m: m.created, reverse=True)
+        """All models, the newest first; not those of parts of another's rows."""
+        return [model for model in self._all_models() if not model.part_of]
+
+    def parts(self, identifier: str) -> list[ModelAbout]:
+        """The models of parts of a model's rows, the first made first."""
+        return [model for model in reversed(self._all_models()) if model.part_of == identifier]
+
+    def set_bands(self, identifier: str, saved: Saved, n_refits: int) -> ModelAbout:
+        """Put the same model with its bands in the place of the one without."""
+        folder = self.folder("models", identifier)
+        write_bytes(folder / "model.gamx", serialize.to_bytes(saved))
+        write_json(folder / "bands.json", n_refits)
+        return self.model(identifier)
+
+    def set_headline(self, identifier: str, plot: str, text: str) -> None:
+        """What a plot of a model is called; an empty text is what it says by itself."""
+        told = {name: said for name, said in self.model(identifier).headlines.items() if name != plot}
+        if text.strip():
+            told[plot] = clean_name(text)
+        write_json(self.folder("models", identifier) / "headlines.json", told)
 
     def model_path(self, identifier: str) -> Path:
         """The `.gamx` file of a model."""
@@ -224,13 +254,17 @@ class Workspace:
         target = str(saved.about.get("target", ""))
         about = ModelAbout(
             new_id(), clean_name(name), "", "imported", clean_name(target) if target else "", saved.kind, now(), 0.0,
-            n_pairs=0 if isinstance(saved.model, TaskModel) else len(saved.model.pairs),
         )  # fmt: skip
+        if not isinstance(saved.model, TaskModel):
+            halves = saved.model.halves
+            about = replace(about, n_pairs=len(saved.model.pairs), bands=halves.n_refits if halves else 0)
         return self.add_model(saved, about)
 
     def delete(self, kind: str, identifier: str) -> None:
         """Take a table, model or run out of the workspace: out of sight at once by a rename, then off the disk."""
         folder = self.folder(kind, identifier)
+        for part in self.parts(identifier) if kind == "models" else []:
+            self.delete(kind, part.id)
         gone = folder.with_name(f".{identifier}.{secrets.token_hex(4)}.tmp")
         folder.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)

@@ -67,7 +67,7 @@ def _by_column(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) ->
     labels = data.X[spec.task].astype("string")
     known = labels.notna().to_numpy(bool)
     data = replace(data, X=data.X.drop(columns=spec.task), task=labels.fillna("").to_numpy(object))
-    return _only(data, known)
+    return data.only(known)
 
 
 def _several_outcomes(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) -> Data:
@@ -139,13 +139,6 @@ def _stacked(parts: list[Data], X: pd.DataFrame, aliases: dict[str, str]) -> Dat
     )  # fmt: skip
 
 
-def _only(data: Data, kept: Bools) -> Data:
-    """Some rows of data."""
-    of_rows = {name: value[kept] for name in ("weight", "groups", "task") if (value := getattr(data, name)) is not None}
-    dropped = data.dropped + int((~kept).sum())
-    return replace(data, X=data.X[kept], y=data.y[kept], held_out=data.held_out[kept], dropped=dropped, **of_rows)
-
-
 @dataclass(frozen=True)
 class TaskScore:
     """How a task fares on its held-out rows: the multi-task trees, trees of the task alone, and one model of all tasks
@@ -201,7 +194,7 @@ def _measure_all(y: Floats, found: dict[str, Floats], weight: Floats, loss: Loss
     if not y.size or not weight.any():
         return [nothing] * 8
     names = ("together", "alone", "one_for_all")
-    rows = {name: loss.loss(y, _score(found[name], loss)) for name in names if name in found}
+    rows = {name: loss.loss(y, link_score(found[name], loss)) for name in names if name in found}
     losses = [float(np.average(rows[name], weights=weight)) if name in rows else nothing for name in names]
     told = loss.name == "logistic" and np.ptp(y[weight > 0]) > 0
     aucs = [
@@ -212,7 +205,7 @@ def _measure_all(y: Floats, found: dict[str, Floats], weight: Floats, loss: Loss
     return [*losses, *aucs, *errors]
 
 
-def _score(predicted: Floats, loss: Loss) -> Floats:
+def link_score(predicted: Floats, loss: Loss) -> Floats:
     """Predictions on the link scale."""
     return logit(np.clip(predicted, 1e-12, 1 - 1e-12)) if loss.name == "logistic" else predicted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -13,13 +14,17 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from gamcore.boosting import Progress
-from gamcore.estimators import Estimator, GAMClassifier, GAMRegressor
+from gamcore.estimators import Estimator, GAMClassifier, GAMRegressor, from_saved
+from gamcore.table import TableError
 from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.taskmodel import TaskModel
+from gamcore.workspace.parts import split
 from gamcore.workspace.rows import Data
 from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout, Workspace, new_id, now
+from gamcore.workspace.store import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 from gamcore.workspace.tasks import predicted, read_rows, score_tasks
+
+BANDS = 30
 
 KINDS: dict[tuple[str, bool], type[Estimator]] = {
     ("additive", False): GAMRegressor,
@@ -99,7 +104,7 @@ def _of_tasks(about: ModelAbout) -> dict[str, float]:
     return about.metrics | ({"auc": float(np.mean(known))} if known else {})
 
 
-def _rows(workspace: Workspace, spec: Spec) -> Data:
+def read_all(workspace: Workspace, spec: Spec) -> Data:
     """The rows to train on; what is held out of each table is fixed by its first training."""
     read: dict[str, pd.DataFrame] = {}
 
@@ -121,12 +126,21 @@ def train(
     workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
 ) -> ModelAbout:
     """Train a specification and store the model."""
-    data = _rows(workspace, spec)
+    data = read_all(workspace, spec)
     started = time.monotonic()
     model = fit(data, spec, n_jobs, callback)
     seconds = time.monotonic() - started
-    of_tasks = isinstance(model, MultiTaskTreesRegressor | MultiTaskTreesClassifier)
-    about = ModelAbout(
+    about = describe(workspace, spec, data, model, seconds)
+    if isinstance(model, MultiTaskTreesRegressor | MultiTaskTreesClassifier):
+        about = replace(about, tasks=score_tasks(data, spec, model, n_jobs, callback))
+        about = replace(about, metrics=_of_tasks(about)) if data.binary else about
+    return _store(workspace, about, model)
+
+
+def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:
+    """What is known of a model that was trained just now."""
+    of_tasks = isinstance(model.model_, TaskModel)
+    return ModelAbout(
         id=new_id(),
         name=spec.name,
         table=spec.table,
@@ -135,7 +149,7 @@ def train(
         kind=f"{'multitask_' if of_tasks else ''}{'classifier' if data.binary else 'regressor'}",
         created=now(),
         seconds=seconds,
-        metrics=evaluate(data, model),
+        metrics=evaluate(data, model) if data.measurable else {},
         spec=asdict(spec),
         rows={
             "training": int((~data.held_out).sum()),
@@ -143,9 +157,75 @@ def train(
             "without_target": data.dropped,
         },
         n_pairs=0 if isinstance(model.model_, TaskModel) else len(model.model_.pairs),
-        tasks=score_tasks(data, spec, model, n_jobs, callback) if of_tasks else [],
     )
-    if of_tasks and data.binary:
-        about = replace(about, metrics=_of_tasks(about))
-    saved = model.to_saved(target=spec.target, table=spec.table, held_out=about.metrics, created=about.created)
-    return workspace.add_model(saved, about)
+
+
+def _store(workspace: Workspace, about: ModelAbout, model: Estimator) -> ModelAbout:
+    told = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
+    return workspace.add_model(model.to_saved(**told), about)
+
+
+def add_bands(
+    workspace: Workspace,
+    identifier: str,
+    n_jobs: int = 1,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> ModelAbout:
+    """Give a stored additive model the bands that its specification asks for, and store it again."""
+    spec = Spec.from_dict(workspace.model(identifier).spec)
+    data, saved = read_all(workspace, spec), workspace.load_model(identifier)
+    model = from_saved(saved)
+    assert isinstance(model, GAMRegressor | GAMClassifier)
+    n_refits = spec.bands or BANDS
+    measure(model.set_params(n_jobs=n_jobs), data, n_refits, callback)
+    return workspace.set_bands(identifier, replace(saved, model=model.model_), n_refits)
+
+
+def measure(
+    model: GAMRegressor | GAMClassifier,
+    data: Data,
+    n_refits: int,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> None:
+    """Give a fitted model its bands, from the training rows."""
+    fitted = ~data.held_out
+    weight, groups = (None if values is None else values[fitted] for values in (data.weight, data.groups))
+    model.add_bands(data.X[fitted], data.y[fitted], weight, groups, n_refits, callback)
+
+
+def train_parts(
+    workspace: Workspace,
+    identifier: str,
+    column: str,
+    n_jobs: int = 1,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> list[ModelAbout]:
+    """Fit a model anew, with bands, on each part of its training rows by a column.
+
+    Parts that cannot be learnt from are left out; those of an earlier call are replaced. What was held out of the model
+    is held out of its parts, so that no fit has seen it: where the latest rows were, parts are of the earlier ones.
+    """
+    about = workspace.model(identifier)
+    spec = Spec.from_dict(about.spec)
+    data = read_all(workspace, spec)
+    frame = workspace.read_table(spec.table).loc[data.X.index]
+    old, made, problems = workspace.parts(identifier), [], []
+    for label, condition in split(frame[~data.held_out], column):
+        part, started = data.only(condition.holds(frame)), time.monotonic()
+        own = replace(spec, conditions=[*spec.conditions, condition], name=clean_name(f"{about.name} · {label}"))
+        try:
+            model = fit(part, own, n_jobs, callback)
+            assert isinstance(model, GAMRegressor | GAMClassifier)
+            measure(model, part, spec.bands or BANDS, callback)
+        except TableError as error:
+            problems.append(f"{label}: {error}")
+            continue
+        told = describe(workspace, own, part, model, time.monotonic() - started)
+        made.append((replace(told, bands=spec.bands or BANDS, part_of=identifier, part=label), model))
+    if len(made) < 2:
+        raise TableError(f"Fewer than two parts of {column!r} can be learnt from. {' '.join(problems)}")
+    stored = [_store(workspace, told, model) for told, model in made]
+    for part_before in old:
+        with contextlib.suppress(StoreError):  # another run may have replaced them, too
+            workspace.delete("models", part_before.id)
+    return stored

@@ -1,6 +1,7 @@
 """The child process that trains: `python -m gamcore.workspace.worker RUN_FOLDER`.
 
-It reads the run's specification, writes its progress, and stops when it is asked to or when its parent is gone.
+It reads the run's specification, writes its progress, and stops when it is asked to or when its parent is gone. A model
+is stored as soon as it is trained; the bands of its curves follow, and stopping them costs nothing else.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from gamcore.boosting import Progress
 from gamcore.kernels.warm import warmup
 from gamcore.table import TableError
 from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.rows import Data
+from gamcore.workspace.runs import MODEL, TUNED, trained
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import train
+from gamcore.workspace.training import add_bands, read_all, train, train_parts
+from gamcore.workspace.tuning import Budget, tune
 
 REPORT_SECONDS = 0.1
 
@@ -42,8 +46,8 @@ class _Reporter:
 
     def __call__(self, progress: Progress) -> None:
         losses = _finite(progress.train_loss), _finite(progress.valid_loss)
-        if progress.part != self._told["part"]:
-            self.write()  # a line is of one fit, or of the ranking
+        if (progress.part, progress.stage) != (self._told["part"], self._told.get("stage")):
+            self.write()  # a line is of one fit, of the ranking, or of the bands
         self._told |= {
             "part": progress.part, "stage": progress.stage, "n_pairs": progress.n_pairs, "n_refits": progress.n_refits,
             "most": progress.max_rounds, "seconds": round(progress.seconds, 2),
@@ -77,14 +81,15 @@ def main(folder: Path) -> int:
     threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
     workspace = Workspace(folder.parent.parent)
     about = read_json(folder / "about.json")
-    state, model, message = "failed", None, ""
+    state, model, message = "failed", about.get("model"), ""
     reporter = _Reporter(folder, about["server"])
     try:
-        model = train(workspace, Spec.from_dict(about["spec"]), about["n_jobs"], reporter).id
+        model = _work(workspace, about, folder, reporter)
         reporter.write()
         state = "done"
     except _StoppedError as stop:
-        state, message = "cancelled", str(stop)
+        model = about.get("model") or trained(folder)
+        state, message = "done" if model else "cancelled", str(stop)
     except TableError as error:
         message = str(error)
     except MemoryError:
@@ -94,6 +99,43 @@ def main(folder: Path) -> int:
         message = f"Training failed: {type(error).__name__}: {error}"
     write_json(folder / "end.json", {"state": state, "model": model, "message": message})
     return 0 if state != "failed" else 1
+
+
+def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _Reporter) -> str | None:
+    """What is asked for: a model with bands, only bands, parts by a column, or better settings; the model, if any."""
+    spec, n_jobs = Spec.from_dict(about["spec"]), about["n_jobs"]
+    if about.get("budget"):
+        _search(read_all(workspace, spec), spec, Budget(**about["budget"]), n_jobs, folder, reporter)
+        return None
+    model: str | None = about.get("model")
+    if about.get("column"):
+        assert model is not None
+        train_parts(workspace, model, about["column"], n_jobs, reporter)
+        return model
+    if model is None:
+        model = train(workspace, spec, n_jobs, reporter).id
+        reporter.write()
+        write_json(folder / MODEL, {"model": model})
+    if spec.kind == "additive" and spec.bands:
+        add_bands(workspace, model, n_jobs, reporter)
+    return model
+
+
+def _search(data: Data, spec: Spec, budget: Budget, n_jobs: int, folder: Path, reporter: _Reporter) -> None:
+    """Search for settings; what was tried until a stop is kept."""
+    stopped: list[_StoppedError] = []
+
+    def tell(progress: Progress) -> bool:
+        try:
+            reporter(progress)
+        except _StoppedError as stop:
+            stopped.append(stop)
+        return bool(stopped)
+
+    trials = tune(data, spec, budget, n_jobs, tell)
+    write_json(folder / TUNED, [trial.told() for trial in trials])
+    if stopped:
+        raise stopped[0]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""Parts of a table by a column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.table import TableError
+from gamcore.workspace.parts import MOST_PARTS, periods, split
+
+
+def table(n=400):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"number": rng.normal(size=n), "few": rng.integers(0, 3, n)})
+    frame["level"] = rng.choice(list("abcdefghij"), n, p=np.array([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) / 55)
+    frame["flag"] = rng.uniform(size=n) < 0.3
+    frame["day"] = pd.Timestamp("2023-03-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    frame.loc[::13, ["number", "day", "level"]] = None
+    return frame
+
+
+@pytest.mark.parametrize("column", ["number", "few", "flag", "day"])
+def test_parts_hold_every_row_with_a_value_once(column):
+    frame = table()
+    found = split(frame, column)
+    assert 2 <= len(found) <= MOST_PARTS
+    inside = np.stack([condition.holds(frame) for _, condition in found])
+    np.testing.assert_array_equal(inside.sum(axis=0), frame[column].notna().astype(int))
+    assert len({label for label, _ in found}) == len(found)
+    assert all(condition.words().startswith(column) for _, condition in found)
+
+
+def test_the_most_frequent_levels_are_parts():
+    frame = table()
+    expected = frame["level"].value_counts().index[:MOST_PARTS].tolist()
+    assert [label for label, _ in split(frame, "level")] == expected
+
+
+def test_ranges_have_equal_rows_and_periods_their_names():
+    frame = table()
+    sizes = [condition.holds(frame).sum() for _, condition in split(frame, "number")]
+    assert np.ptp(sizes) <= 2
+    assert [label for label, _ in split(frame, "day")] == ["2023", "2024", "2025"]
+    short = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60)})
+    assert [label for label, _ in split(short, "day")] == ["2024-01", "2024-02"]
+    long = pd.DataFrame({"day": pd.date_range("1950-01-01", periods=60, freq="YS")})
+    assert len(split(long, "day")) == MOST_PARTS
+    assert split(long, "day")[0][0] == "from 1950-01-01"
+
+
+def test_a_heavy_value_and_long_numbers_are_parts_of_their_own():
+    heavy = pd.DataFrame({"a": [0.0] * 80 + [float(k) for k in range(1, 21)]})
+    found = split(heavy, "a")
+    assert found[0][1].holds(heavy).sum() == 80
+    assert sum(condition.holds(heavy).sum() for _, condition in found) == 100
+    long = pd.DataFrame({"a": [1000001, 1000002, 1000003] * 5})
+    assert [label for label, _ in split(long, "a")] == ["1000001", "1000002", "1000003"]
+
+
+def test_what_cannot_be_split_is_refused_in_words():
+    with pytest.raises(TableError, match="no column 'z'"):
+        split(table(), "z")
+    with pytest.raises(TableError, match="one value only"):
+        split(pd.DataFrame({"a": [1.0, 1.0, np.nan]}), "a")
+    with pytest.raises(TableError, match="one value only"):
+        split(pd.DataFrame({"a": pd.to_datetime([None, None])}), "a")
+
+
+@pytest.mark.parametrize("column", ["number", "few", "day"])
+def test_periods_are_in_order_and_few(column):
+    frame = table()
+    codes, names = periods(frame[column], 24)
+    assert ((codes >= 0) == frame[column].notna()).all()
+    assert codes.max() < len(names) <= 24
+    known = frame.loc[codes >= 0, column]
+    pairs = pd.DataFrame({"code": codes[codes >= 0], "value": known.to_numpy()}).sort_values("value")
+    assert pairs["code"].is_monotonic_increasing

@@ -1,71 +1,136 @@
-"""A model at a glance: how good it is, what matters, and its strongest shapes on one scale."""
+"""A model at a glance: how good it is, what matters, its strongest shapes on one scale, and what moved with time."""
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from gamcore import figures
-from pages.shared import cards, state
+from gamcore.binning import encode_table
+from gamcore.explain import Importance
+from gamcore.reading import read_curve
+from gamcore.tradeoff import Tradeoff, tradeoffs
+from pages.shared import cards, over_time, quality, state, sureness
 from pages.shared.frame import begin
 from pages.shared.words import md
 
 MULTIPLES = 9
+COLUMNS = 3
+MOST_ROWS = 5_000
+MOST_TRADES = 3
+MEASURES = {"mean_abs": "Mean effect", "range": "Range", "permutation": "Permutation"}
 
 begin("Overview", "How good the model is, and what moves its predictions.")
-model = cards.pick_model()
+model, scale = cards.pick_effects()
 estimator = state.estimator(model.id)
 mode = state.mode()
 cards.metrics(model)
 
-st.subheader("What matters", anchor=False)
-found = estimator.importance()
-ranked = found.frame()
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    measure = st.segmented_control(
-        "Importance",
-        ["mean_abs", "range"],
-        default="mean_abs",
-        required=True,
-        format_func={"mean_abs": "Mean effect", "range": "Range"}.__getitem__,
-        help="Mean effect: mean absolute effect over the training rows. Range: from the lowest to the highest effect.",
-    )
-    search = st.text_input("Find a feature", placeholder="Part of a name")
-if search:
-    ranked = ranked[ranked["feature"].str.contains(search, case=False, regex=False)]
-    if ranked.empty:
-        st.caption(f"No feature has {md(search)} in its name.")
-shown = st.slider("Features", 5, max(len(ranked), 6), min(20, max(len(ranked), 6))) if len(ranked) > 20 else len(ranked)
-if len(ranked):
-    part = found.only(set(ranked["feature"]))
-    top = ranked.iloc[0]["feature"]
+
+def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
+    """Importances to draw, and as a table with all measures that are known."""
+    found = estimator.importance(scale)
+    table = found.frame()
+    if measure != "permutation":
+        return found, table.sort_values(measure, ascending=False, ignore_index=True)
+    shuffled = quality.permutation(model.id)
+    columns = {bins.feature.name: bins.feature.column for bins in estimator.model_.bins}
+    known = [name for name in found.features if name in columns]
+    losses = np.array([shuffled.get(columns[name], 0.0) for name in known])
+    drawn = Importance(tuple(known), losses, losses, "squared")
+    table["permutation"] = [shuffled.get(columns.get(name, ""), np.nan) for name in table["feature"]]
+    return drawn, table.sort_values("permutation", ascending=False, ignore_index=True)
+
+
+def importance() -> list[str]:
+    """Bars of importance; the names of the features that are asked for, most important first."""
+    st.subheader("What matters", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        there = list(MEASURES) if state.data(model) is not None else list(MEASURES)[:2]
+        measure = st.segmented_control(
+            "Importance", there, default="mean_abs", required=True, format_func=MEASURES.__getitem__,
+            help="Mean effect: mean absolute effect over the training rows. Range: from the lowest to the highest "
+            "effect. Permutation: what the loss on held-out rows rises by when a column is shuffled among them, pairs "
+            "included; low for features that another can stand in for.",
+        )  # fmt: skip
+        search = st.text_input("Find a feature", placeholder="Part of a name")
+    found, table = ranking(measure)
+    if search:
+        table = table[table["feature"].str.contains(search, case=False, regex=False)]
+        if table.empty:
+            st.caption(f"No feature has {md(search)} in its name.")
+            return []
+    most = len(table)
+    shown = st.slider("Features", 5, max(most, 6), min(20, max(most, 6))) if most > 20 else most
+    part = found.only(set(table["feature"]))
+    unit = "rise of the loss" if measure == "permutation" else None
+    drawn = measure if measure != "permutation" else "mean_abs"
     cards.figure(
-        figures.importance(part, mode, shown, measure),
-        f"importance-{model.id}",
-        f"Bars of feature importance; {top} is the most important.",
-        ranked,
+        figures.importance(part, mode, shown, drawn, unit),
+        f"importance-{model.id}-{measure}",
+        f"Bars of feature importance; {table.iloc[0]['feature']} is the most important.",
+        table,
         cards.file_name(model.name, "importance"),
-        lambda: figures.importance(part, "light", shown, measure),
+        lambda: figures.importance(part, "light", shown, drawn, unit),
+    )
+    return [str(name) for name in table.loc[~table["pair"], "feature"]]
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def trades(identifier: str, bands: int) -> list[Tradeoff]:
+    """Features of a model whose curves trade off over some of its training rows."""
+    about = state.workspace().model(identifier)
+    data, found = state.data(about), state.estimator(identifier)
+    if data is None or len(found.model_.terms) > 300:
+        return []
+    places = np.flatnonzero(~data.held_out)
+    places = np.sort(np.random.default_rng(0).permutation(places)[:MOST_ROWS])
+    return tradeoffs(found.model_, encode_table(data.X.iloc[places], found.model_.bins))
+
+
+def warn() -> None:
+    """The features whose curves trade off, by name."""
+    found = trades(model.id, model.bands)
+    if not found:
+        return
+    said = "; ".join(
+        f"**{md(pair.first)}** and **{md(pair.second)}** ({pair.correlation:.2f})" for pair in found[:MOST_TRADES]
+    )
+    more = f", and {len(found) - MOST_TRADES} more" if len(found) > MOST_TRADES else ""
+    st.warning(
+        f"Curves that trade off: {said}{more}. These features go together, and refits disagree which of the two has "
+        "the effect: where one curve is higher, the other is lower. Their sum is surer than each alone.",
+        icon=":material/swap_vert:",
     )
 
-if ranked.empty:
-    st.stop()
-st.subheader("Strongest shapes", anchor=False)
-first = estimator.explain_shape(0)
-about_band = f" The band is the {first.band}." if first.has_band else ""
-st.caption("All on one scale, so that heights can be compared." + about_band)
-curves = [estimator.explain_shape(name) for name in ranked.loc[~ranked["pair"], "feature"].head(MULTIPLES)]
-if curves:
-    low, high = figures.common_limits(curves)
-    margin = 0.06 * (high - low or 1)
-    columns = st.columns(3)
+
+def multiples(names: list[str]) -> None:
+    """The strongest shapes, small and on one scale."""
+    st.subheader("Strongest shapes", anchor=False)
+    curves = [estimator.explain_shape(name).on(scale) for name in names[:MULTIPLES]]
+    st.caption("All on one scale, so that heights can be compared.")
+    sureness.line(model, curves[0].band)
+    limits = figures.common_limits(curves)
+    grid = [st.columns(COLUMNS) for _ in range(0, len(curves), COLUMNS)]
     for k, curve in enumerate(curves):
-        with columns[k % 3].container(border=True):
+        with grid[k // COLUMNS][k % COLUMNS].container(border=True, height="stretch"):
             st.plotly_chart(
-                figures.small(curve, (low - margin, high + margin), mode),
+                figures.small(curve, limits, mode),
                 key=f"small-{model.id}-{k}",
                 theme=None,
                 config={"displayModeBar": False},
-                alt=curve.words(),
+                alt=read_curve(curve),
             )
+            if curve.has_whole:
+                st.caption(md(model.headlines.get(curve.feature) or read_curve(curve)))
             if st.button("Open", key=f"open-{k}", icon=":material/open_in_full:", type="tertiary"):
                 st.switch_page("pages/shapes.py", query_params={"model": model.id, "feature": curve.feature})
+
+
+names = importance()
+warn()
+if names:
+    multiples(names)
+quality.show(model)
+over_time.show(model)

@@ -14,7 +14,6 @@ import streamlit as st
 from gamcore import figures
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.ranking import elbow
-from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
 from pages.shared import cards, joint, live, state
@@ -28,19 +27,12 @@ FEWEST_ROWS = 2_000  # that are ranked on at least
 WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen ones"}
 
 
-@st.cache_resource(show_spinner="Reading the table", max_entries=4)
-def read(model: str) -> Data:
-    """The rows of a stored model."""
-    about = state.workspace().model(model)
-    spec = Spec.from_dict(about.spec)
-    return read_data(state.frame(spec.table), spec, state.workspace().table(spec.table).held_out_by)
-
-
 @st.cache_resource(show_spinner="Ranking all pairs", max_entries=16)
 def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """All pairs on the training rows, what the model's are worth on the held-out rows, and how many rows were ranked
     on: all, unless the table is so wide and long that somebody would wait."""
-    data, estimator = read(model), state.estimator(model)
+    data, estimator = state.data(state.workspace().model(model)), state.estimator(model)
+    assert data is not None
     rows, held = np.flatnonzero(~data.held_out), data.held_out
     n_pairs = max(math.comb(len(estimator.model_.bins), 2), 1)
     most = max(round(MOST_ADDS / n_pairs), FEWEST_ROWS)
@@ -127,7 +119,7 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
 
 
 begin("Pairs", "Which two features act together, and what they do beyond each alone.")
-model = cards.pick_model()
+model, scale = cards.pick_effects()
 estimator: GAMRegressor | GAMClassifier = state.estimator(model.id)
 spec = live.base_spec(model.spec, estimator)
 shown: Any = estimator
@@ -151,4 +143,4 @@ else:
 if not shown.model_.pairs:
     st.info("This model has no pairs: choose how many above, and train.", icon=":material/grid_on:")
     st.stop()
-joint.show(model, shown, read(model.id) if spec else None, is_model=shown is estimator)
+joint.show(model, shown, state.data(model) if spec else None, shown is estimator, scale)

@@ -8,14 +8,16 @@ import streamlit as st
 
 from gamcore import figures
 from gamcore.explain import Curve
+from gamcore.reading import read_curve
+from gamcore.scales import say
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, live, state
+from pages.shared import cards, headlines, live, state, sureness
 from pages.shared.frame import begin
 from pages.shared.words import count, md
 
 begin("Shapes", "What the model learned about each feature: its effect on the prediction, all else equal.")
-model = cards.pick_model()
+model, scale = cards.pick_effects()
 estimator = state.estimator(model.id)
 names = estimator.importance().ranked_features()
 
@@ -35,12 +37,16 @@ def move(step: int) -> None:
 def notes(curve: Curve) -> str:
     """What the plot alone does not say."""
     few = int((curve.counts < figures.FEW_ROWS).sum())
+    nothing = f"the average effect, {say(curve.zero, curve.scale).lstrip('+')}"
+    value = "level" if curve.labels else "value"
     missing = (
-        f"Missing cells ({count(curve.missing[3])} training rows) have an effect of their own; a value never seen in "
-        "training gets the average effect, 0."
+        f"Missing cells ({count(curve.missing[3])} training rows) have an effect of their own; a {value} never seen in "
+        f"training gets {nothing}."
         if curve.missing[3]
-        else "No cell was missing in training, so a missing one gets the average effect, 0; so does a value never seen."
+        else f"No cell was missing in training, so a missing one gets {nothing}; so does a {value} never seen."
     )
+    if curve.rare:
+        missing += f" {count(len(curve.rare))} levels with few rows share one bar, and one effect: (rare)."
     cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if figures.is_cut(curve) else ""
     thin = f" {few} of {curve.scores.size} bins have under {figures.FEW_ROWS} rows and are grey." if few else ""
     return missing + cut + thin
@@ -85,17 +91,20 @@ with drawing, st.container(border=True):
     if curve is None:
         st.caption(f"{md(feature)} is turned off: this is its curve in the model.")
         tried, curve = None, estimator.explain_shape(feature)
-    goal = state.goal(model)
+    goal, curve = state.goal(model), curve.on(scale)
     before = tried.curve_before(feature) if tried else None
-    detail = (
-        state.detail(model, curve) if tried is None else f"effect on {state.scale(model, curve)} · one refit, no band"
-    )
+    before = before.on(scale) if before else None
+    detail = state.detail(model, curve, draft=tried is not None)
+    title = headlines.of(model, feature) if tried is None else f"{feature}, one refit with these settings"
     cards.figure(
-        figures.shape(curve, goal, detail, state.mode(), before=before),
+        figures.shape(curve, goal, detail, state.mode(), before=before, title=title),
         f"shape-{model.id}-{names.index(feature)}",
-        curve.words(),
+        title or read_curve(curve),
         curve.frame(),
         cards.file_name(model.name, feature),
-        lambda: figures.shape(curve, goal, detail, "light", before=before),
+        lambda: figures.shape(curve, goal, detail, "light", before=before, title=title),
     )
+    if tried is None:
+        sureness.line(model, curve.band)
+        headlines.edit(model, feature, read_curve(curve))
     st.caption(notes(curve))

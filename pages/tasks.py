@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -30,7 +32,7 @@ FLAGS = {
 FIRST = ("reverses", "differs", "agrees", "flat", "absent")
 
 begin("Tasks", "One model of several tasks: what they share, and what is each one's own.")
-model = cards.pick_model(of_tasks=True)
+model, scale = cards.pick_effects(of_tasks=True)
 estimator = state.estimator(model.id)
 tasks = [str(task) for task in estimator.tasks_]
 mode = state.mode()
@@ -104,15 +106,15 @@ def multiples(names: list[str]) -> None:
         page = st.number_input(f"Page, of {last}", 1, last, key=f"task-page-{model.id}-{feature}") - 1
         shown = present[page * MULTIPLES : (page + 1) * MULTIPLES]
     common = curve(model.id, feature, None, "common")
-    curves = [curve(model.id, feature, t, part) for t in shown]
-    low, high = figures.common_limits([common, *curves])
-    margin = 0.06 * (high - low or 1)
+    own = [curve(model.id, feature, t, part) for t in shown]
+    curves = [found.on(scale) for found in own]
+    beside = [replace(common, base=found.base).on(scale) for found in own]  # in points: both at the task's base rate
+    limits = figures.common_limits([*beside, *curves])
     columns = st.columns(3)
-    for k, (t, found) in enumerate(zip(shown, curves, strict=True)):
+    for k, (t, found, other) in enumerate(zip(shown, curves, beside, strict=True)):
         with columns[k % 3].container(border=True):
-            limits = low - margin, high + margin
             st.plotly_chart(
-                figures.small_beside(found, common, limits, tasks[t], mode), key=f"multiple-{model.id}-{t}", theme=None,
+                figures.small_beside(found, other, limits, tasks[t], mode), key=f"multiple-{model.id}-{t}", theme=None,
                 config={"displayModeBar": False}, alt=f"{tasks[t]}: {found.words()}",
             )  # fmt: skip
             mark = ":material/warning: " if told.verdict[t] == "reverses" else ""
@@ -198,9 +200,10 @@ def one_row() -> None:
     row = data.X.iloc[[places[number - 1]]]
     found = estimator.explain_rows(row, task)
     cards.figure(
-        figures.waterfall(found, 0, model.target, mode), f"row-chart-{model.id}",
+        figures.waterfall(found, 0, state.goal(model), mode, scale), f"row-chart-{model.id}",
         "The parts of the row's score, from the average to the score.", _parts(found, row),
-        cards.file_name(model.name, task, str(number)), lambda: figures.waterfall(found, 0, model.target, "light"),
+        cards.file_name(model.name, task, str(number)),
+        lambda: figures.waterfall(found, 0, state.goal(model), "light", scale),
     )  # fmt: skip
     score, truth = float(found.scores[0]), data.y.iloc[places[number - 1]]
     told = f"a chance of {1 / (1 + np.exp(-score)):.1%}" if data.binary else f"{score:,.4g}"

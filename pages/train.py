@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
 
+from gamcore import PRESETS
 from gamcore.table import TableError
 from gamcore.workspace import runs
 from gamcore.workspace.estimate import WORKER_SECONDS, estimate, estimate_tasks
@@ -13,7 +14,7 @@ from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import clean_name
 from gamcore.workspace.tasks import read_rows
 from gamcore.workspace.training import train
-from pages.shared import cards, live, running, settings, state, tasking
+from pages.shared import cards, live, running, settings, state, tasking, tuning
 from pages.shared.frame import begin
 from pages.shared.words import count, duration, md, size
 
@@ -36,8 +37,12 @@ if not busy and st.session_state.get("trained_on") == table.id and st.session_st
     busy = True
     running.result(st.session_state["trained"])
 for run in going:
-    if run.id != shown and st.button(
-        f"Watch {md(run.spec.name)}, which is training", key=f"watch-{run.id}", icon=":material/visibility:"
+    if (
+        run.id != shown
+        and not run.model
+        and st.button(
+            f"Watch {md(run.spec.name)}, which is training", key=f"watch-{run.id}", icon=":material/visibility:"
+        )
     ):
         st.query_params["run"] = run.id
         st.rerun()
@@ -59,6 +64,8 @@ with form.container(border=True):
     else:
         preset, changes = settings.settings(table, scenario.positive is not None)
 
+    measured = 0 if tasks.several else settings.bands(table, {**PRESETS[preset], **changes})
+
 roles = {role: name for name, role in table.roles.items() if role in ("weight", "group", "time")}
 spec = Spec(
     table=table.id,
@@ -79,6 +86,7 @@ spec = Spec(
     outcomes=tasks.outcomes,
     tables=tasks.tables,
     compare=compare,
+    bands=measured,
 )
 try:
     data = read_rows(spec, state.frame, lambda identifier: state.workspace().table(identifier).held_out_by)
@@ -103,7 +111,11 @@ rest = data.dropped if data.task is not None else len(frame) - len(data.X)
 left_out = f"{count(rest)} rows are left out by levels, filter or missing targets. " if rest else ""
 with form:  # below the settings, beside the preview
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
-    pressed = st.button("Train", type=kind, icon=":material/play_arrow:", disabled=len(going) >= state.n_jobs())
+    full = sum(not run.model for run in going) >= state.n_jobs()  # bands in the making keep nobody waiting
+    with st.container(horizontal=True):
+        pressed = st.button("Train", type=kind, icon=":material/play_arrow:", disabled=full)
+        if data.task is None:
+            tuning.form(spec, full)
     st.caption(
         f"{count(rows)} training rows, {n_features} features; {count(data.held_out.sum())} more rows stay held out "
         f"({held_how} {HELD_OUT:.0%} of the table{fixed}). {left_out}"
@@ -127,6 +139,8 @@ if pressed:
             st.error(md(error), icon=":material/error:")
             st.stop()
         state.choose("model", model.id)
+        if spec.bands:
+            runs.start(state.workspace(), spec, state.n_jobs(), model.id)
         st.session_state["trained"], st.session_state["trained_on"] = model.id, table.id
     else:
         st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs())

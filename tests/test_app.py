@@ -14,7 +14,7 @@ from tests.conftest import EVIL
 pytestmark = pytest.mark.usefixtures("space")
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["data", "train", "models", "overview", "shapes", "pairs", "tasks"]
+PAGES = ["data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks"]
 
 
 def open_page(name, **query):
@@ -133,7 +133,7 @@ def test_the_row_filter_narrows_the_training_rows(full):
     app = open_page("train", table=full[1].id)
 
     def rows():
-        return next(int(c.value.split()[0].replace(",", "")) for c in app.caption if "training rows" in c.value)
+        return next(int(c.value.split()[0].replace(",", "")) for c in app.caption if "training rows," in c.value)
 
     before = rows()
     next(m for m in app.multiselect if m.label == "Filter on").set_value(["area_sqm"]).run()

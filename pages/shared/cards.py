@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from gamcore.scales import Scale
 from gamcore.workspace.store import ModelAbout, TableAbout
 from pages.shared import state
 from pages.shared.words import count, date, md, metric, number
@@ -74,6 +75,28 @@ def pick_model(of_tasks: bool = False) -> ModelAbout:
         return known[chosen]
     st.caption(f"Model: {md(_model_label(model))}")
     return model
+
+
+SCALE_WORDS: dict[Scale, str] = {"points": "Percentage points", "ratio": "Odds ratio", "link": "Log-odds"}
+
+
+def pick_scale(loss: str) -> Scale:
+    """The scale that effects are read on, the same on every page; a target in its own units has only one."""
+    if loss != "logistic":
+        return "link"
+    return st.segmented_control(
+        "Scale", list(SCALE_WORDS), default="points", required=True, format_func=SCALE_WORDS.__getitem__, key="scale",
+        persist_state="session",
+        help="Percentage points: what an effect adds to the base rate, for a row that is average otherwise. Odds "
+        "ratio: what it multiplies the odds by, for every row. Log-odds: the log of that, which is what adds up.",
+    )  # fmt: skip
+
+
+def pick_effects(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
+    """A model, and the scale that its effects are read on, side by side."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        model = pick_model(of_tasks)
+        return model, pick_scale("logistic" if model.kind.endswith("classifier") else "squared")
 
 
 def _model_label(model: ModelAbout) -> str:

@@ -46,6 +46,8 @@ def navigation() -> Any:
                 page("overview", "Overview", "bar_chart"),
                 page("shapes", "Shapes", "stacked_line_chart"),
                 page("pairs", "Pairs", "grid_on"),
+                page("rows", "Rows", "person_search"),
+                page("compare", "Compare", "compare_arrows"),
                 page("tasks", "Tasks", "hub"),
             ],
         }

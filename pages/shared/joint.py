@@ -12,10 +12,12 @@ import streamlit as st
 
 from gamcore import figures
 from gamcore.estimators import GAMClassifier, GAMRegressor
+from gamcore.reading import read_surface
+from gamcore.scales import Scale, say
 from gamcore.surface import Axis, Rectangle, Surface
 from gamcore.workspace.rows import Data
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, state
+from pages.shared import cards, headlines, state, sureness
 from pages.shared.words import count, md, number
 
 MOST_SLICES = 5
@@ -35,11 +37,11 @@ def names(estimator: Estimator) -> list[tuple[str, str]]:
 def key_of(about: ModelAbout, found: Surface, is_model: bool) -> str:
     """A key of widgets about one pair on these axes: a rectangle means nothing on others."""
     axes = [(axis.feature, axis.labels, axis.edges.tolist()) for axis in _axes(found)]
-    told = json.dumps([about.id, is_model, axes])
+    told = json.dumps([about.id, is_model, found.scale, axes])
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: bool) -> None:
+def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: bool, scale: Scale) -> None:
     """One pair at a time: heat map, then the rectangle that is chosen on it, then slices."""
     known = {f"{a} × {b}": (a, b) for a, b in names(estimator)}
     if st.session_state.get("pair") not in known:
@@ -47,14 +49,17 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
         st.session_state["pair"] = asked if asked in known else next(iter(known))
     picked = st.selectbox("Pair, by importance", list(known), key="pair", persist_state="session")
     st.query_params["pair"] = picked
-    found = estimator.explain_pair(*known[picked])
+    found = state.surface(about.id, *known[picked]) if is_model else estimator.explain_pair(*known[picked])
+    found = found.on(scale)
     goal = state.goal(about)
-    detail = state.detail(about, found.margins[0])
-    if not is_model:
-        detail = f"effect on {state.scale(about, found.margins[0])} · one refit, no band"
+    detail = state.detail(about, found.margins[0], draft=not is_model)
     key = key_of(about, found, is_model)
+    title = headlines.of(about, picked) if is_model else f"{picked}, one refit with these pairs"
     with st.container(border=True):
-        chosen = _heat_map(found, key, goal, detail, cards.file_name(about.name, *found.names))
+        chosen = _heat_map(found, key, (goal, detail, title), cards.file_name(about.name, *found.names))
+        if is_model:
+            sureness.line(about, found.margins[0].band)
+            headlines.edit(about, picked, read_surface(found))
         st.caption(_notes(found))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
@@ -63,8 +68,12 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
         _slices(found, key, goal, detail)
 
 
-def _heat_map(found: Surface, key: str, goal: str, detail: str, name: str) -> Rectangle | None:
-    """The heat map with its downloads; the rectangle that was dragged on it, or typed."""
+def _heat_map(found: Surface, key: str, words: tuple[str, str, str | None], name: str) -> Rectangle | None:
+    """The heat map with its downloads; the rectangle that was dragged on it, or typed.
+
+    words : what is predicted, the line under the title, and the title where it is not what the map says by itself.
+    """
+    goal, detail, title = words
     element, kept = f"heat-{key}", f"rectangle-{key}"
 
     def take() -> None:
@@ -75,10 +84,10 @@ def _heat_map(found: Surface, key: str, goal: str, detail: str, name: str) -> Re
 
     told = st.session_state.get(kept)
     chosen = Rectangle(*told) if told else None
-    drawn = figures.surface(found, goal, detail, state.mode(), chosen=chosen)
+    drawn = figures.surface(found, goal, detail, state.mode(), chosen=chosen, title=title)
     cards.figure(
-        drawn, element, found.words(), found.frame(), name,
-        lambda: figures.surface(found, goal, detail, "light", chosen=chosen), take,
+        drawn, element, title or read_surface(found), found.frame(), name,
+        lambda: figures.surface(found, goal, detail, "light", chosen=chosen, title=title), take,
     )  # fmt: skip
     return chosen
 
@@ -117,7 +126,7 @@ def _notes(found: Surface) -> str:
     ]
     missing = found.missing_first, found.missing_second
     told = [
-        f"{md(name)} missing: {values.min():+.3f} to {values.max():+.3f}"
+        f"{md(name)} missing: {say(values.min(), found.scale)} to {say(values.max(), found.scale)}"
         for name, values, curve in zip(found.names, missing, found.margins, strict=True)
         if curve.missing[3]
     ]
@@ -155,7 +164,7 @@ def _rectangle(
     st.markdown(f"Rows where {md(found.rectangle_words(chosen))}.")
     row = st.container(horizontal=True)
     mean = found.mean(chosen)
-    row.metric("Joint effect, mean", f"{mean:+.3f}" if np.isfinite(mean) else "no rows", border=True)
+    row.metric("Joint effect, mean", say(mean, found.scale) if np.isfinite(mean) else "no rows", border=True)
     if data is not None:
         _who(data, estimator, found, chosen, row, goal)
 

@@ -195,9 +195,12 @@ def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
             metric(found)
         curve = found.now.estimator.explain_shape(feature)
         goal = f"{spec.target} = {' or '.join(spec.positive)}" if spec.positive else spec.target
-        detail = f"effect on {figures.unit(curve.loss, goal)} · one refit, no band"
+        before = found.curve_before(feature)
+        before = before.on(state.scale(before.loss)) if before else None
+        curve = curve.on(state.scale(curve.loss))
+        detail = f"effect on {goal} · one refit, no band"
         st.plotly_chart(
-            figures.shape(curve, goal, detail, state.mode(), 400, found.curve_before(feature)),
+            figures.shape(curve, goal, detail, state.mode(), 400, before),
             key=f"preview-figure-{key}", theme=None, config={"displayModeBar": False}, alt=curve.words(),
         )  # fmt: skip
 

@@ -8,10 +8,11 @@ import numpy as np
 import streamlit as st
 
 from gamcore import figures
+from gamcore.reading import read_curve
 from gamcore.workspace import runs
 from gamcore.workspace.runs import Standing
 from gamcore.workspace.store import ModelAbout, StoreError
-from pages.shared import cards, state, tables
+from pages.shared import cards, state, sureness, tables, tuning
 from pages.shared.words import count, duration, md
 
 MOST_QUITS = 8
@@ -29,6 +30,9 @@ def _words(found: Standing) -> tuple[float, str]:
     if found.stage == "ranking":
         done = float(found.points[-1, 1])
         return done / max(found.most, 1), f"ranking pairs: {count(done)} of {count(found.most)} grids"
+    if found.stage == "tuning":
+        done = float(found.points[-1, 1])
+        return done / max(found.most, 1), f"trying settings: {count(done)} of {count(found.most)} fits"
     if found.stage == "comparison":
         done = float(found.points[-1, 1])
         return done / max(found.most, 1), f"comparing with simpler models: {count(done)} of {count(found.most)} done"
@@ -59,10 +63,12 @@ def show(identifier: str) -> bool:
     except StoreError:
         st.query_params.pop("run", None)
         return False
-    if run.state == "running":
+    if run.state == "running" and not run.model:
         _watch(identifier)
-    elif run.state == "done" and run.model:
+    elif run.model:
         result(run.model)
+    elif run.tuned:
+        tuning.result(run)
     else:
         with st.container(border=True):
             st.markdown(f":material/stop_circle: **{md(run.spec.name)}**: {run.state}.")
@@ -78,10 +84,11 @@ def show(identifier: str) -> bool:
 @st.fragment(run_every=0.7)
 def _watch(identifier: str) -> None:
     run = runs.read(state.workspace(), identifier)
-    if run.state != "running":
+    if run.state != "running" or run.model:
         st.rerun()
     with st.container(border=True):
-        st.markdown(f":material/progress_activity: **Training {md(run.spec.name)}**")
+        what = "Tuning" if run.budget else "Training"
+        st.markdown(f":material/progress_activity: **{what} {md(run.spec.name)}**")
         if (state.workspace().folder("runs", identifier) / "cancel").exists():
             st.caption("Stopping.")
             return
@@ -91,7 +98,7 @@ def _watch(identifier: str) -> None:
         else:
             st.progress(*_words(found))
             _quits(found)
-            if found.stage not in ("ranking", "comparison"):
+            if found.stage not in ("ranking", "comparison", "tuning"):
                 st.plotly_chart(
                     figures.progress(found.points, state.mode()),
                     key=f"progress-{identifier}",
@@ -137,13 +144,15 @@ def result(identifier: str) -> None:
         cards.metrics(model)
         estimator = state.estimator(identifier)
         curve = estimator.explain_shape(estimator.importance().ranked_features()[0])
+        curve = curve.on(state.scale(curve.loss))
         st.plotly_chart(
             figures.shape(curve, state.goal(model), state.detail(model, curve), state.mode(), 420),
             key=f"result-{identifier}",
             theme=None,
             config=cards.CONFIG,
-            alt=curve.words(),
+            alt=read_curve(curve),
         )
+        sureness.line(model, curve.band)
         pairs = f"; {len(estimator.model_.pairs)} pairs are on the page Pairs" if estimator.model_.pairs else ""
         st.caption(f"The strongest of {len(estimator.model_.terms)} shapes{pairs}.")
 

@@ -14,12 +14,14 @@ from gamcore.estimators import GAMClassifier
 from gamcore.refit import first_leaves
 from gamcore.table import TableError, kind_of
 from gamcore.workspace.doctor import ColumnReport, leaks
+from gamcore.workspace.estimate import estimate_bands
 from gamcore.workspace.rows import HELD_OUT
-from gamcore.workspace.spec import Condition, suggest_task, target_levels
+from gamcore.workspace.spec import Condition, Spec, suggest_task, target_levels
 from gamcore.workspace.store import TableAbout
+from gamcore.workspace.training import BANDS
 from pages.shared import state, tasking
 from pages.shared.tasking import Tasks
-from pages.shared.words import md
+from pages.shared.words import duration, md
 
 # The sample tables' scenarios, so that one click on Train means something.
 SUGGESTED = {"renewal": (["renew"], ["not now", "drop"])}
@@ -222,6 +224,9 @@ PRESET_WORDS = {
 }
 
 
+BANDS_SECONDS = 120.0
+"""Bands that take longer are made when they are asked for."""
+
 PAIRS = {"none": "None", "auto": "As many as help", "number": "A number"}
 
 
@@ -243,6 +248,39 @@ def _pairs(table: TableAbout) -> dict[str, Any]:
         help="Kept where the validation rows prefer it: often a little more accurate, and twice as long.",
     )  # fmt: skip
     return changes | ({"joint": True} if together else {})
+
+
+def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
+    """Refits on halves of the rows that follow the training: by default, unless somebody would wait long for them."""
+    rows, features = round((1 - HELD_OUT) * table.rows), table.columns
+    seconds = estimate_bands(rows, features, parameters, BANDS, state.n_jobs())
+    wanted = st.toggle(
+        "Measure how sure the curves are", seconds < BANDS_SECONDS, key=f"bands-{table.id}",
+        help=f"{BANDS} more refits, each on half of the rows, in the background when the model is there: bands point "
+        f"by point and of the whole curve. About {duration(seconds)} here.",
+    )  # fmt: skip
+    return BANDS if wanted else 0
+
+
+def label(name: str) -> str:
+    """A parameter's name in the form."""
+    return "Pairs" if name == "interactions" else HELP[name][0] if name in HELP else name
+
+
+def take(spec: Spec, changes: dict[str, Any]) -> None:
+    """Put some settings into the form, in a callback: before its fields are drawn."""
+    st.session_state[f"preset-{spec.table}"] = spec.preset
+    for name in LIMITS:
+        key = f"{name}-{spec.table}-{spec.preset}"
+        if name in changes:
+            st.session_state[key] = changes[name]
+        else:
+            st.session_state.pop(key, None)
+    pairs = changes.get("interactions")
+    if isinstance(pairs, int):
+        st.session_state[f"pairs-{spec.table}"] = "number" if pairs else "none"
+        st.session_state[f"n-pairs-{spec.table}"] = max(pairs, 1)
+    st.query_params.pop("run", None)
 
 
 def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:

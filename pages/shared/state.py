@@ -12,12 +12,16 @@ import threading
 import pandas as pd
 import pyarrow.parquet as pq
 import streamlit as st
+from scipy.special import expit
 
 import gamcore
 from gamcore.estimators import Estimator, from_saved
 from gamcore.explain import Curve
 from gamcore.figures import Mode
+from gamcore.scales import Scale, unit
+from gamcore.surface import Surface
 from gamcore.workspace.doctor import ColumnReport, examine
+from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, TableAbout, Workspace, default_root
 from pages.shared.words import metric
@@ -97,10 +101,37 @@ def reports(table: str) -> list[ColumnReport]:
     return examine(frame(table))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
 def estimator(model: str) -> Estimator:
     """A fitted estimator by its model's id."""
+    return _estimator(model, workspace().model(model).bands)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _estimator(model: str, bands: int) -> Estimator:  # a model gets its bands later: then it is another
     return from_saved(workspace().load_model(model))
+
+
+def data(model: ModelAbout) -> Data | None:
+    """The rows of a stored additive model; None where its table is no longer here."""
+    if not model.spec or model.table not in {table.id for table in workspace().tables()}:
+        return None
+    return _data(model.id)
+
+
+@st.cache_resource(show_spinner="Reading the table", max_entries=6)
+def _data(model: str) -> Data:
+    spec = Spec.from_dict(workspace().model(model).spec)
+    return read_data(frame(spec.table), spec, workspace().table(spec.table).held_out_by)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _surface(model: str, bands: int, first: str, second: str) -> Surface:
+    return _estimator(model, bands).explain_pair(first, second)
+
+
+def surface(model: str, first: str, second: str) -> Surface:
+    """The joint effect of a pair of a stored model."""
+    return _surface(model, workspace().model(model).bands, first, second)
 
 
 def goal(model: ModelAbout) -> str:
@@ -115,17 +146,21 @@ def row_filter(model: ModelAbout) -> str:
     return " and ".join(condition.words() for condition in conditions)
 
 
-def scale(model: ModelAbout, curve: Curve) -> str:
-    """What a curve's scores are in, in words."""
-    return "the log-odds" if curve.loss == "logistic" else goal(model)
+def scale(loss: str) -> Scale:
+    """The scale that effects are read on in this session."""
+    chosen: Scale = st.session_state.get("scale") or "points"
+    return chosen if loss == "logistic" else "link"
 
 
-def detail(model: ModelAbout, curve: Curve) -> str:
-    """The grey line under a plot's title: scale, base rate, refits, held-out metric."""
-    parts = [f"effect on {scale(model, curve)}"]
-    if "base_rate" in model.metrics:
-        parts.append(f"base rate {model.metrics['base_rate']:.1%}")
-    parts.append(f"band: {curve.band}" if curve.has_band else "one refit, no band")
+def detail(model: ModelAbout, curve: Curve, draft: bool = False) -> str:
+    """The grey line under a plot's title: scale, base rate, filter, held-out metric; of a draft, that it is one."""
+    parts = [f"effect on {goal(model)}"]
+    if curve.loss == "logistic":
+        parts += [unit(curve.loss, curve.scale, ""), f"base rate {expit(curve.base):.1%}"]
+    if draft:
+        return " · ".join([*parts, "one refit, no band"])
+    if not curve.has_band:
+        parts.append(curve.band)
     if model.spec.get("conditions"):
         parts.append(f"only {row_filter(model)}")
     if model.metrics:

@@ -1,0 +1,224 @@
+"""The same feature in several models, or in parts of one model's rows, and how sure the difference is."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from gamcore import ModelFileError, figures
+from gamcore.compare import CompareError, difference
+from gamcore.explain import Curve
+from gamcore.reading import NO_CLEAR_EFFECT, read_curve
+from gamcore.scales import Scale
+from gamcore.table import TableError
+from gamcore.workspace import runs
+from gamcore.workspace.parts import split
+from gamcore.workspace.spec import Spec
+from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.training import BANDS
+from pages.shared import cards, state
+from pages.shared.frame import begin
+from pages.shared.words import count, date, md, metric
+
+MOST_MODELS = 6
+WAYS = {"models": "Models", "parts": "Parts of the rows"}
+
+begin("Compare", "The same feature in several models, periods or segments: where the curves differ, and how surely.")
+model, scale = cards.pick_effects()
+estimator = state.estimator(model.id)
+
+
+def comparable(other: ModelAbout) -> bool:
+    """Whether another model's effects are in the same units, and of a column that this one has."""
+    if other.of_tasks or other.id == model.id or other.kind != model.kind:
+        return False
+    columns = {bins.feature.column for bins in estimator.model_.bins}
+    return not other.spec or bool(columns & set(other.spec.get("features", [])))
+
+
+def named(models: list[ModelAbout]) -> dict[str, ModelAbout]:
+    """Models by names that tell them apart."""
+    found: dict[str, ModelAbout] = {}
+    for about in models:
+        same = sum(other.name == about.name for other in models) > 1
+        label = f"{about.name} ({date(about.created)})" if same else about.name
+        found[label if label not in found else f"{label} {about.id[:4]}"] = about
+    return found
+
+
+def others() -> dict[str, ModelAbout]:
+    """This model and others to hold it against, by name."""
+    known = {other.id: other for other in state.workspace().models() if comparable(other)}
+    if not known:
+        st.info("There is no other model with a feature of this one: train another, or compare parts of the rows.",
+                icon=":material/compare_arrows:")  # fmt: skip
+        return {}
+    picked = st.multiselect(
+        "With", list(known), default=list(known)[:1], max_selections=MOST_MODELS - 1, key=f"others-{model.id}",
+        format_func=lambda i: f"{known[i].name} · {metric(known[i])} · {date(known[i].created)}",
+    )  # fmt: skip
+    return named([model, *[known[identifier] for identifier in picked]])
+
+
+def parts() -> dict[str, ModelAbout]:
+    """The model fitted anew to each part of its rows by a column."""
+    data = state.data(model)
+    if data is None:
+        st.info("Parts of the rows need the table that the model was trained on.", icon=":material/table:")
+        return {}
+    spec = Spec.from_dict(model.spec)
+    there = state.workspace().parts(model.id)
+    made_by = Spec.from_dict(there[0].spec).conditions[-1].column if there else None
+    columns = [name for name in state.columns(model.table) if name != spec.target]
+    usual = made_by or spec.time or next(iter(columns))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        column = st.selectbox(
+            "Parts by", columns, columns.index(usual), key=f"parts-by-{model.id}",
+            help="A date gives periods, a category its levels, a number ranges of equal numbers of rows.",
+        )  # fmt: skip
+        busy = runs.working_on(state.workspace(), model.id, "")
+        full = len(runs.active(state.workspace())) >= state.n_jobs()
+        if column != made_by and st.button(
+            "Fit the parts", type="primary", icon=":material/play_arrow:", disabled=full
+        ):
+            runs.start(state.workspace(), spec, state.n_jobs(), model.id, column)
+            st.rerun()
+    if busy:
+        watch(busy.id)
+        return {}
+    if column != made_by:
+        preview(column)
+        return {}
+    return {part.part: part for part in there}
+
+
+def training_rows() -> pd.DataFrame:
+    """The table's rows that the model was trained on."""
+    data = state.data(model)
+    assert data is not None
+    return state.frame(model.table).loc[data.X.index[~data.held_out]]
+
+
+def preview(column: str) -> None:
+    """Which parts a column gives."""
+    try:
+        found = split(training_rows(), column)
+    except TableError as error:
+        st.caption(md(error))
+        return
+    st.caption(f"{count(len(found))} parts: {'; '.join(md(label) for label, _ in found)}.")
+
+
+@st.fragment(run_every=1.0)
+def watch(identifier: str) -> None:
+    """How far the parts are."""
+    run = runs.read(state.workspace(), identifier)
+    if run.state != "running":
+        if run.message:
+            st.session_state[f"parts-failed-{model.id}"] = run.message
+        st.rerun()
+    there = len(state.workspace().parts(model.id))
+    st.caption(
+        f":material/progress_activity: Fitting the parts by {md(run.column)}: {run.standing.stage}, {there} begun."
+    )
+    if st.button("Cancel", icon=":material/cancel:"):
+        runs.cancel(state.workspace(), identifier)
+
+
+def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
+    """The feature's curve in each model, as far as they can be drawn on one axis; who is left out is said."""
+    found: dict[str, Curve] = {}
+    left = []
+    for name, about in shown.items():
+        try:
+            made = state.estimator(about.id).explain_shape(feature)
+        except (KeyError, ModelFileError):
+            left.append(name)
+            continue
+        first = next(iter(found.values()), made)
+        apart = bool(made.labels) and not set(made.labels) & set(first.labels)
+        if made.kind != first.kind or not made.scores.size or apart:
+            left.append(name)
+        else:
+            found[name] = made
+    if left:
+        st.caption(f"Without a curve of {md(feature)} to compare: {'; '.join(md(name) for name in left)}.")
+    return found
+
+
+def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
+    """Held-out metrics side by side."""
+    rounded = {name: {key: round(value, 4) for key, value in about.metrics.items()} for name, about in shown.items()}
+    rows = {name: {"training rows": about.rows.get("training")} for name, about in shown.items()}
+    return pd.DataFrame([{"model": name, **rounded[name], **rows[name]} for name in shown])
+
+
+def said(minus: Curve, first: str, second: str) -> str:
+    """The difference in a sentence."""
+    if not minus.has_whole:
+        return f"{second} minus {first}: no band yet"
+    words = read_curve(minus).removeprefix(f"{minus.feature}: ")
+    if words == NO_CLEAR_EFFECT:
+        return f"no clear difference between {first} and {second}"
+    return f"{second} minus {first} {words}"
+
+
+def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
+    """The curves of a feature over each other, and a difference."""
+    found = curves(shown, feature)
+    if len(found) < 2:
+        st.caption(f"Fewer than two of them have a curve of {md(feature)}: choose another feature.")
+        return
+    listed = list(found)
+    first, second = listed[0], listed[1]
+    if len(listed) > 2:
+        with st.container(horizontal=True):
+            first = st.selectbox("Difference of", listed, 0, key=f"first-{model.id}")
+            second = st.selectbox("to", listed, len(listed) - 1, key=f"second-{model.id}")
+    minus = None
+    try:
+        minus = difference(found[first], found[second], scale) if first != second else None
+    except CompareError as error:
+        st.caption(md(error))
+    title = f"{feature}: {said(minus, first, second)}" if minus else f"{feature} in {len(found)} models"
+    told = (title, f"effects · difference: {second} minus {first}", state.goal(model))
+    drawn = {name: made.on(scale) for name, made in found.items()}
+    table = pd.concat([made.frame().assign(model=name) for name, made in drawn.items()], ignore_index=True)
+    cards.figure(
+        figures.comparison(drawn, minus, told, state.mode()),
+        f"compare-{model.id}-{feature}",
+        title,
+        table,
+        cards.file_name(model.name, feature, "compared"),
+        lambda: figures.comparison(drawn, minus, told, "light"),
+    )
+    st.caption(
+        "Each curve is centred on its own rows; for the difference both are centred on the rows of the two. Its band "
+        "takes refits of both: of the same rows, what both owe to chance goes out; of other rows, the two add up."
+    )
+
+
+names = estimator.importance().ranked_features()
+way = st.segmented_control(
+    "Compare", list(WAYS), default="models", required=True, format_func=WAYS.__getitem__, key="compare-way",
+    persist_state="session",
+)  # fmt: skip
+failed = st.session_state.pop(f"parts-failed-{model.id}", None)
+if failed:
+    st.error(md(failed), icon=":material/error:")
+chosen = others() if way == "models" else parts()
+if not chosen:
+    st.stop()
+shown = chosen
+without = [about for about in shown.values() if not about.bands]
+if without:
+    st.caption(
+        f"No bands yet: {'; '.join(md(about.name) for about in without)}. Open it on Shapes and measure them "
+        f"({BANDS} refits), and the difference gets a band, too."
+    )
+with st.container(border=True):
+    feature = st.selectbox("Feature, by importance", names, key="feature", persist_state="session")
+    show(shown, feature, scale)
+with st.container(border=True):
+    st.subheader("Held-out metrics", anchor=False)
+    st.dataframe(metrics_of(shown), hide_index=True, alt="Metrics of each model on its held-out rows.")

@@ -1,0 +1,119 @@
+"""What moved with time, on a page: means by period, distributions, and the way to curves refitted by period."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+from pandas.api.types import is_datetime64_any_dtype
+
+from gamcore import quality
+from gamcore.drift import drift
+from gamcore.figures import quality as drawn
+from gamcore.table import kind_of
+from gamcore.workspace.parts import periods
+from gamcore.workspace.rows import Data
+from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.tasks import predicted
+from pages.shared import cards, state
+from pages.shared.words import count, md
+
+LOOK, STRONG = 0.1, 0.25
+TWICE = 2.0
+"""Stability indices from which a shift is worth a look, and from which it is a strong one; and what chance gives, "
+"twice."""
+
+
+Moved = tuple[pd.DataFrame, list[str], float | None, pd.DataFrame]
+
+
+@st.cache_resource(show_spinner="Predicting all rows", max_entries=4)
+def moved(model: str, column: str) -> Moved | None:
+    """Means by period, the names of these, where held-out rows begin among them, and how features moved; nothing where
+    there are fewer than two periods."""
+    about = state.workspace().model(model)
+    data, estimator = state.data(about), state.estimator(model)
+    assert data is not None
+    codes, names = periods(state.frame(about.table).loc[data.X.index, column])
+    known = codes >= 0
+    if np.unique(codes[known]).size < 2:
+        return None
+    weight = None if data.weight is None else data.weight[known]
+    told = quality.over_time(codes[known], data.y.to_numpy(float)[known], predicted(estimator, data.X)[known], weight)
+    by_time = (state.workspace().table(about.table).held_out_by or {}).get("time") == column
+    held, fitted = data.held_out & known, ~data.held_out & known
+    by_time = by_time and bool(held.any()) and bool(fitted.any())
+    first = float(np.searchsorted(told["period"], codes[held].min())) if by_time else None
+    later = data.held_out if by_time else codes > _border(codes[known])
+    others = tuple(bins for bins in estimator.model_.bins if bins.feature.column != column)
+    shifts = drift(data.X[known], others, later[known])
+    return told, [names[k] for k in told["period"]], first, shifts
+
+
+def _border(codes: NDArray[np.int64]) -> int:
+    """The last period of the earlier rows: as near to half of them as periods allow, rows on both sides."""
+    counts = np.bincount(codes)
+    before = np.cumsum(counts)
+    fits = (before > 0) & (before < codes.size)
+    return int(np.where(fits, np.abs(before - codes.size / 2), np.inf).argmin())
+
+
+def columns_of_time(model: ModelAbout, data: Data) -> list[str]:
+    """Columns that tell the time of a row, the one that was named so first."""
+    frame = state.frame(model.table)
+    dates = [name for name in frame.columns if is_datetime64_any_dtype(frame[name])]
+    named = model.spec.get("time")
+    usable = named in frame.columns and kind_of(frame[named]) in ("date", "number")
+    return list(dict.fromkeys([*([named] if usable else []), *dates]))
+
+
+def show(model: ModelAbout) -> None:
+    """Nothing where the table has no column of time."""
+    data = state.data(model)
+    columns = columns_of_time(model, data) if data is not None else []
+    if data is None or not columns:
+        return
+    st.subheader("Over time", anchor=False)
+    column = columns[0]
+    if len(columns) > 1:
+        column = st.selectbox("By", columns, key=f"time-{model.id}")
+    found = moved(model.id, column)
+    if found is None:
+        st.caption(f"{md(column)} has fewer than two periods.")
+        return
+    told, names, held_from, shifts = found
+    args = (told, names, data.binary, held_from)
+    cards.figure(
+        drawn.over_time(*args, state.mode()), f"over-time-{model.id}", f"Means of {len(told)} periods of {column}.",
+        told.assign(period=names), cards.file_name(model.name, "over time"), lambda: drawn.over_time(*args, "light"),
+    )  # fmt: skip
+    if held_from is None:
+        st.caption(
+            f"What was, with its 95% interval, and what the model says. Held-out rows are drawn from all periods: give "
+            f"{md(column)} the role *time* on Data before the first training, and the latest rows are held out."
+        )
+    else:
+        st.caption("What was, with its 95% interval, and what the model says; it was trained on earlier periods only.")
+    part = "the held-out rows" if held_from is not None else "the later half"
+    marked = shifts[shifts["stability"] >= np.maximum(LOOK, TWICE * shifts["by chance"])]
+    strong = int((marked["stability"] >= STRONG).sum())
+    head = f"**Features that moved** from the earlier rows to {part}: "
+    said = f"{count(len(marked))} of {len(shifts)}, {strong} of them much." if len(marked) else "none worth a look."
+    st.markdown(head + said)
+    if len(marked):
+        st.dataframe(
+            marked, hide_index=True, alt="Features whose distribution moved.",
+            column_config={
+                "stability": st.column_config.NumberColumn(
+                    "Stability index", format="%.3f", help="Population stability index over ten parts: .1 is a shift "
+                    "worth a look, .25 a strong one.",
+                ),
+                "by chance": st.column_config.NumberColumn(format="%.3f", help="Its mean where nothing moved."),
+                **{name: st.column_config.NumberColumn(format="percent") for name in shifts.columns[3:]},
+            },
+        )  # fmt: skip
+    if st.button("Refit the curves by period", icon=":material/compare_arrows:"):
+        st.session_state["compare-way"] = "parts"
+        st.session_state[f"parts-by-{model.id}"] = column
+        st.switch_page(cards.PAGES / "compare.py", query_params={"model": model.id})

@@ -66,7 +66,7 @@ class Encoded:
     def _take(self, rows: Ints) -> Encoded:
         return replace(
             self,
-            binned=replace(self.binned, codes=self.binned.codes[:, rows]),
+            binned=replace(self.binned, codes=np.ascontiguousarray(self.binned.codes[:, rows])),
             y=self.y[rows],
             weight=None if self.weight is None else self.weight[rows],
             clusters=None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1],
@@ -77,7 +77,7 @@ class Encoded:
 def group_order(binned: Binned, dealt: Deal) -> Table:
     """The codes of all features, rows in group order."""
     last = np.array([bins.n_values for bins in binned.bins], np.int64)
-    codes = np.empty_like(binned.codes)
+    codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line a feature, whatever the layout of what is given
     for j, line in enumerate(binned.codes):
         np.take(line, dealt.order, out=codes[j])
     varied = [bool(np.any(line != line[0])) for line in codes]

@@ -81,6 +81,7 @@ def test_halves_keep_clusters_whole_and_classes_in_proportion():
     assert 140 <= rows.size <= 160
     assert half.clusters.max() + 1 == len(set(clusters[rows]))
     np.testing.assert_array_equal(half.binned.codes[0], codes[0, rows])
+    assert half.binned.codes.flags.c_contiguous  # another layout would compile the kernels again
 
 
 def test_bands_later_are_those_of_the_fit_whatever_the_threads(banded):

@@ -24,10 +24,10 @@ from gamcore.changes import Change, smallest_changes
 from gamcore.encoded import Encoded
 from gamcore.groups import Deal, splits
 from gamcore.halves import Recipe, check_halves, fit_halves
-from gamcore.interactions import Chosen, Mains, Options, interact
+from gamcore.interactions import Chosen, Mains, Options, add_pairs, interact
 from gamcore.kernels import N_CODES
 from gamcore.losses import LOSSES
-from gamcore.model import AdditiveModel, add_pair, assemble, count_bins, count_cells
+from gamcore.model import AdditiveModel, assemble, count_bins, count_cells
 from gamcore.modelfile import MAX_REFITS, Saved
 from gamcore.ranking import Ranking, rank
 from gamcore.refit import Parameters, Problem, first_leaves
@@ -224,8 +224,7 @@ class AdditiveEstimator(TableEstimator):
         """
         if not n_refits >= FEWEST_BANDS:
             raise ValueError(f"n_refits is {n_refits}: bands need at least {FEWEST_BANDS} refits.")
-        _, target, weight, clusters = self._read_known(X, y, sample_weight, groups)
-        codes = self._encode_training(X, sample_weight)
+        codes, target, weight, clusters = self._read_known(X, y, sample_weight, groups, in_training=True)
         strata = target.astype(np.int64) if self._loss == "logistic" else None
         data = Encoded(Binned(codes, self.model_.bins), target, weight, LOSSES[self._loss], clusters, strata)
         self._add_halves(data, n_refits, self._seeds()[3], Watcher(callback))
@@ -239,13 +238,8 @@ class AdditiveEstimator(TableEstimator):
         return found
 
     def _add_pairs(self, found: Chosen, codes: NDArray[np.uint8], weight: Floats | None) -> None:
-        for k, pair in enumerate(found.pairs):
-            surfaces = np.stack([refit.surfaces[k] for refit in found.refits])
-            first, second = (
-                np.stack([refit.merges[j, : self.model_.bins[j].size] for refit in found.refits]) for j in pair
-            )
-            cells = count_cells(codes, pair, self.model_, weight)
-            self.model_ = add_pair(self.model_, pair, surfaces, (first, second), cells, self.purify)
+        cells = [count_cells(codes, pair, self.model_, weight) for pair in found.pairs]
+        self.model_ = add_pairs(self.model_, found.pairs, found.refits, cells, self.purify)
 
     def _wanted_pairs(self, names: list[str]) -> int | str | list[tuple[int, int]]:
         """`interactions` with the features of a list by their places, lower first."""
@@ -292,14 +286,6 @@ class AdditiveEstimator(TableEstimator):
             coarse_leaves=first_leaves(self.coarse_leaves, n_rows),
             smoothing_rounds=self.smoothing_rounds,
         )
-
-    def _encode_training(self, X: Any, sample_weight: Any) -> NDArray[np.uint8]:
-        """Codes (p, n) of the rows of positive weight as they were in training."""
-        frame = self._read_table(X, reset=False)
-        if sample_weight is not None:
-            frame = frame[np.asarray(sample_weight) > 0]
-        lines = [bins.encode_training(table.read_feature(frame, bins.feature)) for bins in self.model_.bins]
-        return np.stack(lines)
 
     def _predict(self, X: Any) -> Floats:
         codes = self._encode(X)
@@ -366,13 +352,15 @@ class AdditiveEstimator(TableEstimator):
         return pd.DataFrame(told, columns=["feature_1", "feature_2", "worth", "share"])
 
     def _read_known(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any = None
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, in_training: bool = False
     ) -> tuple[NDArray[np.uint8], Floats, Floats | None, NDArray[np.int64] | None]:
-        """Codes (p, n), targets (n,), weights and clusters of rows for a fitted model."""
+        """Codes (p, n), targets (n,), weights and clusters of rows for a fitted model; with `in_training`, the codes
+        that the rows had there."""
         check_is_fitted(self, "model_")
         frame = self._read_table(X, reset=False)
         frame, target, weight, clusters = self._read_rows(frame, self._target(y), sample_weight, groups)
-        return encode_table(frame, self.model_.bins), target.astype(np.float64), weight, clusters
+        codes = encode_table(frame, self.model_.bins, in_training)
+        return codes, target.astype(np.float64), weight, clusters
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """The interaction of two features that the model has as a pair, by names or places."""

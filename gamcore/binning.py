@@ -181,11 +181,12 @@ def bin_table(
     return Binned(codes, tuple(bins))
 
 
-def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> NDArray[np.uint8]:
-    """Codes (p, n) of a table by bins already learnt."""
+def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...], in_training: bool = False) -> NDArray[np.uint8]:
+    """Codes (p, n) of a table by bins already learnt; or of the one that they were learnt from."""
     codes = np.empty((len(bins), len(frame)), CODE)
     for j, of_feature in enumerate(bins):
-        codes[j] = of_feature.encode(read_feature(frame, of_feature.feature))
+        values = read_feature(frame, of_feature.feature)
+        codes[j] = of_feature.encode_training(values) if in_training else of_feature.encode(values)
     return codes
 
 

@@ -17,8 +17,8 @@ from gamcore.boosting import Callback, Loop, boost, run_all
 from gamcore.encoded import Encoded
 from gamcore.executor import Executor
 from gamcore.groups import splits
-from gamcore.interactions import Options, Pair
-from gamcore.model import AdditiveModel, add_pair, assemble
+from gamcore.interactions import Options, Pair, add_pairs
+from gamcore.model import AdditiveModel, assemble
 from gamcore.pairs import MOST_BINS, PairRefit, PairState, Start
 from gamcore.ranking import lines_of, merge_all
 from gamcore.refit import Parameters, RefitState
@@ -80,15 +80,8 @@ def fit_halves(
         counts,
         model.loss.name,
     )
-    for k, term in enumerate(model.pairs):
-        surfaces = np.stack([refit.surfaces[k] for refit in found])
-        i, j = term.features
-        merges = (
-            np.stack([refit.merges[i, : model.bins[i].size] for refit in found]),
-            np.stack([refit.merges[j, : model.bins[j].size] for refit in found]),
-        )
-        halves = add_pair(halves, term.features, surfaces, merges, term.counts, term.pure)
-    return halves
+    pure = bool(model.pairs) and model.pairs[0].pure
+    return add_pairs(halves, pairs, found, [term.counts for term in model.pairs], pure)
 
 
 def _one(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gamcore.boosting import Progress, Watcher, loop_of, run_all
 from gamcore.groups import Split
+from gamcore.model import AdditiveModel, add_pair
 from gamcore.pairs import MOST_BINS, PairRefit, PairState, Start, main_score
 from gamcore.ranking import Ranking, lines_of, merge_all, rank
 from gamcore.refit import Parameters, Problem, Refit
@@ -198,3 +199,14 @@ def interact(
         return ranking, choose_pairs(mains, ranking, options, watcher)
     pairs = as_pairs(ranking.pairs[:wanted]) if isinstance(wanted, int) else wanted
     return ranking, fit_best(mains, pairs, options, watcher)
+
+
+def add_pairs(
+    model: AdditiveModel, pairs: Sequence[Pair], refits: Sequence[PairRefit], cells: Sequence[Floats], purify: bool
+) -> AdditiveModel:
+    """The model with the pairs of its refits; cells: training rows of each pair's cells (`model.count_cells`)."""
+    for k, (pair, counts) in enumerate(zip(pairs, cells, strict=True)):
+        surfaces = np.stack([refit.surfaces[k] for refit in refits])
+        first, second = (np.stack([refit.merges[j, : model.bins[j].size] for refit in refits]) for j in pair)
+        model = add_pair(model, pair, surfaces, (first, second), counts, purify)
+    return model

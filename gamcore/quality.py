@@ -5,6 +5,7 @@ Targets y (n,) are 0 or 1 for chances, else numbers; weights are (n,) or None fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,22 +68,30 @@ def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
     return Line(*_thin(x, share), tenth)
 
 
+def _equal_parts(values: Floats, n_parts: int) -> NDArray[np.int64]:
+    """Part (n,) of each row, the parts of equal size by its value; equal values stay together."""
+    return np.searchsorted(np.unique(np.quantile(values, np.linspace(0, 1, n_parts + 1)[1:-1])), values)
+
+
+def _parts(part: NDArray[np.int64], weight: Floats | None) -> Iterator[tuple[int, NDArray[np.bool_], Floats, float]]:
+    """Each part with any weight: its number, its rows (n,), their weights, and how many rows these amount to."""
+    weights = np.ones(part.size) if weight is None else weight
+    for k in np.unique(part):
+        here = part == k
+        w = weights[here]
+        if w.sum() > 0:
+            yield int(k), here, w, float(w.sum() ** 2 / np.square(w).sum())
+
+
 def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins: int = 10) -> pd.DataFrame:
     """What happened where the model said so much: rows in `n_bins` parts of equal size by their chance.
 
     Columns: predicted, observed, lower, upper (Wilson, 95%; weighted rows count as their effective number), rows.
     """
-    weights = np.ones(y.size) if weight is None else weight
-    cuts = np.unique(np.quantile(chance, np.linspace(0, 1, n_bins + 1)[1:-1]))
-    part = np.searchsorted(cuts, chance, side="left")
     told = []
-    for k in np.unique(part):
-        here = part == k
-        w = weights[here]
-        if not w.sum() > 0:
-            continue
+    for _, here, w, n in _parts(_equal_parts(chance, n_bins), weight):
         observed = float(np.average(y[here], weights=w))
-        low, high = interval(observed, float(w.sum() ** 2 / np.square(w).sum()))
+        low, high = interval(observed, n)
         predicted = float(np.average(chance[here], weights=w))
         told.append((predicted, observed, low, high, int(here.sum())))
     return pd.DataFrame(told, columns=["predicted", "observed", "lower", "upper", "rows"])
@@ -151,18 +160,11 @@ def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins
 
     Columns: predicted, residual, lower, upper (95%, t), rows.
     """
-    weights = np.ones(y.size) if weight is None else weight
     n_bins = max(min(n_bins, y.size // FEWEST_IN_PART), 1)
-    part = np.searchsorted(np.unique(np.quantile(predicted, np.linspace(0, 1, n_bins + 1)[1:-1])), predicted)
     told = []
-    for k in np.unique(part):
-        here = part == k
-        w = weights[here]
-        if not w.sum() > 0:
-            continue
+    for _, here, w, n in _parts(_equal_parts(predicted, n_bins), weight):
         gap = y[here] - predicted[here]
         mean = float(np.average(gap, weights=w))
-        n = float(w.sum() ** 2 / np.square(w).sum())
         error = _half_width(gap, mean, w, n)
         at = float(np.average(predicted[here], weights=w))
         told.append((at, mean, mean - error, mean + error, int(here.sum())))
@@ -194,19 +196,14 @@ def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: F
 
     Columns: period, observed, lower, upper, predicted, rows.
     """
-    weights = np.ones(y.size) if weight is None else weight
     binary = bool(np.isin(y, (0.0, 1.0)).all())
     told = []
-    for k in np.unique(period):
-        here = period == k
-        w = weights[here]
-        if not w.sum() > 0:
-            continue
-        mean, n = float(np.average(y[here], weights=w)), float(w.sum() ** 2 / np.square(w).sum())
+    for k, here, w, n in _parts(period, weight):
+        mean = float(np.average(y[here], weights=w))
         if binary:
             low, high = interval(mean, n)
         else:
             error = _half_width(y[here], mean, w, n)
             low, high = mean - error, mean + error
-        told.append((int(k), mean, low, high, float(np.average(predicted[here], weights=w)), int(here.sum())))
+        told.append((k, mean, low, high, float(np.average(predicted[here], weights=w)), int(here.sum())))
     return pd.DataFrame(told, columns=["period", "observed", "lower", "upper", "predicted", "rows"])

@@ -79,7 +79,7 @@ def parts() -> dict[str, ModelAbout]:
         busy = runs.working_on(state.workspace(), model.id, "")
         full = len(runs.active(state.workspace())) >= state.n_jobs()
         if column != made_by and st.button(
-            "Fit the parts", type="primary", icon=":material/play_arrow:", disabled=full
+            "Fit the parts", type="primary", icon=":material/play_arrow:", disabled=full or bool(busy)
         ):
             runs.start(state.workspace(), spec, state.n_jobs(), model.id, column)
             st.rerun()
@@ -117,10 +117,7 @@ def watch(identifier: str) -> None:
         if run.message:
             st.session_state[f"parts-failed-{model.id}"] = run.message
         st.rerun()
-    there = len(state.workspace().parts(model.id))
-    st.caption(
-        f":material/progress_activity: Fitting the parts by {md(run.column)}: {run.standing.stage}, {there} begun."
-    )
+    st.caption(f":material/progress_activity: Fitting the parts by {md(run.column)}: {run.standing.stage}.")
     if st.button("Cancel", icon=":material/cancel:"):
         runs.cancel(state.workspace(), identifier)
 
@@ -209,8 +206,7 @@ if failed:
 chosen = others() if way == "models" else parts()
 if not chosen:
     st.stop()
-shown = chosen
-without = [about for about in shown.values() if not about.bands]
+without = [about for about in chosen.values() if not about.bands]
 if without:
     st.caption(
         f"No bands yet: {'; '.join(md(about.name) for about in without)}. Open it on Shapes and measure them "
@@ -218,7 +214,7 @@ if without:
     )
 with st.container(border=True):
     feature = st.selectbox("Feature, by importance", names, key="feature", persist_state="session")
-    show(shown, feature, scale)
+    show(chosen, feature, scale)
 with st.container(border=True):
     st.subheader("Held-out metrics", anchor=False)
-    st.dataframe(metrics_of(shown), hide_index=True, alt="Metrics of each model on its held-out rows.")
+    st.dataframe(metrics_of(chosen), hide_index=True, alt="Metrics of each model on its held-out rows.")

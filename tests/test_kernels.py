@@ -486,6 +486,6 @@ def test_kernels_are_not_retyped_silently():
     """Each kernel is compiled for float32 and float64 state, and for nothing else: a third would cost seconds."""
     for dtype, loss in itertools.product((np.float32, np.float64), ("squared", "logistic")):
         fit(problem(loss), dtype=dtype, max_rounds=3, smoothing_rounds=1)
-    for function in (histogram.add_groups, step.grouped_round, course.validate, rows.total_loss):
+    for function in (course.grouped_rounds, course.validate, histogram.combine, rows.rescore):  # what is called first
         of_features = [told for told in function.signatures if "uint16" not in str(told)]  # pairs have codes of 16 bits
         assert len(of_features) == 2

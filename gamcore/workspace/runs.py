@@ -226,9 +226,14 @@ def active(workspace: Workspace) -> list[Run]:
 
 def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
     """Why the newest run that made the bands of a model, or its parts, did not end well; empty where it did."""
-    for run in listing(workspace):
-        if run.model == model and bool(run.column) == bool(column):
-            return run.message if run.state in ("failed", "interrupted") else ""
+    of_model = []
+    for path in (workspace.root / "runs").iterdir():
+        with contextlib.suppress(OSError, ValueError):  # one that is deleted meanwhile
+            about = read_json(path / "about.json")
+            if (about.get("model") or trained(path)) == model and bool(about.get("column")) == bool(column):
+                of_model.append((about["created"], path.name))
+    for run in _readable(workspace, [name for _, name in sorted(of_model)[-1:]]):
+        return run.message if run.state in ("failed", "interrupted") else ""
     return ""
 
 

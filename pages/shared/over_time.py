@@ -21,8 +21,8 @@ from pages.shared.words import count, md
 
 LOOK, STRONG = 0.1, 0.25
 TWICE = 2.0
-"""Stability indices from which a shift is worth a look, and from which it is a strong one; and what chance gives, "
-"twice."""
+"""Stability indices from which a shift is worth a look, and from which it is a strong one; how many times what
+chance gives it has to be."""
 
 
 Moved = tuple[pd.DataFrame, list[str], float | None, pd.DataFrame]

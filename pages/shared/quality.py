@@ -92,11 +92,19 @@ def _some(n: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(0).choice(n, MOST_DOTS, replace=False))
 
 
+@st.cache_resource(show_spinner=False, max_entries=8)
+def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]:
+    """Precision by recall, ROC and gain of a stored model's held-out rows."""
+    found = held_out(model)
+    args = (found.y, found.predicted, found.weight)
+    return quality.precision_recall(*args), quality.roc(*args), quality.gain(*args)
+
+
 def _ranking(model: ModelAbout, found: HeldOut) -> None:
     """ROC, precision and recall, gain, each with its number and a line to read it by."""
-    args, goal = (found.y, found.predicted, found.weight), md(state.goal(model))
+    goal = md(state.goal(model))
     rate = float(np.average(found.y, weights=found.weight))
-    pr, roc, gain = quality.precision_recall(*args), quality.roc(*args), quality.gain(*args)
+    pr, roc, gain = ranking_lines(model.id)
     shown = [
         ("ROC", roc, ("negatives taken for positives", "positives found"), ([0, 1], [0, 1]),
          f"AUC {roc.summary:.3f}: the chance that a row with {goal} is ranked above one without. .5 is guessing."),
@@ -181,13 +189,9 @@ def _residuals(model: ModelAbout, found: HeldOut, some: NDArray[np.int64]) -> No
     )
 
 
+@st.cache_resource(show_spinner="Shuffling one feature after the other", max_entries=8)
 def permutation(model: str) -> pd.Series:
     """What the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by feature."""
-    return _permuted(model)
-
-
-@st.cache_resource(show_spinner="Shuffling one feature after the other", max_entries=8)
-def _permuted(model: str) -> pd.Series:
     about = state.workspace().model(model)
     data, estimator = state.data(about), state.estimator(model)
     assert data is not None

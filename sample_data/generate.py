@@ -83,6 +83,48 @@ def renewal(n: int = 30_000, seed: int = 1) -> pd.DataFrame:
     return X.assign(step=np.array(STEPS)[step])
 
 
+LIFTS = {  # strategy: relative lift of each metric
+    "A": {"entry_1_click": 0.19, "entry_1_stayed": 0.09, "entry_2_click": 0.0, "entry_2_stayed": 0.25},
+    "C": {"entry_1_click": 0.25, "entry_1_stayed": 0.12, "entry_2_click": 0.0, "entry_2_stayed": 0.20},
+    "B": {"entry_1_click": 0.22, "entry_1_stayed": 0.10, "entry_2_click": 0.0, "entry_2_stayed": 0.22},
+}
+RATES = {"entry_1_click": 0.22, "entry_1_stayed": 0.55, "entry_2_click": 0.15, "entry_2_stayed": 0.30}
+
+
+def would_be(X: pd.DataFrame) -> NDArray[np.str_]:
+    """The strategy that each customer who left would get, A before C before B; "" none."""
+    of = {
+        "B": X["balance"] >= 12_000,
+        "C": X["fund_visits"] >= 4,
+        "A": (X["sex"] == "female") | (X["position_clicks"] <= 3),
+    }
+    found = np.full(len(X), "", dtype="U1")
+    for name, rows in of.items():  # the highest comes last, and takes
+        found[rows.to_numpy()] = name
+    found[(X["step"] != "drop").to_numpy()] = ""
+    return found
+
+
+def renewal_experiment(n: int = 200_000, seed: int = 5, others: int = 6_000) -> pd.DataFrame:
+    """A week of customers of the same kind, half of them treated: all who left the dialogue, and some who did not."""
+    X = renewal(n, seed)
+    rng = np.random.default_rng(seed + 1)
+    X = X[(X["step"] == "drop") | (rng.random(n) < others / n)].reset_index(drop=True)
+    treated = rng.random(len(X)) < 0.5
+    strategy = would_be(X)
+    visits = rng.poisson(np.exp(0.4 + 0.05 * np.minimum(X["position_clicks"], 10)))
+    found = X[["sex", "age", "balance", "position_clicks", "fund_visits", "device", "step"]].copy()
+    found["balance"] = found["balance"].round()
+    found["visits_before"] = visits
+    found["arm"] = np.where(treated, "treated", "control")
+    for metric, rate in RATES.items():
+        lift = np.select([strategy == name for name in LIFTS], [LIFTS[name][metric] for name in LIFTS], 0.0)
+        found[metric] = rng.random(len(X)) < rate * (1 + lift * treated)
+    lift = np.select([strategy == name for name in LIFTS], [0.06] * len(LIFTS), 0.0)
+    found["visits_after"] = rng.poisson(visits * 0.8 * (1 + lift * treated) + 0.3)
+    return found
+
+
 def housing(n: int = 5_000, seed: int = 2) -> pd.DataFrame:
     """Flats and their prices in thousands."""
     rng = np.random.default_rng(seed)
@@ -168,8 +210,9 @@ def loans(seed: int = 4) -> pd.DataFrame:
 
 
 def main(folder: Path) -> None:
-    """Write the three files."""
+    """Write the files."""
     renewal().to_parquet(folder / "renewal.parquet", index=False, compression="zstd")
+    renewal_experiment().to_parquet(folder / "renewal_experiment.parquet", index=False, compression="zstd")
     (folder / "housing.csv").write_bytes(housing_csv(housing()))
     loans().to_csv(folder / "loans.csv", index=False, lineterminator="\n")
 

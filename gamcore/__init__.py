@@ -7,7 +7,7 @@
 
 from gamcore._version import __version__
 from gamcore.boosting import Progress
-from gamcore.estimators import GAMClassifier, GAMRegressor, load_model, rank_pairs
+from gamcore.estimators import GAMClassifier, GAMRegressor, load_model, rank_pairs, suggest_segments
 from gamcore.kernels.warm import warmup
 from gamcore.modelfile import ModelFileError
 from gamcore.presets import PRESETS, TASK_PRESETS
@@ -27,5 +27,6 @@ __all__ = [
     "__version__",
     "load_model",
     "rank_pairs",
+    "suggest_segments",
     "warmup",
 ]

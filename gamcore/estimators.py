@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from gamcore import serialize, table
 from gamcore.additive import AdditiveEstimator
 from gamcore.base import check_parameters, column, numbers, one_of, revive
 from gamcore.boosting import Progress
 from gamcore.modelfile import Saved
+from gamcore.segments import Segment, suggest
 from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
 from gamcore.taskmodel import TaskModel
 
@@ -275,6 +277,24 @@ def rank_pairs(
     kind = GAMClassifier if objective == "logistic" else GAMRegressor
     model = kind(outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
     return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
+
+
+def suggest_segments(
+    model: GAMRegressor | GAMClassifier,
+    X_holdout: Any,
+    y_holdout: Any,
+    sample_weight: Any = None,
+    threshold: float = 0.0,
+) -> list[Segment]:
+    """Segments that a fitted model's curves and pairs set apart, the largest opportunity x reach first.
+
+    Cuts come from the model, evidence from these rows: no fit may have seen them (`segments.suggest`). `threshold` :
+    what the band of all places at once clears, on the link scale; without refits for a band there is no segment.
+    """
+    check_is_fitted(model, "model_")
+    frame = model._read_table(X_holdout, reset=False)
+    frame, target, weight, _ = model._read_rows(frame, model._target(y_holdout), sample_weight, None)
+    return suggest(model.model_, frame, target.astype(np.float64), weight, threshold, model._train_share)
 
 
 def load_model(path: str | os.PathLike[str]) -> Estimator:

@@ -14,13 +14,14 @@ CORE = sorted((ROOT / "gamcore").rglob("*.py"))
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 
 LAYERS = [  # low to high; names of one layer do not import each other
-    {"kernels"}, {"table"}, {"binning", "groups", "losses", "purify", "trees", "bands", "scales"},
-    {"model", "executor", "taskdata"},
+    {"kernels"}, {"table"}, {"binning", "groups", "losses", "purify", "trees", "bands", "scales", "rules", "intervals",
+     "fairness"},
+    {"rulecode", "experiments"}, {"strategies", "verdicts"}, {"model", "executor", "taskdata"},
     {"rounds"}, {"refit"}, {"boosting", "pairs", "ranking", "encoded"}, {"interactions", "multitask", "explain"},
     {"taskmodel", "halves"},
     {"modelfile", "taskexplain"}, {"taskfile"}, {"serialize"},
-    {"surface", "base", "changes", "compare", "tradeoff", "quality"},
-    {"additive", "reading", "drift", "taskestimators"},
+    {"surface", "base", "changes", "compare", "tradeoff", "quality", "pieces"},
+    {"segments", "additive", "reading", "drift", "taskestimators"},
     {"estimators", "presets", "_version"}, {"figures"}, {"workspace"},
 ]  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

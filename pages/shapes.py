@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from gamcore import figures
@@ -12,7 +13,7 @@ from gamcore.reading import read_curve
 from gamcore.scales import say
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, headlines, live, state, sureness
+from pages.shared import brush, cards, headlines, live, state, sureness
 from pages.shared.frame import begin
 from pages.shared.words import count, md
 
@@ -96,15 +97,35 @@ with drawing, st.container(border=True):
     before = before.on(scale) if before else None
     detail = state.detail(model, curve, draft=tried is not None)
     title = headlines.of(model, feature) if tried is None else f"{feature}, one refit with these settings"
+    place = next(k for k, of in enumerate(estimator.model_.bins) if of.feature.name == feature)
+    bins, element = estimator.model_.bins[place], f"shape-{model.id}-{place}"
+    markable = tried is None and bins.feature.part == "value" and state.data(model) is not None
+    rule = brush.marked(model, curve) if markable else None
+
+    def drawn(mode: figures.Mode) -> go.Figure:
+        """The curve in a theme, with what is marked on it."""
+        made = figures.shape(curve, goal, detail, mode, before=before, title=title)
+        if markable:
+            figures.brushable(made, curve, mode)
+        if rule is not None:
+            figures.mark(made, curve, rule, mode, brush.label(model, rule))
+        return made
+
     cards.figure(
-        figures.shape(curve, goal, detail, state.mode(), before=before, title=title),
-        f"shape-{model.id}-{names.index(feature)}",
+        drawn(state.mode()),
+        element,
         title or read_curve(curve),
         curve.frame(),
         cards.file_name(model.name, feature),
-        lambda: figures.shape(curve, goal, detail, "light", before=before, title=title),
+        lambda: drawn("light"),
+        (lambda: brush.take(model, curve, bins, element)) if markable else None,
     )
     if tried is None:
         sureness.line(model, curve.band)
         headlines.edit(model, feature, read_curve(curve))
     st.caption(notes(curve))
+if markable:
+    with drawing, st.container(border=True):
+        brush.panel(model, estimator.explain_shape(feature), bins)
+elif tried is None and bins.feature.part != "value":
+    st.caption("Months and weekdays are read off a date: a segment can ask for a range of the date itself.")

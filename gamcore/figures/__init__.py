@@ -7,6 +7,7 @@ fills in. Names from data are escaped, and reach hover boxes through `customdata
 from gamcore.figures.cases import waterfall
 from gamcore.figures.charts import importance, progress
 from gamcore.figures.comparison import comparison
+from gamcore.figures.marks import brushable, mark
 from gamcore.figures.rankings import pair_ranking
 from gamcore.figures.shapes import common_limits, is_cut, shape, small
 from gamcore.figures.style import FEW_ROWS, PALETTES, Mode
@@ -14,6 +15,7 @@ from gamcore.figures.surfaces import slices, surface
 from gamcore.figures.tasks import similarity, small_beside, task_importance
 
 __all__ = [
-    "FEW_ROWS", "PALETTES", "Mode", "common_limits", "comparison", "importance", "is_cut", "pair_ranking", "progress",
-    "shape", "similarity", "slices", "small", "small_beside", "surface", "task_importance", "waterfall",
+    "FEW_ROWS", "PALETTES", "Mode", "brushable", "common_limits", "comparison", "importance", "is_cut", "mark",
+    "pair_ranking", "progress", "shape", "similarity", "slices", "small", "small_beside", "surface", "task_importance",
+    "waterfall",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ browser session.
     tables/<id>/   table.parquet, about.json     id: hash of the content, so the same table is stored once
     models/<id>/   model.gamx, about.json, and what comes later: bands.json, headlines.json
     runs/<id>/     see runs.py
+    segments/<id>/, boards/<id>/   see board.py
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ class ModelAbout:
 
 
 About = TypeVar("About", TableAbout, ModelAbout)
+Thing = TypeVar("Thing")
 
 
 def now() -> str:
@@ -106,7 +108,7 @@ def _known(cls: type[About], told: dict[str, Any]) -> About:
     return cls(**{name: value for name, value in told.items() if name in names})
 
 
-def _readable(read: Callable[[str], About], identifiers: list[str]) -> list[About]:
+def readable(read: Callable[[str], Thing], identifiers: list[str]) -> list[Thing]:
     """What can be read of some things: one may be deleted meanwhile, and one bad file must not hide the others."""
     found = []
     for identifier in identifiers:
@@ -128,7 +130,7 @@ class Workspace:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for name in ("tables", "models", "runs"):
+        for name in ("tables", "models", "runs", "segments", "boards"):
             (root / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def folder(self, kind: str, identifier: str) -> Path:
@@ -138,7 +140,8 @@ class Workspace:
             raise StoreError(f"There is no such {kind.removesuffix('s')} in the workspace: it may have been deleted.")
         return folder
 
-    def _ids(self, kind: str) -> list[str]:
+    def ids(self, kind: str) -> list[str]:
+        """Ids of all things of a kind."""
         folders = [path for path in (self.root / kind).iterdir() if _ID.fullmatch(path.name)]
         return [path.name for path in folders if (path / "about.json").is_file()]
 
@@ -168,7 +171,7 @@ class Workspace:
 
     def tables(self) -> list[TableAbout]:
         """All tables, the newest first."""
-        return sorted(_readable(self.table, self._ids("tables")), key=lambda t: t.created, reverse=True)
+        return sorted(readable(self.table, self.ids("tables")), key=lambda t: t.created, reverse=True)
 
     def table_path(self, identifier: str) -> Path:
         """The Parquet file of a table."""
@@ -211,7 +214,7 @@ class Workspace:
         return _known(ModelAbout, told)
 
     def _all_models(self) -> list[ModelAbout]:
-        return sorted(_readable(self.model, self._ids("models")), key=lambda m: m.created, reverse=True)
+        return sorted(readable(self.model, self.ids("models")), key=lambda m: m.created, reverse=True)
 
     def models(self) -> list[ModelAbout]:
         """All models, the newest first; not those of parts of another's rows."""
@@ -261,7 +264,7 @@ class Workspace:
         return self.add_model(saved, about)
 
     def delete(self, kind: str, identifier: str) -> None:
-        """Take a table, model or run out of the workspace: out of sight at once by a rename, then off the disk."""
+        """Take a thing out of the workspace: out of sight at once by a rename, then off the disk."""
         folder = self.folder(kind, identifier)
         for part in self.parts(identifier) if kind == "models" else []:
             self.delete(kind, part.id)

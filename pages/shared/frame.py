@@ -50,6 +50,7 @@ def navigation() -> Any:
                 page("compare", "Compare", "compare_arrows"),
                 page("tasks", "Tasks", "hub"),
             ],
+            "Act": [page("strategies", "Strategies", "low_priority"), page("experiment", "Experiment", "science")],
         }
     )
 

@@ -14,11 +14,12 @@ from gamcore import figures
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.reading import read_surface
 from gamcore.scales import Scale, say
+from gamcore.segments import HeldOut, rectangle_rule
 from gamcore.surface import Axis, Rectangle, Surface
 from gamcore.workspace.rows import Data
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, headlines, state, sureness
-from pages.shared.words import count, md, number
+from pages.shared import cards, evidence, headlines, state, sureness
+from pages.shared.words import md
 
 MOST_SLICES = 5
 HEAT_AXES = ("x3", "y3")
@@ -63,7 +64,7 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
         st.caption(_notes(found))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
-        _rectangle(found, chosen, estimator, data, key, goal)
+        _rectangle(about, found, chosen, estimator, data, is_model)
     with right.container(border=True, height="stretch"):
         _slices(found, key, goal, detail)
 
@@ -134,10 +135,11 @@ def _notes(found: Surface) -> str:
 
 
 def _rectangle(
-    found: Surface, chosen: Rectangle | None, estimator: Estimator, data: Data | None, key: str, goal: str
+    about: ModelAbout, found: Surface, chosen: Rectangle | None, estimator: Estimator, data: Data | None, is_model: bool
 ) -> None:
     """Type a rectangle, and read who is in it."""
     st.markdown("**A rectangle**")
+    key = key_of(about, found, is_model)
     kept, whole_axes = f"rectangle-{key}", ((0, found.first.size), (0, found.second.size))
     drags = st.session_state.get(f"drags-{key}", 0)  # a dragged rectangle moves the sliders: they begin anew
     told = []
@@ -161,48 +163,29 @@ def _rectangle(
     if chosen is None:
         st.caption("Drag one on the heat map, or set its sides here.")
         return
-    st.markdown(f"Rows where {md(found.rectangle_words(chosen))}.")
-    row = st.container(horizontal=True)
     mean = found.mean(chosen)
-    row.metric("Joint effect, mean", say(mean, found.scale) if np.isfinite(mean) else "no rows", border=True)
-    if data is not None:
-        _who(data, estimator, found, chosen, row, goal)
+    st.metric("Joint effect, mean", say(mean, found.scale) if np.isfinite(mean) else "no rows", border=True)
+    sides = [bins for name in found.names for bins in estimator.model_.bins if bins.feature.name == name]
+    if data is None or any(bins.feature.part != "value" for bins in sides):
+        st.markdown(f"Rows where {md(found.rectangle_words(chosen))}.")
+        return
+    rule = rectangle_rule(sides, found, chosen)
+    if not is_model:  # a draft, which is not kept
+        st.markdown(f"**Rows where** {md(rule.words())}")
+        weight = None if data.weight is None else data.weight[data.held_out]
+        rows = HeldOut(estimator.model_, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
+        evidence.metrics(rows.evidence(rule))
+        return
+    if st.checkbox("rounded", key=f"rounded-{key}", help="Numbers that a business would choose: two digits."):
+        rule = rule.rounded()
+    seen = st.session_state.setdefault(f"tried-{about.id}", set())
+    seen.add(rule.words())
+    evidence.keep(about, rule, evidence.card(about, rule, len(seen)), key)
 
 
 def _place_of(axis: Axis) -> Callable[[int], str]:
     """Names of an axis's bins as a slider wants them: it reads Markdown."""
     return lambda k: md(axis.place(k))
-
-
-def _who(
-    data: Data,
-    estimator: Estimator,
-    found: Surface,
-    chosen: Rectangle,
-    row: st.delta_generator.DeltaGenerator,
-    goal: str,
-) -> None:
-    """Held-out rows of a rectangle: how many, and how they differ from the rest."""
-    held = data.held_out
-    inside = estimator.rows_inside(data.X[held], found, chosen)
-    y = data.y[held].to_numpy()
-    weight = np.ones(y.size) if data.weight is None else data.weight[held]
-    row.metric(
-        "Held-out rows",
-        count(inside.sum()),
-        f"{inside.mean():.1%} of all",
-        delta_color="off",
-        delta_arrow="off",
-        border=True,
-    )
-    if not (weight[inside].sum() > 0 and weight[~inside].sum() > 0):
-        return
-    means = [float(np.average(y[part], weights=weight[part])) for part in (inside, ~inside)]
-    shown = [f"{mean:.1%}" if data.binary else number(mean) for mean in means]
-    row.metric(
-        f"{'Rate' if data.binary else 'Mean'} of {md(goal)}", shown[0], f"{shown[1]} elsewhere", delta_color="off",
-        delta_arrow="off", border=True, help="On rows that no fit has seen. An association, not an effect of acting.",
-    )  # fmt: skip
 
 
 def _slices(found: Surface, key: str, goal: str, detail: str) -> None:

@@ -55,17 +55,18 @@ def mode() -> Mode:
 
 def current_table() -> TableAbout | None:
     """The table in hand."""
-    identifier = _current("table", [table.id for table in workspace().tables()])
+    identifier = current("table", [table.id for table in workspace().tables()])
     return workspace().table(identifier) if identifier else None
 
 
 def current_model() -> ModelAbout | None:
     """The model in hand."""
-    identifier = _current("model", [model.id for model in workspace().models()])
+    identifier = current("model", [model.id for model in workspace().models()])
     return workspace().model(identifier) if identifier else None
 
 
-def _current(kind: str, known: list[str]) -> str | None:
+def current(kind: str, known: list[str]) -> str | None:
+    """The thing in hand of some ids, the newest first: the URL's, the session's, or the newest."""
     asked = st.query_params.get(kind)
     for candidate in (asked, st.session_state.get(f"{kind}_id"), known[0] if known else None):
         if candidate in known:

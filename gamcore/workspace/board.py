@@ -1,0 +1,144 @@
+"""Segments and boards of strategies in the workspace: what somebody marked, put in order and planned is there tomorrow.
+
+segments/<id>/about.json   a rule read off a model's curve, with what held-out rows said of it
+boards/<id>/about.json     a set of strategies on a table, its plan, and where its experiment is read from
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+from gamcore.rules import Rule, RuleError, from_dict
+from gamcore.segments import Evidence
+from gamcore.strategies import StrategySet
+from gamcore.workspace.files import new_folder, read_json, write_json
+from gamcore.workspace.store import Workspace, clean_name, new_id, now, readable
+
+
+@dataclass(frozen=True)
+class SavedSegment:
+    """A rule that was kept, the model that it was read off, and its evidence then."""
+
+    id: str
+    name: str
+    table: str
+    model: str
+    scenario: str
+    rule: dict[str, Any]
+    created: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def read(self) -> Rule:
+        """Its rule."""
+        return from_dict(self.rule)
+
+    def told(self) -> Evidence | None:
+        """Its evidence, where there was any; NaN is kept as null."""
+        if not self.evidence:
+            return None
+        nan = float("nan")
+        known: dict[str, Any] = {name: nan if value is None else value for name, value in self.evidence.items()}
+        for name in ("interval", "opportunity_interval"):
+            low, high = (nan if end is None else end for end in self.evidence[name])
+            known[name] = low, high
+        return Evidence(**known)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A set of strategies for a table, as it is stored; `plan` and `outcome` are what the page Experiment keeps."""
+
+    id: str
+    name: str
+    table: str
+    created: str
+    strategies: dict[str, Any]
+    plan: dict[str, Any] = field(default_factory=dict)
+    outcome: dict[str, Any] = field(default_factory=dict)
+
+    def read(self) -> StrategySet:
+        """Its strategies."""
+        return StrategySet.from_dict(self.strategies)
+
+
+Kept = TypeVar("Kept", SavedSegment, Board)
+
+
+def _plain(value: Any) -> Any:
+    """NaN as null, tuples as lists: JSON has neither."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and value != value else value
+
+
+def _listed(workspace: Workspace, kind: str, read: Callable[[str], Kept], table: str) -> list[Kept]:
+    found = [one for one in readable(read, workspace.ids(kind)) if one.table == table]
+    return sorted(found, key=lambda one: one.created)
+
+
+def _read(cls: type[Kept], told: dict[str, Any]) -> Kept:
+    names = {of.name for of in fields(cls)}
+    return cls(**{name: value for name, value in told.items() if name in names})
+
+
+def add_segment(
+    workspace: Workspace, name: str, rule: Rule, table: str, scenario: tuple[str, str], evidence: Evidence | None
+) -> SavedSegment:
+    """Keep a segment; scenario: id and name of its model."""
+    told = asdict(evidence) if evidence else {}
+    made = SavedSegment(
+        new_id(), clean_name(name), table, scenario[0], scenario[1], rule.to_dict(), now(), _plain(told)
+    )
+    with new_folder(workspace.root / "segments" / made.id) as folder:
+        write_json(folder / "about.json", asdict(made))
+    return made
+
+
+def segment(workspace: Workspace, identifier: str) -> SavedSegment:
+    """A kept segment."""
+    return _read(SavedSegment, read_json(workspace.folder("segments", identifier) / "about.json"))
+
+
+def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
+    """Segments of a table, the oldest first."""
+    return _listed(workspace, "segments", lambda identifier: segment(workspace, identifier), table)
+
+
+def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:
+    """Store a new set of strategies."""
+    named = replace(made, name=clean_name(made.name))
+    board = Board(new_id(), named.name, table, now(), named.to_dict())
+    with new_folder(workspace.root / "boards" / board.id) as folder:
+        write_json(folder / "about.json", asdict(board))
+    return board
+
+
+def board(workspace: Workspace, identifier: str) -> Board:
+    """A stored board; RuleError where its strategies cannot be read."""
+    found = _read(Board, read_json(workspace.folder("boards", identifier) / "about.json"))
+    found.read()
+    return found
+
+
+def boards(workspace: Workspace, table: str) -> list[Board]:
+    """Boards of a table, the oldest first."""
+    return _listed(workspace, "boards", lambda identifier: board(workspace, identifier), table)
+
+
+def save(workspace: Workspace, changed: Board) -> None:
+    """Put a board in the place of the one with its id."""
+    write_json(workspace.folder("boards", changed.id) / "about.json", _plain(asdict(changed)))
+
+
+def put(workspace: Workspace, into: Board, made: StrategySet) -> Board:
+    """A board with other strategies, stored; RuleError where two cannot be told apart."""
+    made.cascade().check()
+    if not made.name.strip():
+        raise RuleError("Give the board a name.")
+    changed = replace(into, name=clean_name(made.name), strategies=made.to_dict())
+    save(workspace, changed)
+    return changed

@@ -1,0 +1,55 @@
+"""An A/B test of a board's strategies: plan it, then read what it measured."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gamcore.rules import RuleError
+from gamcore.table import TableError
+from gamcore.workspace import board as stored
+from pages.shared import cards, guide, planning, reach, readout, state
+from pages.shared.frame import begin
+from pages.shared.words import date, md
+
+VIEWS = {"plan": "Plan", "read": "Read-out"}
+
+begin("Experiment", "How long to test, and what the test measured: the only place where a lift is measured.")
+tables = state.workspace().tables()
+boards = {board.id: board for table in tables for board in stored.boards(state.workspace(), table.id)}
+if not boards:
+    guide.show(True)
+    page, words, label = ("strategies", "There is no board of strategies yet.", "Make one")
+    if not tables:
+        page, words, label = ("data", "There is no board of strategies yet, and no table.", "Load a table")
+    cards.empty("science", words, label, page)
+if "experiment-next" in st.session_state:
+    st.session_state["experiment-view"] = st.session_state.pop("experiment-next")
+st.session_state.setdefault("experiment-view", "plan")
+now = state.current("board", sorted(boards, key=lambda i: boards[i].created, reverse=True)) or next(iter(boards))
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    chosen = st.selectbox(
+        "Board", list(boards), list(boards).index(now),
+        format_func=lambda i: f"{boards[i].name} ({date(boards[i].created)})",
+    )  # fmt: skip
+    state.choose("board", chosen)
+    view = st.segmented_control(
+        "Show", list(VIEWS), required=True, format_func=VIEWS.__getitem__, key="experiment-view",
+        persist_state="session", label_visibility="collapsed",
+    )  # fmt: skip
+board = boards[chosen]
+made = board.read()
+for place, strategy in enumerate(made.strategies, 1):
+    st.caption(f"{place} · **{md(strategy.name)}** {md(strategy.action)}: {md(strategy.rule.words())}")
+if view == "plan":
+    if not made.strategies:
+        st.caption("The board has no strategy yet: add one on the page Strategies.")
+        st.stop()
+    try:
+        found = reach.ledger(board.table, made)
+    except (TableError, RuleError) as error:
+        st.error(md(error), icon=":material/error:")
+        st.stop()
+    planning.show(board, made, found)
+else:
+    readout.show(board, made)
+guide.show(False)

@@ -1,0 +1,83 @@
+"""Segments of a table on a page: those that were kept, and those that its models suggest."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gamcore.workspace import board as stored
+from gamcore.workspace.store import TableAbout
+from pages.shared import cards, evidence, reach, state
+from pages.shared.words import md
+
+COLUMNS = {
+    "held-out rows": st.column_config.NumberColumn(format="localized"),
+    "reach": st.column_config.NumberColumn(format="percent"),
+}
+MOST = 40
+
+
+def show(table: TableAbout) -> None:
+    """Kept segments, then what models suggest."""
+    kept = stored.segments(state.workspace(), table.id)
+    models = {m.id: m for m in state.workspace().models() if m.table == table.id and not m.of_tasks}
+    if kept:
+        st.markdown("**Saved segments**")
+        for one in reversed(kept[-MOST:]):
+            _line(one)
+    if not models:
+        st.caption(
+            "A model of this table suggests segments: train one, and mark some on its curves on the page Shapes."
+        )
+        return
+    st.markdown("**What a model sets apart**")
+    chosen = st.selectbox("Model", list(models), format_func=lambda i: models[i].name, key=f"suggest-{table.id}")
+    model = models[chosen]
+    found = reach.suggested(model)
+    if not found:
+        st.caption(
+            "Its curves set nothing apart from the average row: measure its bands on Shapes, or train on more rows."
+        )
+        return
+    listed = [(one.rule.words(), one.evidence) for one in found]
+    frame, binary = evidence.table(listed), found[0].evidence.binary
+    percent = st.column_config.NumberColumn(format="percent")
+    rates = dict.fromkeys(("opportunity", "lower", "upper", "model contrast"), percent) if binary else {}
+    inside = st.column_config.NumberColumn("rate inside", format="percent") if binary else "mean inside"
+    picked = st.dataframe(
+        frame, hide_index=True, key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
+        column_config={**COLUMNS, **rates, "refits agree": percent, "mean inside": inside},
+        alt="Segments that the model suggests, with what held-out rows say of them.",
+    )  # fmt: skip
+    st.caption(
+        f"Cuts are the model's; rows, rates and opportunity are of held-out rows; {found[0].evidence.tried} ranges "
+        "were looked at. Pick a row to keep it."
+    )
+    st.download_button(
+        "CSV", lambda: cards.safe_csv(frame), f"{cards.file_name(model.name, 'segments')}.csv", "text/csv",
+        key=f"segments-csv-{chosen}", on_click="ignore", icon=":material/download:",
+    )  # fmt: skip
+    for place in picked["selection"]["rows"]:
+        rule = found[place].rule
+        if st.checkbox(
+            "rounded", key=f"suggested-rounded-{chosen}", help="Numbers that a business would choose: two digits."
+        ):
+            rule = rule.rounded()
+        told = evidence.card(model, rule, found[place].evidence.tried)
+        evidence.keep(model, rule, told, f"suggested-{chosen}-{place}")
+
+
+def _line(one: stored.SavedSegment) -> None:
+    """One kept segment."""
+    told = one.told()
+    said = ""
+    if told is not None:
+        level, apart = evidence.level(told.mean, told.binary), evidence.points(told.opportunity, told.binary)
+        said = (
+            f": {level} inside, opportunity {apart} ({evidence.between(told.opportunity_interval, told.binary, True)})"
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
+        st.button(
+            "", icon=":material/delete:", key=f"forget-{one.id}", type="tertiary", help="Delete this segment",
+            on_click=state.workspace().delete, args=("segments", one.id),
+        )  # fmt: skip

@@ -1,0 +1,76 @@
+"""Who rules pick, and what held-out rows say of it: by ids and by the JSON of a rule, so that no table is hashed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import streamlit as st
+
+from gamcore.rules import Bools, Rule, from_dict
+from gamcore.segments import Evidence, HeldOut, Segment, suggest
+from gamcore.strategies import Ledger, Matches, StrategySet
+from gamcore.taskmodel import TaskModel
+from gamcore.workspace.store import ModelAbout
+from pages.shared import state
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _holds(table: str, rule: str) -> Bools:
+    return from_dict(json.loads(rule)).holds(state.frame(table))
+
+
+def holds(table: str, rule: Rule) -> Bools:
+    """Rows of a table that a rule picks; shared, so never changed."""
+    return _holds(table, json.dumps(rule.to_dict()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _matches(table: str, gate: str, rules: tuple[str, ...]) -> Matches:
+    return Matches.of(_holds(table, gate), [_holds(table, rule) for rule in rules])
+
+
+def ledger(table: str, made: StrategySet) -> Ledger:
+    """Who is reached in a table. What an order changes is read off counts that are the same in all orders."""
+    rules = [json.dumps(strategy.rule.to_dict()) for strategy in made.strategies]
+    order = sorted(range(len(rules)), key=rules.__getitem__)
+    found = _matches(table, json.dumps(made.gate.to_dict()), tuple(rules[k] for k in order))
+    return found.ledger([order.index(k) for k in range(len(rules))])
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _held_out(model: str, bands: int) -> HeldOut | None:
+    about, fitted = state.workspace().model(model), state.estimator(model)
+    rows = state.data(about)
+    if rows is None or isinstance(fitted.model_, TaskModel):
+        return None
+    held = rows.held_out
+    weight = None if rows.weight is None else rows.weight[held]
+    return HeldOut(
+        fitted.model_, state.frame(about.table).loc[rows.X.index[held]], rows.y[held].to_numpy(float), weight
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _evidence(model: str, bands: int, rule: str) -> Evidence | None:
+    rows = _held_out(model, bands)
+    return None if rows is None else rows.evidence(from_dict(json.loads(rule)))
+
+
+def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
+    """What a model's held-out rows say of a rule; None where its table is gone. TableError where a column is."""
+    found = _evidence(model.id, model.bands, json.dumps(rule.to_dict()))
+    return found and replace(found, tried=tried)
+
+
+@st.cache_resource(show_spinner="Reading segments off the curves", max_entries=16)
+def _suggested(model: str, bands: int) -> list[Segment]:
+    rows, fitted = _held_out(model, bands), state.estimator(model)
+    if rows is None or isinstance(fitted.model_, TaskModel):
+        return []
+    return suggest(fitted.model_, rows.frame, rows.y, rows.weight, train_share=fitted._train_share)
+
+
+def suggested(model: ModelAbout) -> list[Segment]:
+    """Segments that a model sets apart; none where its table is gone."""
+    return _suggested(model.id, model.bands)

@@ -1,0 +1,121 @@
+"""From curves to decisions: segments, strategies in their order, and whom each reaches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from gamcore.rules import RuleError
+from gamcore.strategies import StrategySet
+from gamcore.table import TableError
+from gamcore.workspace import board as stored
+from gamcore.workspace.board import Board
+from gamcore.workspace.store import TableAbout
+from pages.shared import cards, deck, guide, handover, library, reach, scenarios, state
+from pages.shared.frame import begin
+from pages.shared.words import date, md
+
+VIEWS = {
+    "segments": "Segments", "overlap": "Overlap", "scenarios": "Across scenarios", "alike": "Reach by group",
+    "files": "Export",
+}  # fmt: skip
+
+begin("Strategies", "Who gets which message, in which order, and whom that reaches.")
+if state.current_table() is None:
+    guide.show(True)
+    cards.empty("table", "There is no table yet.", "Load a table", "data")
+
+
+def pick_board(table: TableAbout) -> Board | None:
+    """The board in hand, changeable; new ones and imports."""
+    known = {board.id: board for board in stored.boards(state.workspace(), table.id)}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = None
+        if known:
+            now = state.current("board", list(reversed(known))) or next(reversed(known))
+            chosen = st.selectbox(
+                "Board", list(known), list(known).index(now),
+                format_func=lambda i: f"{known[i].name} ({date(known[i].created)})",
+            )  # fmt: skip
+            state.choose("board", chosen)
+        if st.button("New board", icon=":material/add:", type="secondary" if known else "primary"):
+            made = stored.add_board(state.workspace(), StrategySet(f"Strategies for {table.name}"), table.id)
+            state.choose("board", made.id)
+            st.rerun()
+        if st.button("Import", icon=":material/upload:"):
+            handover.bring(table.id)
+        if chosen:
+            with st.popover("Rename", icon=":material/edit:"):
+                st.text_input(
+                    "Name of the board", known[chosen].name, key=f"rename-{chosen}", max_chars=120, on_change=rename,
+                    args=(chosen,),
+                )  # fmt: skip
+            if st.button("Delete", icon=":material/delete:"):
+                confirm_delete(known[chosen])
+    return known.get(chosen)
+
+
+def rename(identifier: str) -> None:
+    """Give a board another name."""
+    board = stored.board(state.workspace(), identifier)
+    name = st.session_state[f"rename-{identifier}"].strip()
+    if name:
+        deck.put(board, replace(board.read(), name=name))
+
+
+@st.dialog("Delete this board?")
+def confirm_delete(board: Board) -> None:
+    """Ask once."""
+    st.markdown(f"**{md(board.name)}**, its order, plan and read-out. Segments and models stay.")
+    if st.button("Delete board", icon=":material/delete:"):
+        state.workspace().delete("boards", board.id)
+        st.query_params.pop("board", None)
+        st.session_state.pop("board_id", None)
+        st.rerun()
+
+
+table = cards.pick_table()
+board = pick_board(table)
+refused = st.session_state.pop("board-refused", None)
+if refused:
+    st.error(md(refused), icon=":material/error:")
+if board is None:
+    guide.show(True)
+    with st.container(border=True):
+        st.subheader("Segments", anchor=False)
+        library.show(table)
+    st.stop()
+
+made = board.read()
+try:
+    found = reach.ledger(table.id, made)
+except (TableError, RuleError) as error:
+    st.error(md(error), icon=":material/error:")
+    st.stop()
+deck.funnel(board, made, found)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.subheader("In this order", anchor=False)
+    if st.button("Add a strategy", icon=":material/add:", type="primary"):
+        st.session_state.pop("strategy-shown", None)
+        deck.add(board)
+    if made.strategies and st.button("Plan the experiment", icon=":material/science:"):
+        st.switch_page("pages/experiment.py", query_params={"board": board.id})
+deck.show(board, made, found)
+view = st.segmented_control(
+    "More", list(VIEWS), default="segments", required=True, format_func=VIEWS.__getitem__, key="strategies-view",
+    persist_state="session", label_visibility="collapsed",
+)  # fmt: skip
+with st.container(border=True):
+    if view == "segments":
+        library.show(table)
+    elif view == "overlap":
+        deck.overlaps(board, made, found)
+    elif view == "scenarios":
+        scenarios.show(table, made)
+    elif view == "alike":
+        handover.alike(board, made)
+    else:
+        handover.warn(made)
+        handover.files(board, made)
+guide.show(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from streamlit import config
 
+from gamcore.workspace import board, example
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
@@ -94,3 +96,22 @@ def sure(space):
     first = train(space, spec)
     other = train(space, replace(spec, name="fewer", features=["age", "plan"]))
     return space, table, add_bands(space, first.id, 2), other
+
+
+@pytest.fixture(scope="session")
+def acted_once(tmp_path_factory):
+    """The guided example up to its board, once a session: three models are trained."""
+    space = Workspace(tmp_path_factory.mktemp("acted") / "space")
+    table = example.load(space, example.FUNNEL)
+    while example.train_next(space, table, list(space.read_table(table.id).columns), 2):
+        pass
+    example.make_board(space, space.table(table.id))
+    return space.root
+
+
+@pytest.fixture
+def acted(space, acted_once):
+    """A workspace with the guided example's table and board."""
+    shutil.copytree(acted_once, space.root, dirs_exist_ok=True)
+    table = space.tables()[0]
+    return space, table, board.boards(space, table.id)[0]

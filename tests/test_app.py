@@ -14,7 +14,9 @@ from tests.conftest import EVIL
 pytestmark = pytest.mark.usefixtures("space")
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks"]
+PAGES = [
+    "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies", "experiment",
+]  # fmt: skip
 
 
 def open_page(name, **query):

@@ -64,7 +64,7 @@ def show(expanded: bool) -> None:
             )
             st.markdown(f"{mark} {words}")
         if at < len(STEPS):
-            if st.button(STEPS[at][1], type="primary", key="guide-next"):
+            if st.button(STEPS[at][1], key="guide-next"):
                 _go(at)
         elif st.button("Open the read-out", key="guide-open"):
             _open("read")

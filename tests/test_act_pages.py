@@ -1,0 +1,322 @@
+"""Strategies, Experiment, and segments marked on Shapes and Pairs, through streamlit's AppTest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.rules import AnyOf, Levels, Range
+from gamcore.strategies import Strategy, StrategySet
+from gamcore.workspace import board, example
+from pages.shared import builder
+from tests.conftest import EVIL
+from tests.test_app import button, open_page
+from tests.test_explain_pages import captions, charts, choose, title
+
+
+def metrics(app):
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def keyed(elements, key):
+    return next(one for one in elements if one.key == key)
+
+
+def errors(app):
+    return " ".join(one.value for one in app.error)
+
+
+def on_board(acted, **query):
+    return open_page("strategies", table=acted[1].id, board=acted[2].id, **query)
+
+
+def on_experiment(acted, view):
+    app = open_page("experiment", board=acted[2].id)
+    return choose(app, "Show", view) if view != "plan" else app
+
+
+# Strategies
+
+
+def test_the_guide_leads_to_a_board(space):
+    app = open_page("strategies")
+    button(app, "Load the table").click().run()
+    assert not app.exception
+    button(app, "Train three models").click().run()
+    assert not app.exception
+    assert len(space.models()) == 3
+    button(app, "Make the board").click().run()
+    assert not app.exception
+    assert [one.name for one in board.boards(space, space.tables()[0].id)[0].read().strategies] == ["A", "C", "B"]
+    assert button(app, "Open the plan")
+
+
+def test_a_board_adds_up_and_moves_at_once(acted):
+    space, table, made = acted
+    app = on_board(acted)
+    found = made.read().ledger(space.read_table(table.id))
+    assert metrics(app)["Eligible"] == f"{found.eligible:,}"
+    assert (
+        f"{found.exclusive[0]:,} + {found.exclusive[1]:,} + {found.exclusive[2]:,} + {found.remainder:,}"
+        in captions(app)
+    )
+    reaches = [m.value for m in app.metric if m.label == "Exclusive reach"]
+    assert reaches == [f"{n:,}" for n in found.exclusive]
+    keyed(app.button, f"Lower-{made.id}-0").click().run()
+    assert not app.exception
+    after = board.board(space, made.id).read()
+    assert [one.name for one in after.strategies] == ["C", "A", "B"]
+    moved = [m.value for m in app.metric if m.label == "Exclusive reach"]
+    assert moved == [f"{n:,}" for n in after.ledger(space.read_table(table.id)).exclusive]
+    assert moved[0] == f"{found.raw[1]:,}"
+    keyed(app.button, f"remove-{made.id}-1").click().run()
+    assert [one.name for one in board.board(space, made.id).read().strategies] == ["C", "B"]
+    assert keyed(app.button, f"Higher-{made.id}-0").disabled
+    assert keyed(app.button, f"Lower-{made.id}-1").disabled
+
+
+def test_the_three_quantities_keep_their_names(acted):
+    app = on_board(acted)
+    labels = [metric.label for metric in app.metric]
+    assert labels.count("Opportunity") == labels.count("Model contrast") == labels.count("Scenario value") == 3
+    helped = {m.label: m.help for m in app.metric if m.help}
+    assert "association" in helped["Opportunity"]
+    assert "no measurement" in helped["Scenario value"]
+    everything = " ".join([*labels, captions(app), *(m.value for m in app.markdown)])
+    assert "uplift" not in everything.lower()
+    assert "measured lift" not in " ".join(labels).lower()
+
+
+def test_each_view_of_a_board(acted):
+    app = on_board(acted)
+    assert "Saved segments" in " ".join(m.value for m in app.markdown)
+    assert len(app.dataframe) >= 1
+    choose(app, "More", "overlap")
+    assert len(charts(app)) == 2
+    choose(app, "More", "scenarios")
+    assert len(charts(app)) == 4
+    assert "Strategy A is read off here" in captions(app)
+    choose(app, "More", "alike")
+    assert "sex (sex)" in " ".join(one.value for one in app.warning)
+    assert "four-fifths" in captions(app)
+    choose(app, "More", "files")
+    button(app, "Prove them on this table").click().run()
+    assert "30,000 rows has the same strategy" in " ".join(one.value for one in app.success)
+    assert not app.exception
+    assert len(app.get("download_button")) >= 3
+
+
+def test_segments_can_be_kept_and_forgotten(acted):
+    space, table, _ = acted
+    app = on_board(acted)
+    kept = board.segments(space, table.id)
+    keyed(app.button, f"forget-{kept[0].id}").click().run()
+    assert len(board.segments(space, table.id)) == 2
+
+
+def test_a_board_whose_model_is_gone_still_counts(acted):
+    space, _, made = acted
+    space.delete("models", made.read().strategies[1].model)
+    app = on_board(acted)
+    assert [m.value for m in app.metric if m.label == "Opportunity"].count("not known") == 1
+    assert not app.error
+
+
+def test_a_board_on_columns_that_are_gone_says_so(acted):
+    space, _, made = acted
+    board.put(space, made, StrategySet("x", (Strategy("A", Range("gone", 1.0)),)))
+    assert "'gone'" in errors(on_board(acted)).replace("\\", "")
+
+
+def test_hostile_names_on_a_board(full):
+    space, table, number, _ = full
+    rule = AnyOf((Range(EVIL, 3.0), Levels("district", ("Süd",))))
+    made = StrategySet(EVIL, (Strategy(EVIL, rule, EVIL, EVIL, 0.2, (0.0, 0.1, 0.2), 3.0, 0.0, EVIL, number.id),))
+    kept = board.add_board(space, made, table.id)
+    board.add_segment(space, EVIL, rule, table.id, (number.id, EVIL), None)
+    app = open_page("strategies", table=table.id, board=kept.id)
+    for view in ("overlap", "scenarios", "alike", "files"):
+        choose(app, "More", view)
+        assert not app.exception
+        for element in [*app.markdown, *app.caption, *app.warning]:
+            assert EVIL not in element.value
+    app = open_page("experiment", board=kept.id)
+    assert not app.exception
+
+
+def test_a_new_board_and_its_name(acted):
+    space, table, made = acted
+    app = on_board(acted)
+    keyed(app.text_input, f"rename-{made.id}").set_value("Other").run()
+    assert board.board(space, made.id).name == "Other"
+    button(app, "New board").click().run()
+    assert len(board.boards(space, table.id)) == 2
+    assert "No strategy yet" in captions(app)
+
+
+# The rule builder
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Range("a", 1.0, 2.0), AnyOf((Range("a", 1.0), Levels("b", ("x",)))),
+    ],
+)  # fmt: skip
+def test_rules_of_two_levels_can_be_edited(rule):
+    told = builder.groups_of(rule)
+    assert [len(group) for group in told] == [1] * (len(rule.of) if isinstance(rule, AnyOf) else 1)
+
+
+# Shapes
+
+
+def test_a_marked_range_is_told_in_words_and_kept(acted):
+    space, table, made = acted
+    model = made.read().strategies[1].model
+    app = open_page("shapes", model=model, feature="fund_visits")
+    assert "Drag over the plot" in captions(app)
+    suggestion = next(b for b in app.button if b.label == "at least 4")
+    suggestion.click().run()
+    assert not app.exception
+    assert "fund\\_visits at least 4" in " ".join(m.value for m in app.markdown)
+    assert metrics(app)["Opportunity"].startswith("+2")
+    found = charts(app)[0]
+    areas = [shape for shape in found["layout"]["shapes"] if shape["type"] == "rect"]
+    assert len(areas) == 1
+    assert areas[0]["x0"] == 3.5
+    assert any("held-out rows" in note["text"] for note in found["layout"]["annotations"])
+    keyed(app.number_input, f"brush-low-{model}-fund_visits").set_value(6.0).run()
+    assert "2 ranges were looked at" in captions(app)
+    button(app, "Save as segment").click().run()
+    kept = board.segments(space, table.id)[-1]
+    assert kept.read() == Range("fund_visits", 6.0)
+    assert kept.told().tried == 2
+    button(app, "Clear").click().run()
+    assert "Drag over the plot" in captions(app)
+
+
+def test_levels_missing_cells_and_all_others_can_be_marked(acted):
+    model = acted[2].read().strategies[0].model
+    app = open_page("shapes", model=model, feature="education")
+    keyed(app.multiselect, f"brush-levels-{model}-education").set_value(["school"]).run()
+    keyed(app.checkbox, f"brush-missing-{model}-education").check().run()
+    keyed(app.checkbox, f"brush-not-{model}-education").check().run()
+    assert "not (education is school or education is missing)" in " ".join(m.value for m in app.markdown).replace(
+        "\\", ""
+    )
+    app = open_page("shapes", model=model, feature="maturity_date")
+    keyed(app.date_input, f"brush-low-{model}-maturity_date").set_value(pd.Timestamp("2025-06-01").date()).run()
+    assert "from 2025-06-01" in " ".join(m.value for m in app.markdown).replace("\\", "")
+    assert not app.exception
+
+
+def test_a_range_that_ends_before_it_begins(acted):
+    model = acted[2].read().strategies[0].model
+    app = open_page("shapes", model=model, feature="age")
+    keyed(app.number_input, f"brush-low-{model}-age").set_value(60.0).run()
+    keyed(app.number_input, f"brush-high-{model}-age").set_value(30.0).run()
+    assert "ends before it begins" in errors(app)
+    keyed(app.number_input, f"brush-high-{model}-age").set_value(71.3).run()
+    keyed(app.checkbox, f"brush-rounded-{model}-age").check().run()
+    assert "age at least 60 and below 71" in " ".join(m.value for m in app.markdown)
+
+
+# Experiment
+
+
+def test_a_plan_is_kept_and_shares_out_the_traffic(acted):
+    space, table, made = acted
+    app = on_experiment(acted, "plan")
+    keyed(app.number_input, f"a-day-{made.id}").set_value(5000.0).run()
+    assert not app.exception
+    assert board.board(space, made.id).plan["a_day"] == 5000.0
+    shown = app.dataframe[1].value  # the first is the editor of metrics
+    found = made.read().ledger(space.read_table(table.id))
+    assert shown["customers a day"].tolist() == [round(5000 * n / found.eligible) for n in found.exclusive]
+    assert metrics(app)["Comparisons"] == "3"
+    board.save(space, replace(board.board(space, made.id), plan=example.plan_of()))
+    app = on_experiment(acted, "plan")
+    assert metrics(app)["Comparisons"] == "9"
+    assert len(app.dataframe[1].value) == 12
+
+
+def test_a_plan_that_cannot_be_is_refused(acted):
+    space, _, made = acted
+    told = example.plan_of()
+    told["metrics"][0]["lift"] = 9.0
+    board.save(space, replace(made, plan=told))
+    assert "no rate between 0 and 1" in errors(on_experiment(acted, "plan"))
+    told["metrics"][0]["lift"] = None
+    board.save(space, replace(made, plan=told))
+    assert "Row 1" in errors(on_experiment(acted, "plan"))
+
+
+def test_the_read_out_recovers_what_was_simulated(acted):
+    space, _, made = acted
+    outcome = example.outcome_of(example.load(space, example.OUTCOME))
+    board.save(space, replace(made, plan=example.plan_of(), outcome=outcome))
+    app = on_experiment(acted, "read")
+    assert not app.exception
+    assert "As hoped" in app.success[0].value
+    told = captions(app)
+    assert "Sample ratio" in told
+    assert told.count("Flat as expected") == 3
+    assert told.count("A measured lift") == 9
+    assert title_of_axis(charts(app)[0]) == "measured lift, relative"
+    assert board.board(space, made.id).outcome["roles"] == outcome["roles"]
+
+
+def title_of_axis(found):
+    return found["layout"]["xaxis"]["title"]["text"]
+
+
+def test_a_broken_split_stops_the_page(acted):
+    space, _, made = acted
+    frame = space.read_table(example.load(space, example.OUTCOME).id)
+    lost = (frame["arm"] == "treated") & frame["entry_1_click"] & (np.arange(len(frame)) % 4 == 0)
+    broken = space.add_table(frame[~lost], "broken")
+    board.save(space, replace(made, outcome=example.outcome_of(broken)))
+    app = on_experiment(acted, "read")
+    assert "Stop" in errors(app)
+    assert not charts(app)
+    assert "measured lift of" not in captions(app)
+    assert re.search(r"p <\\? \\?\.0001", captions(app))
+
+
+def test_counts_can_be_read_instead(acted):
+    space, _, made = acted
+    row = {"strategy": "A", "metric": "clicks", "treated": 5000, "treated successes": 600, "control": 5000,
+           "control successes": 500}  # fmt: skip
+    board.save(space, replace(made, outcome={"counts": [row], "share": 0.5, "roles": {}}))
+    app = on_experiment(acted, "read")
+    assert not app.exception
+    assert "measured lifts on what was to move" in app.success[0].value
+    board.save(space, replace(made, outcome={"counts": [row | {"treated successes": 6000}], "share": 0.5, "roles": {}}))
+    assert "Row 1" in errors(on_experiment(acted, "read"))
+
+
+def test_an_experiment_on_a_table_without_the_rules_columns(acted):
+    space, _, made = acted
+    frame = pd.DataFrame({"arm": ["a", "b"] * 50, "bought": [0, 1, 1, 1] * 25})
+    other = space.add_table(frame, "other")
+    told = {"table": other.id, "arm": "arm", "treated": "b", "roles": {"bought": "primary"}, "share": 0.5, "before": {}}
+    board.save(space, replace(made, outcome=told))
+    assert "no column" in errors(on_experiment(acted, "read"))
+    frame["group"] = "A"
+    named = space.add_table(frame, "named")
+    board.save(space, replace(made, outcome=told | {"table": named.id, "by": "group"}))
+    app = on_experiment(acted, "read")
+    assert not app.exception
+    assert not app.error
+    (drawn,) = charts(app)
+    assert drawn["layout"]["yaxis"]["ticktext"] == ["A · bought"]
+
+
+def test_titles_are_sentences(acted):
+    app = open_page("shapes", model=acted[2].read().strategies[1].model, feature="fund_visits")
+    assert title(charts(app)[0]).startswith("fund_visits: ")

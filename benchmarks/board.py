@@ -35,7 +35,7 @@ RULES = {
 CLOCK = """async () => {
     const first = () => [...document.querySelectorAll('strong')].find(s => s.innerText.startsWith('1 · '))?.innerText;
     const was = first(), began = performance.now();
-    [...document.querySelectorAll('button')].filter(b => b.innerText.includes('Alt'))[2].click();
+    [...document.querySelectorAll('button')].find(b => b.innerText.includes('Alt')).click();
     while (first() === was || !first()) {
         if (performance.now() - began > 10000) return NaN;
         await new Promise(requestAnimationFrame);

@@ -192,7 +192,8 @@ def plan(
         raise ExperimentError("Power and alpha have to lie between 0 and 1.")
     if not a_day or not any(metric.role == "primary" for metric in metrics):
         raise ExperimentError("A plan needs a strategy and a primary metric.")
-    tests = len(a_day) * sum(metric.role != "expected null" for metric in metrics)
+    reachable = sum(number > 0 for number in a_day.values())
+    tests = max(reachable, 1) * sum(metric.role != "expected null" for metric in metrics)
     control = (1 - share) / share
     rows = []
     for strategy, number in a_day.items():
@@ -244,7 +245,8 @@ class Effect:
     """A measured lift: treated against control, among those who would get the same strategy.
 
     difference, ratio : with 95% intervals of this comparison alone. p : by z of rates, Welch of means; holm : adjusted
-    over all strategies x metrics that are not expected nulls. planned : relative lift that was hoped for, or NaN.
+    over all strategies x metrics that are not expected nulls, and over those that are. planned : relative lift that the
+    plan calls worth finding, or NaN: hoped for, or, of the other roles, what a move may not be larger than.
     reduced : share of the variance that the adjustment by a value from before took away. smallest : relative lift that
     so many customers find four times in five, at the alpha of Holm's first step.
     """
@@ -276,9 +278,8 @@ class Effect:
 
     @property
     def found(self) -> bool:
-        """Whether there is an effect, after Holm; of an expected null, by itself."""
-        p = self.p if self.role == "expected null" else self.holm
-        return bool(p < ALPHA)
+        """Whether there is an effect, after Holm."""
+        return bool(self.holm < ALPHA)
 
 
 @dataclass(frozen=True)
@@ -306,6 +307,7 @@ def _told(effect: Effect) -> dict[str, Any]:
         "difference": effect.difference, "difference, lower": effect.difference_interval[0],
         "difference, upper": effect.difference_interval[1], "lift": effect.lift, "lift, lower": effect.lift_interval[0],
         "lift, upper": effect.lift_interval[1], "p": effect.p, "p, Holm": effect.holm, "planned": effect.planned,
+        "variance taken by the value from before": effect.reduced,
     }  # fmt: skip
 
 
@@ -316,7 +318,7 @@ def effect_of_rates(
     args = (treated.mean, treated.n, control.mean, control.n)
     if min(treated.n, control.n) < 1:
         return Effect(strategy, metric, role, treated, control, math.nan, UNKNOWN, math.nan, UNKNOWN, math.nan)
-    ratio = treated.mean / control.mean if control.mean > 0 else math.nan
+    ratio = _ratio(treated.mean, control.mean)
     return Effect(
         strategy, metric, role, treated, control, treated.mean - control.mean, newcombe(*args), ratio,
         ratio_of_rates(*args), p_of_rates(*args), planned=planned,
@@ -335,11 +337,16 @@ def effect_of_means(
         return Effect(strategy, metric, role, *told, math.nan, UNKNOWN, math.nan, UNKNOWN, math.nan)
     if before is not None:
         treated, control, reduced = _adjusted(arms, before)
-    difference, ratio = _mean(treated) - _mean(control), _mean(treated) / _mean(control) if _mean(control) else math.nan
+    difference, ratio = _mean(treated) - _mean(control), _ratio(_mean(treated), _mean(control))
     return Effect(
         strategy, metric, role, *told, difference, difference_of_means(treated, control), ratio,
         ratio_of_means(treated, control), p_of_means(treated, control), planned=planned, reduced=reduced,
     )  # fmt: skip
+
+
+def _ratio(mean: float, other: float) -> float:
+    """Of two means above 0; of others it says nothing."""
+    return mean / other if mean >= 0 and other > 0 else math.nan
 
 
 def _mean(values: Floats) -> float:
@@ -372,22 +379,24 @@ def _spread(effect: Effect) -> float | None:
 
 def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadOut:
     """A read-out with Holm's adjustment, and the smallest lift that each comparison could have found."""
-    family = [k for k, effect in enumerate(effects) if effect.role != "expected null" and math.isfinite(effect.p)]
-    holm = (
-        dict(zip(family, multipletests([effects[k].p for k in family], method="holm")[1], strict=True))
-        if family
-        else {}
-    )
+    holm: dict[int, float] = {}
+    sizes = {}
+    for nulls in (False, True):  # what is hoped for, and the checks of the set-up: a family each
+        family = [k for k, e in enumerate(effects) if (e.role == "expected null") == nulls and math.isfinite(e.p)]
+        sizes[nulls] = max(len(family), 1)
+        if family:
+            adjusted = multipletests([effects[k].p for k in family], method="holm")[1]
+            holm |= dict(zip(family, (float(p) for p in adjusted), strict=True))
     done = []
     for k, effect in enumerate(effects):
         control = effect.control.n / effect.treated.n if effect.treated.n else math.nan
-        alpha = ALPHA / max(len(family), 1) if k in holm else ALPHA
+        alpha = ALPHA / sizes[effect.role == "expected null"]
         spread = _spread(effect)
         smallest = math.nan
         if effect.control.mean > 0 and (effect.control.mean < 1 if spread is None else spread > 0):
             metric = Metric(effect.metric, effect.control.mean, 0.1, effect.role, spread)
             smallest = smallest_lift(metric, effect.treated.n, alpha, 0.8, control)
-        done.append(replace(effect, holm=float(holm.get(k, math.nan)), smallest=smallest))
+        done.append(replace(effect, holm=holm.get(k, math.nan), smallest=smallest))
     return ReadOut(tuple(ratios), tuple(done))
 
 
@@ -407,6 +416,12 @@ def read_rows(
         raise ExperimentError("No row would get a strategy: check the columns that the rules look at.")
     ratios = [sample_ratio(int((treated & inside).sum()), int((~treated & inside).sum()), share)]
     columns = {name: _outcome(frame, name) for name in {*metrics, *(before or {}).values()}}
+    for metric in metrics:  # who has an outcome at all may depend on the arm
+        known = inside & np.isfinite(columns[metric])
+        if known.sum() < inside.sum():
+            ratios.append(
+                sample_ratio(int((known & treated).sum()), int((known & ~treated).sum()), share, f"with {metric}")
+            )
     effects = []
     for place, strategy in enumerate(names):
         arms = assigned == place
@@ -442,9 +457,10 @@ COUNTS: Final = ("strategy", "metric", "treated", "treated successes", "control"
 
 def read_counts(
     counts: pd.DataFrame, roles: Mapping[str, Role], share: float = 0.5,
-    planned: Mapping[tuple[str, str], float] | None = None,
+    planned: Mapping[tuple[str, str], float] | None = None, names: Sequence[str] | None = None,
 ) -> ReadOut:  # fmt: skip
-    """Read an experiment from counts, with the columns of `COUNTS`, a row a metric of a strategy."""
+    """Read an experiment from counts, with the columns of `COUNTS`, a row a metric of a strategy; `names`: the
+    strategies that there are, where they are known."""
     lacking = [name for name in COUNTS if name not in counts.columns]
     if lacking:
         raise ExperimentError(f"The counts lack {', '.join(lacking)}: the columns are {', '.join(COUNTS)}.")
@@ -458,6 +474,10 @@ def read_counts(
                 f"Row {row} of the counts: successes have to be whole numbers from 0 to the customers."
             )
         arms = Arm(int(n), x / n if n else math.nan), Arm(int(m), y / m if m else math.nan)
+        if (str(strategy), str(metric)) in {(effect.strategy, effect.metric) for effect in effects}:
+            raise ExperimentError(f"Row {row} of the counts: {metric!r} of {strategy!r} is there twice, leave one out.")
+        if names is not None and strategy not in names:
+            raise ExperimentError(f"Row {row} of the counts: there is no strategy {strategy!r} on the board.")
         hoped = (planned or {}).get((strategy, metric), math.nan)
         effects.append(effect_of_rates(str(strategy), str(metric), roles.get(metric, "primary"), *arms, hoped))
         size = sizes.setdefault(str(strategy), (int(n), int(m)))

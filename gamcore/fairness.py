@@ -9,17 +9,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.table import kind_of, read_texts
+from gamcore.table import Kind, kind_of, read_dates, read_numbers, read_texts
 
 PLACE: Final = "place, which may stand for origin"
 SENSITIVE: Final = {
-    "sex": "sex", "gender": "sex", "female": "sex", "male": "sex", "age": "age", "birth": "age", "birthday": "age",
-    "dob": "age", "race": "origin", "ethnic": "origin", "ethnicity": "origin", "nationality": "origin",
-    "citizenship": "origin", "country": "origin", "language": "origin", "religion": "belief", "political": "belief",
-    "union": "belief", "marital": "family", "married": "family", "children": "family", "pregnant": "family",
-    "pregnancy": "family", "partner": "family", "dependents": "family", "disability": "health", "disabled": "health",
-    "health": "health", "diagnosis": "health", "orientation": "orientation",
-    "postcode": PLACE, "zip": PLACE, "zipcode": PLACE,
+    "sex": "sex", "gender": "sex", "female": "sex", "male": "sex", "age": "age", "ages": "age", "birth": "age",
+    "birthday": "age", "birthdate": "age", "birthyear": "age", "agegroup": "age", "dob": "age", "senior": "age",
+    "race": "origin", "ethnic": "origin", "ethnicity": "origin", "hispanic": "origin", "nationality": "origin",
+    "citizenship": "origin", "foreign": "origin", "immigrant": "origin", "migrant": "origin", "country": "origin",
+    "language": "origin", "religion": "belief", "religious": "belief", "political": "belief", "marital": "family",
+    "married": "family", "children": "family", "kids": "family", "pregnant": "family", "pregnancy": "family",
+    "dependents": "family", "disability": "health", "disabled": "health", "health": "health", "diagnosis": "health",
+    "orientation": "orientation", "postcode": PLACE, "postal": PLACE, "zip": PLACE, "zipcode": PLACE,
 }  # fmt: skip
 """Words in names of columns that tell a protected characteristic, or one that stands for it."""
 
@@ -47,9 +48,17 @@ def sensitive(columns: list[str]) -> dict[str, str]:
 
 def groups_of(series: pd.Series) -> pd.Series:
     """The group of each row by a column: a level, or one of four parts of equal size; missing cells are one."""
-    if kind_of(series) in ("number", "date") and series.nunique() > MOST_GROUPS:
-        parts = pd.qcut(series, 4, duplicates="drop")
-        return parts.astype("string").fillna("missing")
+    kind = kind_of(series)
+    if kind in ("number", "date") and series.nunique() > MOST_GROUPS:
+        values = pd.Series(read_dates(series) if kind == "date" else read_numbers(series), series.index)
+        parts = pd.qcut(values, 4, duplicates="drop")
+        if parts.cat.categories.size < 2:  # most rows have one value
+            often = values.mode()[0]
+            named = values.eq(often).map({True: _say(often, kind), False: "other values"})
+        else:
+            ends = {part: f"{_say(part.left, kind)} to {_say(part.right, kind)}" for part in parts.cat.categories}
+            named = parts.astype(object).map(ends)
+        return named.where(values.notna(), "missing").astype(object)
     codes, names = read_texts(series)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     kept = set(np.argsort(-counts, kind="stable")[:MOST_GROUPS].tolist())
@@ -57,11 +66,16 @@ def groups_of(series: pd.Series) -> pd.Series:
     return pd.Series(np.array([*labels, "missing"], object)[codes], series.index)
 
 
+def _say(value: float, kind: Kind) -> str:
+    return str(np.datetime64(round(value), "D")) if kind == "date" else f"{value:.6g}"
+
+
 def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> pd.DataFrame:
     """Share of each group's eligible rows that each strategy reaches.
 
     assigned : (n,) places of strategies; -1 none, -2 not eligible. Columns: (group), (rows) that are eligible, one a
-    strategy, and (any); attrs["ratio"] is the lowest share in the highest of groups with 30 rows or more, by strategy.
+    strategy, and (any); attrs["ratio"] is the lowest share in the highest of groups with 30 rows or more, by strategy;
+    NaN where there are no two such groups, or none is reached.
     """
     eligible = assigned >= -1
     labels = groups_of(column)[eligible]
@@ -72,7 +86,7 @@ def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> 
     large = found[found[ROWS] >= FEWEST_ROWS]
     ratios = {}
     for name in [*names, ANY]:
-        most = float(large[name].max()) if len(large) else 0.0
-        ratios[name] = float(large[name].min()) / most if most > 0 else 1.0
+        most = float(large[name].max()) if len(large) > 1 else np.nan
+        ratios[name] = float(large[name].min()) / most if most > 0 else np.nan
     found.attrs["ratio"] = ratios
     return found.rename_axis(GROUP).reset_index()

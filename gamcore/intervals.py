@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
-from scipy.stats import ttest_ind
+from scipy.stats import fisher_exact, ttest_ind
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest
 
 Floats = NDArray[np.float64]
@@ -19,6 +19,12 @@ Interval = tuple[float, float]
 
 ALPHA: Final = 0.05
 UNKNOWN: Final = (math.nan, math.nan)
+
+FEWEST_ROWS: Final = 1.5
+"""Effective rows that a mean needs more than, to have an interval."""
+
+FEWEST_EXPECTED: Final = 5.0
+"""Count to be expected under which the normal distribution does not tell."""
 
 
 def wilson(rate: float, n: float) -> Interval:
@@ -47,22 +53,23 @@ def ratio_of_rates(rate: float, n: float, other: float, m: float) -> Interval:
 
 
 def p_of_rates(rate: float, n: float, other: float, m: float) -> float:
-    """p of no difference between two rates, by z with the pooled rate; 1 where both are 0, or both 1."""
-    pooled = (rate * n + other * m) / (n + m)
+    """p of no difference between two rates: by z with the pooled rate; of counts under 5 to be expected, Fisher's."""
+    x, y = rate * n, other * m
+    pooled = (x + y) / (n + m)
     if pooled in (0.0, 1.0):
         return 1.0
-    return float(proportions_ztest([rate * n, other * m], [n, m])[1])
+    if min(pooled, 1 - pooled) * min(n, m) < FEWEST_EXPECTED:
+        counts = [[round(x), round(n - x)], [round(y), round(m - y)]]
+        return float(fisher_exact(counts).pvalue)
+    return float(proportions_ztest([x, y], [n, m])[1])
 
 
 def student(values: Floats, weight: Floats | None = None) -> Interval:
     """Student's interval of a mean; of weighted rows, by their effective number. Unknown of fewer than two."""
-    w = np.ones(values.size) if weight is None else weight
-    n = float(w.sum() ** 2 / np.square(w).sum()) if w.sum() > 0 else 0.0
-    if n < 1.5:
+    mean, square, n = _moments(values, weight)
+    if n < FEWEST_ROWS:
         return UNKNOWN
-    mean = float(np.average(values, weights=w))
-    error = math.sqrt(float(np.average((values - mean) ** 2, weights=w)) / (n - 1))
-    reach = float(stdtrit(n - 1, 1 - ALPHA / 2)) * error
+    reach = float(stdtrit(n - 1, 1 - ALPHA / 2)) * math.sqrt(square / (n - 1))
     return mean - reach, mean + reach
 
 
@@ -71,12 +78,12 @@ def difference_of_means(
 ) -> Interval:
     """Welch's interval of the difference of two means; of weighted rows, by their effective numbers."""
     told = [_moments(values, weight), _moments(others, other_weight)]
-    if min(n for _, _, n in told) < 1.5:
+    if min(n for _, _, n in told) < FEWEST_ROWS:
         return UNKNOWN
     (mean, square, n), (other, other_square, m) = told
     parts = square / (n - 1), other_square / (m - 1)
     if sum(parts) == 0:
-        return mean - other, mean - other
+        return UNKNOWN  # a handful of equal rows is no certainty
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
     reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(sum(parts))
     return mean - other - reach, mean - other + reach
@@ -92,18 +99,16 @@ def _moments(values: Floats, weight: Floats | None) -> tuple[float, float, float
 
 
 def p_of_means(values: Floats, others: Floats) -> float:
-    """p of no difference between two means (Welch); 1 where nothing varies and the two are equal."""
-    if min(values.size, others.size) < 2:
+    """p of no difference between two means (Welch); unknown of fewer than two rows, or where nothing varies."""
+    if min(values.size, others.size) < 2 or (np.ptp(values) == 0 and np.ptp(others) == 0):
         return math.nan
-    if np.ptp(values) == 0 and np.ptp(others) == 0:
-        return 1.0 if values[0] == others[0] else 0.0
     return float(ttest_ind(values, others, equal_var=False).pvalue)
 
 
 def ratio_of_means(values: Floats, others: Floats) -> Interval:
     """Interval of the ratio of two means by the delta method on the log scale; unknown where one is not above 0."""
     (mean, square, n), (other, other_square, m) = _moments(values, None), _moments(others, None)
-    if not (n >= 2 and m >= 2 and mean > 0 and other > 0):
+    if not (n >= 2 and m >= 2 and mean > 0 and other > 0 and square + other_square > 0):
         return UNKNOWN
     error = math.sqrt(square / (n - 1) / mean**2 + other_square / (m - 1) / other**2)
     reach = float(stdtrit(n + m - 2, 1 - ALPHA / 2)) * error

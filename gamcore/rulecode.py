@@ -5,14 +5,14 @@ Both are written for the types that a table's columns have: the level 1 of a num
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from string import Template
 from typing import Any, Final
 
 import pandas as pd
 
-from gamcore.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, stamp
+from gamcore.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, numbers_of, stamp
 from gamcore.table import Kind, kind_of
 
 NOT_ELIGIBLE: Final = "(not eligible)"
@@ -43,7 +43,7 @@ class Cascade:
         """RuleError where names cannot be told apart, or say something else."""
         names = [name for name, _ in self.named]
         for name in names:
-            if names.count(name) > 1 or not name.strip() or name.startswith("("):
+            if names.count(name) > 1 or not name.strip() or name.startswith("(") or not name.isprintable():
                 raise RuleError(
                     f"A strategy cannot be called {name!r}: give each a name of its own, without a bracket."
                 )
@@ -57,8 +57,16 @@ class Cascade:
 # SQL
 
 
-def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind]) -> str:
-    """An ANSI SELECT of all columns of a table and of the strategy of each row.
+def free_name(columns: Iterable[str]) -> str:
+    """A name for the column of strategies that no column of the table has, in any case of letters."""
+    taken, name = {column.lower() for column in columns}, COLUMN
+    while name in taken:
+        name += "_"
+    return name
+
+
+def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = COLUMN) -> str:
+    """An ANSI SELECT of all columns of a table and of the strategy of each row, as one more `column`.
 
     Missing is NULL. Dates are compared as ISO 8601 text, which databases take for a timestamp, and SQLite stores.
     """
@@ -72,7 +80,7 @@ def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind]) -> str:
         lines.append(f"    WHEN {sql_of(rule, kinds)} THEN {_text(name)}")
     if not cascade.named and cascade.gate == All(()):
         lines.append(f"    WHEN 1 = 0 THEN {_text(NOBODY)}")
-    lines += [f"    ELSE {_text(NOBODY)}", f"  END AS {_name(COLUMN)}", f"FROM {_name(table)};", ""]
+    lines += [f"    ELSE {_text(NOBODY)}", f"  END AS {_name(column)}", f"FROM {_name(table)};", ""]
     return "\n".join(lines)
 
 
@@ -116,22 +124,6 @@ def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:
     if kind == "number":
         return [_number(value) for value in numbers_of(levels)]
     return [_text(level) for level in levels]
-
-
-def numbers_of(levels: Sequence[str]) -> list[float]:
-    """The numbers that levels of a number column are called by; truth is 0 and 1."""
-    found = [
-        {"False": "0", "True": "1"}.get(level, level) if set(levels) <= {"False", "True"} else level for level in levels
-    ]
-    values = []
-    for level in found:
-        try:
-            value = float(level)
-        except ValueError:
-            continue
-        if level in (str(value), str(int(value)) if value.is_integer() else ""):  # what the cell would be called
-            values.append(value)
-    return values
 
 
 def _number(value: float) -> str:

@@ -7,21 +7,21 @@ range takes missing cells in. Exports (`rulecode`) keep to that.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.table import BOOLEANS, Feature, TableError, kind_of, read_feature
+from gamcore.table import BOOLEANS, Feature, TableError, kind_of, read_feature, read_numbers
 
 Bools = NDArray[np.bool_]
 
 MOST_DEEP: Final = 20
-MOST_PARTS: Final = 1_000
+MOST_PARTS: Final = 500
 MOST_NAMED: Final = 6
 DAY: Final = 86_400_000_000
 """Microseconds."""
@@ -84,6 +84,9 @@ class Range(Rule):
     date: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("low", "high"):  # numpy's numbers write themselves in another way
+            end = getattr(self, name)
+            object.__setattr__(self, name, None if end is None else float(end))
         ends = [end for end in (self.low, self.high) if end is not None]
         if not ends or not all(math.isfinite(end) for end in ends):
             raise RuleError(f"The range of {self.column!r} needs an end that is a number.")
@@ -166,6 +169,21 @@ def days_of(text: str) -> float:
     return (span.days * DAY + span.seconds * 1_000_000 + span.microseconds) / DAY
 
 
+def numbers_of(levels: Sequence[str]) -> list[float]:
+    """The numbers that levels of a number column are called by; truth is 0 and 1."""
+    if set(levels) <= set(BOOLEANS):
+        return [float(level == "True") for level in levels]
+    values = []
+    for level in levels:
+        try:
+            value = float(level)
+        except ValueError:
+            continue
+        if math.isfinite(value) and level == (str(int(value)) if value.is_integer() else str(value)):
+            values.append(value)  # any other is what no cell would be called
+    return values
+
+
 @dataclass(frozen=True)
 class Levels(Rule):
     """Cells of a column that are one of some levels, by their names."""
@@ -174,19 +192,15 @@ class Levels(Rule):
     levels: tuple[str, ...]
 
     def holds(self, frame: pd.DataFrame) -> Bools:
-        kind = self.kind(frame)
+        series = _column(frame, self.column)
+        kind = kind_of(series)
+        if kind == "date":
+            raise TableError(f"Column {self.column!r} holds dates: a rule can ask for a range of them, not for levels.")
+        if kind == "number":
+            return np.isin(read_numbers(series), numbers_of(self.levels))
         levels = BOOLEANS if kind == "boolean" else self.levels
         codes = read_feature(frame, Feature(self.column, self.column, kind, levels=levels))
-        wanted = [levels.index(level) for level in self.levels if level in levels]
-        return np.asarray(np.isin(codes, wanted), bool)
-
-    def kind(self, frame: pd.DataFrame) -> Any:
-        """How the column is read: "boolean" where truth is asked for and stored as truth or 0 and 1."""
-        found = kind_of(_column(frame, self.column))
-        if found == "date":
-            raise TableError(f"Column {self.column!r} holds dates: a rule can ask for a range of them, not for levels.")
-        of_truth = set(self.levels) <= set(BOOLEANS)
-        return "boolean" if found == "boolean" or (found == "number" and of_truth) else "category"
+        return np.isin(codes, [levels.index(level) for level in self.levels if level in levels])
 
     def words(self) -> str:
         named = ", ".join(self.levels[:MOST_NAMED])
@@ -301,6 +315,19 @@ class Not(Rule):
 
 EVERYBODY: Final = All(())
 
+MOST_MOVED: Final = 0.01
+"""Share of the rows that rounding may take in or leave out."""
+
+
+def rounded(rule: Rule, frame: pd.DataFrame) -> Rule:
+    """A rule with as few digits as move under 1% of the rows of a table; dates become days."""
+    wanted = rule.holds(frame)
+    for digits in range(1, 8):
+        candidate = rule.rounded(digits)
+        if (candidate.holds(frame) != wanted).mean() <= MOST_MOVED:
+            return candidate
+    return rule
+
 
 def both(rules: Iterable[Rule]) -> Rule:
     """AND of some rules; a single one is itself."""
@@ -319,6 +346,17 @@ def from_dict(told: Any) -> Rule:
     return _read(told, "rule", [0], 0)
 
 
+def plain_text(value: Any) -> TypeGuard[str]:
+    """Whether a value is text that every file can hold on one line."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return "\0" not in value
+
+
 def _read(told: Any, place: str, count: list[int], depth: int) -> Rule:
     count[0] += 1
     if depth > MOST_DEEP or count[0] > MOST_PARTS:
@@ -331,14 +369,14 @@ def _read(told: Any, place: str, count: list[int], depth: int) -> Rule:
     if set(told) == {"not"}:
         return Not(_read(told["not"], f"{place}.not", count, depth + 1))
     column = told.get("column")
-    if not isinstance(column, str):
+    if not plain_text(column):
         raise RuleError(
             f"{place} has {_short(sorted(map(str, told)))}: it needs exactly one of all, any, not, or a column."
         )
     asked = {name: value for name, value in told.items() if name != "column"}
     if asked == {"missing": True}:
         return Missing(column)
-    if set(asked) == {"is"} and isinstance(asked["is"], list) and all(isinstance(one, str) for one in asked["is"]):
+    if set(asked) == {"is"} and isinstance(asked["is"], list) and all(map(plain_text, asked["is"])):
         return Levels(column, tuple(asked["is"]))
     lows, highs = set(asked) & {"at_least", "above"}, set(asked) & {"at_most", "below"}
     if not asked or len(lows) > 1 or len(highs) > 1 or set(asked) - lows - highs:
@@ -356,12 +394,17 @@ def _read(told: Any, place: str, count: list[int], depth: int) -> Rule:
 def _end(value: Any, place: str) -> float:
     if isinstance(value, str):
         try:
-            return days_of(value)
-        except ValueError as error:
+            days = days_of(value)
+            stamp(days)
+            return days
+        except (ValueError, OverflowError) as error:
             raise RuleError(f"{place} has {value[:40]!r}, which is not a date such as 2025-01-31.") from error
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RuleError(f"{place} has {_short(value)}, which is not a number.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise RuleError(f"{place} has a number that is too large.") from error
 
 
 def _short(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -12,11 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.rulecode import Cascade
-from gamcore.rules import EVERYBODY, Bools, Rule, RuleError, from_dict
+from gamcore.rules import EVERYBODY, Bools, Rule, RuleError, from_dict, plain_text
 
 Ints = NDArray[np.int64]
 
 SCHEMA: Final = "shapewise-strategies/1"
+MOST: Final = 1e12
+"""Of any number that somebody assumes."""
+
 MOST_STRATEGIES: Final = 16
 """A row's matches fit into the bits of a small number, so that the ledger of any order is read off a short table."""
 
@@ -66,11 +68,14 @@ class Strategy:
         if not isinstance(lift, list) or len(lift) != 3:
             raise RuleError(f"{place} has a lift that is not three numbers: low, mid and high.")
         for name, number in (*numbers.items(), *(("lift", one) for one in lift)):
-            if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
-                raise RuleError(f"{place} has {number!r} as {name}, which is not a number.")
-        for name, text in texts.items():
-            if not isinstance(text, str):
-                raise RuleError(f"{place} has {text!r} as {name}, which is not text.")
+            known = isinstance(number, int | float) and not isinstance(number, bool)
+            if not known or not abs(number) <= MOST or (name in ("base", "cost") and number < 0):
+                raise RuleError(f"{place} has {str(number)[:40]!r} as {name}, which is no number that it can be.")
+        if sorted(lift) != lift:
+            raise RuleError(f"{place} has lifts that do not rise from low to high.")
+        for name, text in (("name", told["name"]), *texts.items()):
+            if not plain_text(text):
+                raise RuleError(f"{place} has {str(text)[:40]!a} as {name}, which is not text.")
         low, mid, high = (float(one) for one in lift)
         floats = {name: float(number) for name, number in numbers.items()}
         return cls(name=told["name"], rule=rule, lift=(low, mid, high), **texts, **floats)  # type: ignore[arg-type]
@@ -180,7 +185,7 @@ class StrategySet:
             raise RuleError(
                 f"This is no set of strategies: its schema should be {SCHEMA!r}. Export one to see the form."
             )
-        if not isinstance(told.get("name"), str) or not isinstance(told.get("strategies"), list):
+        if not plain_text(told.get("name")) or not isinstance(told.get("strategies"), list):
             raise RuleError("A set of strategies needs a name, and a list of strategies.")
         if len(told["strategies"]) > MOST_STRATEGIES:
             raise RuleError(f"There are {len(told['strategies'])} strategies, at most {MOST_STRATEGIES} are possible.")

@@ -30,32 +30,54 @@ def p_words(p: float) -> str:
     return "p < .0001" if p < 0.0001 else f"p = {p:.2g}".replace("0.", ".")
 
 
+def moved(effect: Effect) -> str:
+    """What was measured: a relative lift, or the difference where there is no ratio to tell."""
+    if math.isfinite(effect.lift) and all(map(math.isfinite, effect.lift_interval)):
+        return f"{percent(effect.lift)} (95% {span(effect.lift_interval)})"
+    low, high = effect.difference_interval
+    ends = f"{low:+.3g} to {high:+.3g}" if math.isfinite(low) else "interval not known"
+    return f"a difference of {effect.difference:+.3g} (95% {ends})"
+
+
 def verdict(effect: Effect) -> tuple[Tone, str]:
     """What one comparison says."""
     if not math.isfinite(effect.p):
-        return "open", "No verdict: an arm has too few customers."
-    told = f"{percent(effect.lift)} (95% {span(effect.lift_interval)})"
+        return "open", "No verdict: too few customers, or none that differ."
+    told = moved(effect)
     if effect.role == "expected null":
-        if effect.found:
-            return "bad", f"Moved by {told} though nothing there was changed ({p_words(effect.p)}): check the set-up."
-        return "good", f"Flat as expected: {told}."
+        return _of_null(effect, told)
     if effect.found and effect.difference > 0:
-        return "good", f"A measured lift of {told}, {p_words(effect.holm)} after Holm{_against_plan(effect)}."
+        return "good", f"A measured lift: {told}, {p_words(effect.holm)} after Holm{_against_plan(effect)}."
     if effect.found:
-        return "bad", f"A measured fall of {told}, {p_words(effect.holm)} after Holm: do not roll out."
-    could = (
-        f": a lift under {effect.smallest:.0%} could well have been missed" if math.isfinite(effect.smallest) else ""
-    )
+        return "bad", f"A measured fall: {told}, {p_words(effect.holm)} after Holm: do not roll out."
     if effect.role == "guardrail":
-        return "open" if effect.lift_interval[0] < 0 else "good", f"No fall found: {told}{could}."
-    return "open", f"No effect found: {told}, {p_words(effect.holm)} after Holm{could}."
+        if effect.lift_interval[0] >= -effect.planned:  # never where one of the two is not known
+            return "good", f"Holds: {told}; a fall of {effect.planned:.0%} or more is ruled out."
+        return "open", f"Not settled: no fall found, but {told} leaves room for one{_missed(effect, 'fall')}."
+    return "open", f"No effect found: {told}, {p_words(effect.holm)} after Holm{_missed(effect, 'lift')}."
+
+
+def _of_null(effect: Effect, told: str) -> tuple[Tone, str]:
+    """Nothing was changed there: it should not move, and the test should have been able to see it move."""
+    if effect.found:
+        return "bad", f"Moved though nothing there was changed: {told}, {p_words(effect.holm)}: check the set-up."
+    if effect.smallest <= effect.planned:
+        return "good", f"Flat as expected: {told}."
+    return "open", f"No move found, as expected: {told}{_missed(effect, 'move')}."
+
+
+def _missed(effect: Effect, what: str) -> str:
+    """What so few customers may not show."""
+    if not math.isfinite(effect.smallest):
+        return ""
+    return f"; a {what} under {effect.smallest:.0%} could well have been missed"
 
 
 def _against_plan(effect: Effect) -> str:
     """How the plan's lift lies to what was measured."""
-    if not math.isfinite(effect.planned):
-        return ""
     low, high = effect.lift_interval
+    if not all(map(math.isfinite, (effect.planned, low, high))):
+        return ""
     if effect.planned < low:
         return f"; more than the {effect.planned:+.0%} planned"
     if effect.planned > high:
@@ -67,21 +89,32 @@ def of_strategy(found: ReadOut, strategy: str) -> tuple[Tone, str]:
     """What all comparisons of a strategy amount to."""
     if found.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
-    effects = [effect for effect in found.effects if effect.strategy == strategy]
-    told = [(effect, *verdict(effect)) for effect in effects]
-    moved = [effect.metric for effect, tone, _ in told if tone == "bad" and effect.role == "expected null"]
-    fell = [effect.metric for effect, tone, _ in told if tone == "bad" and effect.role != "expected null"]
-    rose = [effect for effect, tone, _ in told if tone == "good" and effect.role == "primary"]
-    primary = [effect for effect in effects if effect.role == "primary"]
-    if moved:
-        return "bad", f"Check the set-up before anything else: {_listed(moved)} moved though nothing there was changed."
+    told = [(effect, verdict(effect)[0]) for effect in found.effects if effect.strategy == strategy]
+    strange = [effect.metric for effect, tone in told if tone == "bad" and effect.role == "expected null"]
+    fell = [effect.metric for effect, tone in told if tone == "bad" and effect.role != "expected null"]
+    unsettled = [effect.metric for effect, tone in told if tone == "open" and effect.role == "guardrail"]
+    primary = [(effect, tone) for effect, tone in told if effect.role == "primary"]
+    rose = [effect for effect, tone in primary if tone == "good"]
+    if strange:
+        return (
+            "bad",
+            f"Check the set-up before anything else: {_listed(strange)} moved though nothing there was changed.",
+        )
     if fell:
         return "bad", f"Do not roll out: {_listed(fell)} fell."
+    if not primary:
+        return "open", "No primary metric: nothing here decides."
     if not rose:
-        return "open", "No lift was found: run longer, or drop it."
-    lifts = _listed([f"{effect.metric} {percent(effect.lift)}" for effect in rose])
+        return "open", "No lift was found: leave it, or plan a larger test."
+    lifts = _listed([f"{effect.metric} {_short(effect)}" for effect in rose])
+    if unsettled:
+        return "open", f"A lift ({lifts}), but {_listed(unsettled)} could have fallen: settle that first."
     rest = "" if len(rose) == len(primary) else f"; no lift was found on the other {len(primary) - len(rose)}"
     return "good", f"Roll out: {lifts}{rest}."
+
+
+def _short(effect: Effect) -> str:
+    return percent(effect.lift) if math.isfinite(effect.lift) else f"{effect.difference:+.3g}"
 
 
 def overall(found: ReadOut) -> tuple[Tone, str]:
@@ -102,7 +135,7 @@ def overall(found: ReadOut) -> tuple[Tone, str]:
         return "bad", f"{_listed(bad)}: attention is due before anything is rolled out."
     if not good:
         return "open", "No strategy has a lift that this experiment can tell from chance."
-    return "good", f"{_listed(good)}: measured lifts on what was to move, and nothing that should not have moved did."
+    return "good", f"{_listed(good)}: measured lifts; no guardrail and no expected null speaks against them."
 
 
 def _listed(names: list[str]) -> str:

@@ -18,7 +18,7 @@ from gamcore.workspace.store import ModelAbout
 from gamcore.workspace.training import BANDS
 from pages.shared import cards, state
 from pages.shared.frame import begin
-from pages.shared.words import count, date, md, metric
+from pages.shared.words import count, date, md, metric, told_apart
 
 MOST_MODELS = 6
 WAYS = {"models": "Models", "parts": "Parts of the rows"}
@@ -55,7 +55,7 @@ def others() -> dict[str, ModelAbout]:
         return {}
     picked = st.multiselect(
         "With", list(known), default=list(known)[:1], max_selections=MOST_MODELS - 1, key=f"others-{model.id}",
-        format_func=lambda i: f"{known[i].name} · {metric(known[i])} · {date(known[i].created)}",
+        format_func=told_apart({i: f"{m.name} · {metric(m)} · {date(m.created)}" for i, m in known.items()}).get,
     )  # fmt: skip
     return named([model, *[known[identifier] for identifier in picked]])
 

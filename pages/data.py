@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shared import loading, state
 from pages.shared.frame import begin
-from pages.shared.words import count, date, md, size
+from pages.shared.words import count, date, md, size, told_apart
 
 ONCE = ("target", "task", "weight", "group", "time")
 
@@ -26,7 +26,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         "Table",
         list(tables),
         index=list(tables).index(table.id),
-        format_func=lambda i: f"{tables[i].name} ({date(tables[i].created)})",
+        format_func=told_apart({i: f"{t.name} ({date(t.created)})" for i, t in tables.items()}).__getitem__,
     )
     if chosen != table.id:
         state.choose("table", chosen)

@@ -9,31 +9,31 @@ from gamcore.table import TableError
 from gamcore.workspace import board as stored
 from pages.shared import cards, guide, planning, reach, readout, state
 from pages.shared.frame import begin
-from pages.shared.words import date, md
+from pages.shared.words import date, md, told_apart
 
 VIEWS = {"plan": "Plan", "read": "Read-out"}
 
 begin("Experiment", "How long to test, and what the test measured: the only place where a lift is measured.")
 tables = state.workspace().tables()
-boards = {board.id: board for table in tables for board in stored.boards(state.workspace(), table.id)}
+here = {table.id for table in tables}
+boards = {board.id: board for board in stored.boards(state.workspace()) if board.table in here}
 if not boards:
     guide.show(True)
     page, words, label = ("strategies", "There is no board of strategies yet.", "Make one")
     if not tables:
         page, words, label = ("data", "There is no board of strategies yet, and no table.", "Load a table")
     cards.empty("science", words, label, page)
-if "experiment-next" in st.session_state:
-    st.session_state["experiment-view"] = st.session_state.pop("experiment-next")
-st.session_state.setdefault("experiment-view", "plan")
-now = state.current("board", sorted(boards, key=lambda i: boards[i].created, reverse=True)) or next(iter(boards))
+opened, first = st.session_state.get("experiment-opened", (0, "plan"))  # another opening has a control of its own
+now = state.current("board", list(reversed(boards))) or next(reversed(boards))
 with st.container(horizontal=True, vertical_alignment="bottom"):
     chosen = st.selectbox(
         "Board", list(boards), list(boards).index(now),
-        format_func=lambda i: f"{boards[i].name} ({date(boards[i].created)})",
+        format_func=told_apart({i: f"{b.name} ({date(b.created)})" for i, b in boards.items()}).__getitem__,
     )  # fmt: skip
     state.choose("board", chosen)
     view = st.segmented_control(
-        "Show", list(VIEWS), required=True, format_func=VIEWS.__getitem__, key="experiment-view",
+        "Show", list(VIEWS), default=first, required=True, format_func=VIEWS.__getitem__,
+        key=f"experiment-view-{opened}",
         persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
 board = boards[chosen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import streamlit as st
@@ -11,10 +12,10 @@ from gamcore.strategies import StrategySet
 from gamcore.table import TableError
 from gamcore.workspace import board as stored
 from gamcore.workspace.board import Board
-from gamcore.workspace.store import TableAbout
+from gamcore.workspace.store import StoreError, TableAbout
 from pages.shared import cards, deck, guide, handover, library, reach, scenarios, state
 from pages.shared.frame import begin
-from pages.shared.words import date, md
+from pages.shared.words import date, md, told_apart
 
 VIEWS = {
     "segments": "Segments", "overlap": "Overlap", "scenarios": "Across scenarios", "alike": "Reach by group",
@@ -22,7 +23,7 @@ VIEWS = {
 }  # fmt: skip
 
 begin("Strategies", "Who gets which message, in which order, and whom that reaches.")
-if state.current_table() is None:
+if not state.workspace().tables():
     guide.show(True)
     cards.empty("table", "There is no table yet.", "Load a table", "data")
 
@@ -36,7 +37,7 @@ def pick_board(table: TableAbout) -> Board | None:
             now = state.current("board", list(reversed(known))) or next(reversed(known))
             chosen = st.selectbox(
                 "Board", list(known), list(known).index(now),
-                format_func=lambda i: f"{known[i].name} ({date(known[i].created)})",
+                format_func=told_apart({i: f"{b.name} ({date(b.created)})" for i, b in known.items()}).__getitem__,
             )  # fmt: skip
             state.choose("board", chosen)
         if st.button("New board", icon=":material/add:", type="secondary" if known else "primary"):
@@ -58,10 +59,9 @@ def pick_board(table: TableAbout) -> Board | None:
 
 def rename(identifier: str) -> None:
     """Give a board another name."""
-    board = stored.board(state.workspace(), identifier)
     name = st.session_state[f"rename-{identifier}"].strip()
     if name:
-        deck.put(board, replace(board.read(), name=name))
+        deck.act(identifier, lambda made: replace(made, name=name))
 
 
 @st.dialog("Delete this board?")
@@ -69,12 +69,24 @@ def confirm_delete(board: Board) -> None:
     """Ask once."""
     st.markdown(f"**{md(board.name)}**, its order, plan and read-out. Segments and models stay.")
     if st.button("Delete board", icon=":material/delete:"):
-        state.workspace().delete("boards", board.id)
+        with contextlib.suppress(StoreError):  # gone already
+            state.workspace().delete("boards", board.id)
         st.query_params.pop("board", None)
         st.session_state.pop("board_id", None)
         st.rerun()
 
 
+def go_to_a_board() -> None:
+    """Where nobody asked for a table: the one of the board that is asked for, or of the newest one."""
+    if "table" in st.query_params or ("table_id" in st.session_state and "board" not in st.query_params):
+        return
+    known = {board.id: board for board in stored.boards(state.workspace())}
+    asked = st.query_params.get("board")
+    if known:
+        state.choose("table", known[asked if asked in known else next(reversed(known))].table)
+
+
+go_to_a_board()
 table = cards.pick_table()
 board = pick_board(table)
 refused = st.session_state.pop("board-refused", None)

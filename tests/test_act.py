@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -80,11 +81,14 @@ def test_segments_and_boards_survive_the_workspace(acted):
     assert board.board(again, made.id) == made
     assert [one.id for one in board.boards(again, table.id)] == [made.id]
     assert board.boards(again, "0" * 16) == []
-    changed = board.put(again, made, made.read().moved(2, 0))
+    board.change(again, made.id, strategies=lambda now: now.moved(2, 0))
     assert [one.name for one in board.board(again, made.id).read().strategies] == ["B", "A", "C"]
-    board.save(again, replace(changed, plan={"a_day": 3.0}, outcome={"x": float("nan")}))
+    board.change(again, made.id, plan={"a_day": 3.0})
+    board.change(again, made.id, outcome={"rows": float("nan")})
+    board.change(again, made.id, outcome={"counts": 1})
     assert board.board(again, made.id).plan == {"a_day": 3.0}
-    assert board.board(again, made.id).outcome == {"x": None}
+    assert board.board(again, made.id).outcome == {"rows": None, "counts": 1}
+    assert [one.name for one in board.board(again, made.id).read().strategies] == ["B", "A", "C"]
     again.delete("boards", made.id)
     assert board.boards(again, table.id) == []
     with pytest.raises(StoreError):
@@ -96,16 +100,18 @@ def test_strategies_that_cannot_be_told_apart_are_not_stored(acted):
     strategies = made.read()
     twice = replace(strategies, strategies=(strategies.strategies[0], strategies.strategies[0]))
     with pytest.raises(RuleError, match="'A'"):
-        board.put(space, made, twice)
+        board.change(space, made.id, strategies=lambda _: twice)
     with pytest.raises(RuleError, match="name"):
-        board.put(space, made, replace(strategies, name=" "))
+        board.change(space, made.id, strategies=lambda now: replace(now, name=" "))
     assert board.board(space, made.id).read() == strategies
 
 
 def test_a_board_that_cannot_be_read_does_not_hide_the_others(acted):
     space, table, made = acted
     other = board.add_board(space, StrategySet("other"), table.id)
+    third = board.add_board(space, StrategySet("third"), table.id)
     (space.folder("boards", made.id) / "about.json").write_text('{"id": 3}')
+    (space.folder("boards", third.id) / "about.json").write_text("[]")
     assert [one.id for one in board.boards(space, table.id)] == [other.id]
 
 
@@ -151,6 +157,27 @@ def test_both_exports_are_proved_by_running_them():
     assert (counts["board"] == counts["Python"]).all()
     assert counts["board"].sum() == len(frame)
     assert (counts["board"] > 0).all()
+
+
+def test_columns_of_all_types_are_proved():
+    n = 40
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) // 4, unit="D")
+    frame = pd.DataFrame(
+        {
+            "day": pd.Series(day.date, dtype=object), "zone": day.tz_localize("Asia/Tokyo"),
+            "money": [Decimal("1.50") * (k % 3) for k in range(n)], "large": np.arange(n, dtype="uint64") + 2**63,
+            "code": pd.Categorical(np.arange(n) % 3), "strategy": ["x", "y"] * (n // 2),
+        }
+    )  # fmt: skip
+    rules = {
+        "a": Range("day", 19_725.0, 19_726.0, True, True, True),
+        "b": Range("zone", None, 19_724.0, high_in=True, date=True),
+        "c": All((Levels("money", ("3",)), Levels("strategy", ("x",)))), "d": Levels("code", ("1",)),
+        "e": Range("large", 2.0**63 + 4096),
+    }  # fmt: skip
+    found = proof.prove(StrategySet("types", tuple(Strategy(name, rule) for name, rule in rules.items())), frame)
+    assert found.same
+    assert (found.counts["board"] > 0).tolist()[:4] == [True] * 4
 
 
 def test_the_proof_of_a_board_without_rules():
@@ -208,6 +235,8 @@ def test_measured_lifts_are_drawn_with_what_was_planned(acted):
         ("sex", Levels("sex", ("female",)), [(0.55, 1.45)]),
         ("education", AnyOf((Levels("education", ("school", "master")), Missing("education"))), 3),
         ("maturity_date", Range("maturity_date", 20_100.0, 20_200.0, date=True), 1),
+        ("age", Not(Range("age", 30.0, 50.0)), 3), ("sex", Not(Levels("sex", ("male",))), [(0.55, 1.45), (-0.4, 0.4)]),
+        ("position_clicks", All((Range("position_clicks", None, 4.0), Range("age", 30.0))), [(0.0, 3.5)]),
         ("age", Levels("sex", ("female",)), []), ("age", Range("age", 900.0), []), ("sex", EVERYBODY, []),
     ],
 )  # fmt: skip

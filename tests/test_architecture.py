@@ -119,7 +119,19 @@ def test_files_and_functions_stay_small(path):
 
 def test_pages_are_named_as_their_urls():
     scripts = {path.stem for path in (ROOT / "pages").glob("*.py")} - {"__init__"}
-    assert scripts == {"data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks"}
+    assert scripts == {
+        "data",
+        "train",
+        "models",
+        "overview",
+        "shapes",
+        "pairs",
+        "rows",
+        "compare",
+        "tasks",
+        "strategies",
+        "experiment",
+    }
 
 
 def test_the_core_comes_without_the_screen():

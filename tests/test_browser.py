@@ -510,15 +510,17 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     page.goto(f"/strategies?table={table.id}&board={made.id}")
     settle(page)
     page.get_by_text("Guided example:").first.click()
+    settle(page)  # it opens by and by, and what is pressed meanwhile is not pressed
     press(page, "Open the plan")
     page.get_by_text("How long it takes").wait_for(timeout=60_000)
     settle(page)
     page.get_by_text("Guided example:").first.click()
-    press(page, "Read the experiment")
-    page.get_by_text("measured lifts on what was to move").wait_for(timeout=60_000)
     settle(page)
-    assert page.get_by_text("Flat as expected").count() == 3
+    press(page, "Read the experiment")
+    page.get_by_text("no expected null speaks against them").wait_for(timeout=60_000)
+    settle(page)
+    assert page.get_by_text(re.compile("Flat as expected|No move found")).count() == 3
     page.reload()
     settle(page)
     segment(page, "Read-out")
-    page.get_by_text("measured lifts on what was to move").wait_for(timeout=60_000)
+    page.get_by_text("no expected null speaks against them").wait_for(timeout=60_000)

@@ -15,8 +15,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gamcore.rulecode import NOBODY, NOT_ELIGIBLE, Cascade, kinds_of, python_of, sql_of, to_python, to_sql
-from gamcore.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError, both, either, from_dict
+from gamcore.rulecode import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, python_of, sql_of, to_python, to_sql
+from gamcore.rules import (
+    EVERYBODY,
+    All,
+    AnyOf,
+    Levels,
+    Missing,
+    Not,
+    Range,
+    RuleError,
+    both,
+    either,
+    from_dict,
+    rounded,
+)
 from gamcore.table import TableError
 
 NAMES = ["plain", 'say "x"', "it's", "; drop table t --", "select", "größe", "a\\b"]
@@ -234,7 +247,9 @@ def test_rounding_gives_numbers_a_business_would_choose():
         ({"column": "x", "at_least": 3, "below": 1}, "ends before"),
         ({"column": "x", "is": [1]}, "asks"), ({"column": "x", "at_least": float("nan")}, "number"),
         ({"column": "x", "at_least": 1, "below": "2024-01-01"}, "one end of"), ({"not": {"not": 3}}, "rule.not.not"),
-        ({"column": "x", "mystery": 1}, "mystery"),
+        ({"column": "x", "mystery": 1}, "mystery"), ({"column": "x", "at_least": 10**400}, "too large"),
+        ({"column": "x", "at_least": "0001-01-01T00:00:00+14:00"}, "not a date"),
+        ({"column": "\ud800", "missing": True}, "rule"),
     ],
 )  # fmt: skip
 def test_bad_json_is_refused_by_place(told, place):
@@ -263,6 +278,40 @@ def test_levels_of_truth_and_of_numbers():
     assert Levels("truth", ("False",)).holds(frame).tolist() == [False, True, False]
     assert Levels("code", ("1",)).holds(frame).tolist() == [True, False, False]
     assert sql_of(Levels("flag", ("True",)), kinds_of(frame, ["flag"])) == '("flag" IS NOT NULL AND "flag" IN (1))'
+
+
+def test_ends_of_all_number_types_are_written_alike():
+    for low in (4, np.int64(4), np.float64(4), 4.0):
+        assert sql_of(Range("n", low), {"n": "number"}) == '("n" IS NOT NULL AND "n" >= 4)'
+    assert ">= 1.5e0" in sql_of(Range("n", np.float64(1.5)), {"n": "number"})
+
+
+def test_levels_that_no_number_is_called_by_pick_nothing():
+    frame = pd.DataFrame({"n": [1.0, 2.5, None]})
+    rule = Levels("n", ("1.0", "nan", "inf", "2.50", "x"))
+    assert not rule.holds(frame).any()
+    assert sql_of(rule, {"n": "number"}) == "(1 = 0)"
+    assert python_of(rule, {"n": "number"}) == "(_number(row, 'n') in ())"
+
+
+def test_rounding_for_a_table_moves_hardly_anybody():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"year": rng.integers(1990, 2025, 5000), "balance": rng.lognormal(9, 1, 5000)})
+    assert rounded(Range("year", 2019.0), frame) == Range("year", 2019.0)
+    assert rounded(Range("balance", 12_127.335), frame) == Range("balance", 12_000.0)
+    both_ends = rounded(All((Range("year", 2019.0), Range("balance", 12_127.335))), frame)
+    moved = both_ends.holds(frame) != All((Range("year", 2019.0), Range("balance", 12_127.335))).holds(frame)
+    assert moved.mean() <= 0.01
+
+
+def test_a_table_with_a_column_of_the_same_name():
+    frame = pd.DataFrame({"strategy": ["x", "y"], "Strategy_": [1, 2]})
+    made = Cascade("t", EVERYBODY, (("A", Levels("strategy", ("y",))),))
+    assert free_name(frame.columns) == "strategy__"
+    with duckdb.connect() as base:
+        base.register("t", frame)
+        found = base.execute(to_sql(made, "t", kinds_of(frame, made.columns), free_name(frame.columns)))
+        assert [row[-1] for row in found.fetchall()] == [NOBODY, "A"]
 
 
 def test_python_reads_dates_of_all_kinds():

@@ -88,7 +88,11 @@ def test_json_there_and_back():
         ({"strategies": [{"name": "A", "rule": {"all": []}, "action": 3}]}, "action"),
         ({"strategies": [{"name": "A", "rule": {"all": []}}] * 2}, "A"),
         ({"strategies": [{"name": str(k), "rule": {"all": []}} for k in range(MOST_STRATEGIES + 1)]}, "at most"),
-        ({"gate": 3}, "rule is 3"),
+        ({"gate": 3}, "rule is 3"), ({"strategies": [{"name": "A\nB", "rule": {"all": []}}]}, "A"),
+        ({"strategies": [{"name": "A\ud800", "rule": {"all": []}}]}, "name"),
+        ({"strategies": [{"name": "A", "rule": {"all": []}, "base": -1}]}, "base"),
+        ({"strategies": [{"name": "A", "rule": {"all": []}, "value": 10**400}]}, "value"),
+        ({"strategies": [{"name": "A", "rule": {"all": []}, "lift": [0.3, 0.2, 0.1]}]}, "rise"),
     ],
 )  # fmt: skip
 def test_a_bad_set_is_refused_by_place(change, words):
@@ -107,7 +111,8 @@ def test_sensitive_columns_are_known_by_the_words_in_their_names():
     found = sensitive(
         ["sex", "customerAge", "page_views", "usage", "marital-status", "ZIP", "SeniorCitizen", "message"]
     )
-    assert set(found) == {"sex", "customerAge", "marital-status", "ZIP"}
+    assert set(found) == {"sex", "customerAge", "marital-status", "ZIP", "SeniorCitizen"}
+    assert not sensitive(["credit_union", "partner_bank", "average", "stage"])
 
 
 def test_parity_counts_who_is_reached_in_each_group():
@@ -124,6 +129,18 @@ def test_parity_counts_who_is_reached_in_each_group():
     ages = parity(frame["age"].where(frame["age"] > 20), assigned, ["A", "C", "B"])
     assert len(ages) == 5
     assert "missing" in set(ages[GROUP])
+
+
+def test_parity_that_cannot_be_told_is_not_told():
+    frame = pd.DataFrame({"sex": ["f"] * 25 + ["m"] * 250, "gifts": [0.0] * 230 + [float(k) for k in range(45)]})
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(275), unit="D")
+    assigned = np.where(frame["sex"] == "m", 0, -1)
+    assert np.isnan(parity(frame["sex"], assigned, ["A"]).attrs["ratio"]["A"])  # under 30 women
+    zeros = parity(frame["gifts"], assigned, ["A"])
+    assert set(zeros[GROUP]) == {"0", "other values"}
+    days = parity(frame["day"].dt.date, assigned, ["A"])
+    assert len(days) == 4
+    assert days[GROUP][0].startswith("2024-01-01 to ")
 
 
 def test_parity_leaves_out_who_is_not_eligible():

@@ -88,7 +88,8 @@ def lifts(found: ReadOut, mode: Mode = "light") -> go.Figure:
         some = [(k, effect) for k, effect in enumerate(listed) if effect.found == held]
         if some:
             figure.add_trace(_intervals(some, name, paint))
-    planned = [(k, effect.planned) for k, effect in enumerate(listed) if np.isfinite(effect.planned)]
+    hoped = [(k, e.planned) for k, e in enumerate(listed) if e.role == "primary"]
+    planned = [(k, lift) for k, lift in hoped if np.isfinite(lift)]
     if planned:
         figure.add_trace(
             go.Scatter(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from gamcore.explain import Curve
 from gamcore.figures.shapes import level_order, numbers, visible_edges
 from gamcore.figures.style import PALETTES, Mode, escape
-from gamcore.rules import Levels, Missing, Range, Rule
+from gamcore.rules import DAY, All, AnyOf, Levels, Missing, Not, Range, Rule, both, either
 
 OPACITY = 0.13
 
@@ -21,7 +22,10 @@ def mark(
     """Shade what a rule asks of the curve's feature. `whole`: the figure has the panel of missing cells, too."""
     color, where = PALETTES[mode], {"row": 1, "col": 1} if whole else {}
     area = {"fillcolor": color.accent, "opacity": OPACITY, "line": {"width": 0}, "layer": "below"}
-    spans = [span for part in rule.parts() if part.column == curve.feature for span in _spans(curve, part)]
+    asked = of_feature(rule, curve.feature)
+    if asked is None:
+        return
+    spans, missing = _asked(curve, asked)
     for k, (low, high) in enumerate(spans):
         figure.add_vrect(x0=low, x1=high, **area, **where)
         for end in (low, high) if not curve.labels else ():
@@ -31,8 +35,42 @@ def mark(
                 x=low, y=1, yref="y domain", text=escape(label), showarrow=False, xanchor="left", yanchor="top",
                 font={"color": color.accent, "size": 12}, xshift=4, **where,
             )  # fmt: skip
-    if whole and any(isinstance(part, Missing) and part.column == curve.feature for part in rule.parts()):
+    if whole and missing:
         figure.add_vrect(x0=-0.4, x1=0.4, row=1, col=2, **area)
+
+
+def of_feature(rule: Rule, column: str) -> Rule | None:
+    """What a rule asks of one column, all conditions on others left out; None where nothing."""
+    match rule:
+        case All(of) | AnyOf(of):
+            kept = [asked for one in of if (asked := of_feature(one, column)) is not None]
+            return (both(kept) if isinstance(rule, All) else either(kept)) if kept else None
+        case Not(inner):
+            asked = of_feature(inner, column)
+            return None if asked is None else Not(asked)
+        case Range() | Levels() | Missing():
+            return rule if rule.column == column else None
+    return None
+
+
+def _asked(curve: Curve, rule: Rule) -> tuple[list[tuple[Any, Any]], bool]:
+    """The parts of the axis that a rule of one column picks, and whether it picks missing cells."""
+    parts = rule.of if isinstance(rule, AnyOf) else (rule,)
+    if all(isinstance(part, Range | Levels | Missing) for part in parts):  # as exact as its numbers
+        spans = [span for part in rule.parts() for span in _spans(curve, part)]
+        return spans, any(isinstance(part, Missing) for part in parts)
+    cells: Any = pd.array([*curve.labels, None], "string") if curve.labels else np.append(curve.display, np.nan)
+    if curve.kind == "date":
+        cells = pd.to_datetime(np.append(np.round(curve.display * DAY), np.nan), unit="us")
+    held = rule.holds(pd.DataFrame({curve.feature: cells}))
+    inside = np.flatnonzero(held[:-1])
+    if curve.labels:
+        order = level_order(curve).tolist()
+        return [(order.index(k) - 0.45, order.index(k) + 0.45) for k in inside], bool(held[-1])
+    edges = visible_edges(curve)
+    runs = np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1) if inside.size else []
+    ends = [numbers(np.array([edges[run[0]], edges[run[-1] + 1]]), curve.kind) for run in runs]
+    return [(first, last) for first, last in ends], bool(held[-1])
 
 
 def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:

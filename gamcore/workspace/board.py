@@ -14,7 +14,7 @@ from gamcore.rules import Rule, RuleError, from_dict
 from gamcore.segments import Evidence
 from gamcore.strategies import StrategySet
 from gamcore.workspace.files import new_folder, read_json, write_json
-from gamcore.workspace.store import Workspace, clean_name, new_id, now, readable
+from gamcore.workspace.store import StoreError, Workspace, clean_name, new_id, now, readable
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,14 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def _listed(workspace: Workspace, kind: str, read: Callable[[str], Kept], table: str) -> list[Kept]:
-    found = [one for one in readable(read, workspace.ids(kind)) if one.table == table]
+def _listed(workspace: Workspace, kind: str, read: Callable[[str], Kept], table: str | None) -> list[Kept]:
+    found = [one for one in readable(read, workspace.ids(kind)) if table in (None, one.table)]
     return sorted(found, key=lambda one: one.created)
 
 
 def _read(cls: type[Kept], told: dict[str, Any]) -> Kept:
+    if not isinstance(told, dict):
+        raise StoreError("A file of the workspace does not hold what it should: it may have been changed by hand.")
     names = {of.name for of in fields(cls)}
     return cls(**{name: value for name, value in told.items() if name in names})
 
@@ -124,21 +126,33 @@ def board(workspace: Workspace, identifier: str) -> Board:
     return found
 
 
-def boards(workspace: Workspace, table: str) -> list[Board]:
-    """Boards of a table, the oldest first."""
+def boards(workspace: Workspace, table: str | None = None) -> list[Board]:
+    """Boards of a table, or of all, the oldest first."""
     return _listed(workspace, "boards", lambda identifier: board(workspace, identifier), table)
 
 
-def save(workspace: Workspace, changed: Board) -> None:
-    """Put a board in the place of the one with its id."""
-    write_json(workspace.folder("boards", changed.id) / "about.json", _plain(asdict(changed)))
+def change(
+    workspace: Workspace,
+    identifier: str,
+    strategies: Callable[[StrategySet], StrategySet] | None = None,
+    plan: dict[str, Any] | None = None,
+    outcome: dict[str, Any] | None = None,
+) -> Board:
+    """Change a board as it is now: what somebody else changed meanwhile stays, but for the same part.
 
-
-def put(workspace: Workspace, into: Board, made: StrategySet) -> Board:
-    """A board with other strategies, stored; RuleError where two cannot be told apart."""
-    made.cascade().check()
-    if not made.name.strip():
-        raise RuleError("Give the board a name.")
-    changed = replace(into, name=clean_name(made.name), strategies=made.to_dict())
-    save(workspace, changed)
-    return changed
+    strategies : makes the new set of the present one. plan : the new plan. outcome : its parts go over those there are.
+    RuleError where strategies cannot be told apart, StoreError where the board is gone.
+    """
+    now_is = board(workspace, identifier)
+    if strategies is not None:
+        made = strategies(now_is.read())
+        made.cascade().check()
+        if not made.name.strip():
+            raise RuleError("Give the board a name.")
+        now_is = replace(now_is, name=clean_name(made.name), strategies=made.to_dict())
+    if plan is not None:
+        now_is = replace(now_is, plan=plan)
+    if outcome is not None:
+        now_is = replace(now_is, outcome={**now_is.outcome, **outcome})
+    write_json(workspace.folder("boards", identifier) / "about.json", _plain(asdict(now_is)))
+    return board(workspace, identifier)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gamcore.experiments import Role
 from gamcore.model import AdditiveModel
-from gamcore.rules import Levels, Rule, either
+from gamcore.rules import Levels, Rule, either, rounded
 from gamcore.segments import HeldOut, Segment, suggest
 from gamcore.strategies import Strategy, StrategySet
 from gamcore.workspace import board
@@ -27,6 +27,7 @@ from gamcore.workspace.training import add_bands, train
 SAMPLES: Final = Path(__file__).parents[2] / "sample_data"
 FUNNEL, OUTCOME = "renewal.parquet", "renewal_experiment.parquet"
 UNUSED: Final = ("customer_id", "confirm_page_seconds", "step")
+SIZES: Final = {FUNNEL: (30_000, 15), OUTCOME: (75_093, 14)}
 NAME: Final = "Renewal: three messages"
 
 
@@ -67,9 +68,9 @@ def load(workspace: Workspace, name: str) -> TableAbout:
 
 
 def find(workspace: Workspace, name: str) -> TableAbout | None:
-    """A sample table, where it is loaded."""
-    stem = Path(name).stem
-    return next((table for table in workspace.tables() if table.name == stem), None)
+    """A sample table, where it is loaded; somebody's own of that name has another size."""
+    size = SIZES[name]
+    return next((table for table in workspace.tables() if (table.rows, table.columns) == size), None)
 
 
 def spec(table: TableAbout, columns: list[str], part: Part) -> Spec:
@@ -107,7 +108,7 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
         held = data.X.index[data.held_out]
         X, y = frame.loc[held], data.y[data.held_out].to_numpy(float)
         found = suggest(fitted, X, y)
-        rule = either(_the_one(found, column, part) for column in part.columns).rounded()
+        rule = rounded(either(_the_one(found, column, part) for column in part.columns), frame)
         tried = found[0].evidence.tried
         told = HeldOut(fitted, X, y).evidence(rule, tried)
         board.add_segment(workspace, f"{part.strategy}: {rule.words()}", rule, table.id, (about.id, about.name), told)
@@ -133,16 +134,17 @@ def make_board(workspace: Workspace, table: TableAbout) -> Board:
     return board.add_board(workspace, made, table.id)
 
 
-def plan_of() -> dict[str, Any]:
-    """What the page Experiment is filled with."""
+def plan_of(made: Board) -> dict[str, Any]:
+    """What the page Experiment is filled with; the test begins with the board as it is."""
     rows = [
         {"metric": name, "role": role, "base": base, "lift": lift, "deviation": None}
         for name, (base, lift, role) in METRICS.items()
     ]
-    return {"a_day": A_WEEK / 7, "share": 0.5, "power": 0.8, "metrics": rows}
+    return {"a_day": A_WEEK / 7, "share": 0.5, "power": 0.8, "metrics": rows, "tested": made.strategies}
 
 
 def outcome_of(table: TableAbout) -> dict[str, Any]:
     """Where its experiment is read from."""
     roles = {name: role for name, (_, _, role) in METRICS.items()}
-    return {"table": table.id, "arm": "arm", "treated": "treated", "roles": roles, "share": 0.5, "before": {}}
+    read = {"table": table.id, "arm": "arm", "treated": "treated", "roles": roles, "share": 0.5, "before": {}}
+    return {"way": "rows", "rows": read}

@@ -16,8 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.rulecode import COLUMN, NOBODY, NOT_ELIGIBLE, Cascade, kinds_of, to_python, to_sql
+from gamcore.rulecode import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, to_python, to_sql
+from gamcore.rules import DAY
 from gamcore.strategies import StrategySet
+from gamcore.table import Kind, read_dates, read_numbers, read_texts
 
 Labels = NDArray[np.object_]
 
@@ -41,24 +43,43 @@ def prove(made: StrategySet, frame: pd.DataFrame) -> Proof:
     cascade = made.cascade()
     names = np.array([*(name for name, _ in cascade.named), NOT_ELIGIBLE, NOBODY], object)
     wanted = names[made.assign(frame)]  # -1 and -2 count from the end
-    found = {"board": wanted, "SQL": by_sql(cascade, frame), "Python": by_python(cascade, frame)}
+    kinds = kinds_of(frame, cascade.columns)
+    rows = pd.DataFrame({name: _stored(frame[name], kind) for name, kind in kinds.items()}, index=range(len(frame)))
+    try:
+        found = {"board": wanted, "SQL": by_sql(cascade, rows, kinds), "Python": by_python(cascade, rows, kinds)}
+    except (TypeError, OverflowError, pd.errors.DatabaseError) as error:
+        raise ProofError(f"A column cannot be handed over to be counted: {error}.") from error
     counts = pd.DataFrame({way: pd.Series(labels).value_counts().reindex(names) for way, labels in found.items()})
     counts = counts.fillna(0).astype(int).rename_axis("strategy").reset_index()
-    return Proof(counts, all(bool((labels == wanted).all()) for labels in found.values()))
+    return Proof(
+        counts, all(labels.shape == wanted.shape and bool((labels == wanted).all()) for labels in found.values())
+    )
 
 
-def by_sql(cascade: Cascade, frame: pd.DataFrame) -> Labels:
+def _stored(series: pd.Series, kind: Kind) -> Any:
+    """A column as a database would hold it: doubles, timestamps, truth or text; missing as None or NaN."""
+    if kind == "date":
+        days = read_dates(series)
+        stamps = np.round(np.nan_to_num(days) * DAY).astype(np.int64).astype("datetime64[us]")
+        return pd.Series(stamps).where(~np.isnan(days)).to_numpy()
+    if kind == "number":
+        return read_numbers(series)
+    codes, names = read_texts(series)
+    cells: list[Any] = [name == "True" for name in names] if kind == "boolean" else names
+    return np.array([*cells, None], object)[codes]
+
+
+def by_sql(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labels:
     """The strategy (n,) of each row by the SQL export, in SQLite."""
-    needed = frame[list(cascade.columns)].reset_index(drop=True)
-    needed = needed if len(needed.columns) else pd.DataFrame({"row": np.arange(len(frame))})
-    kinds = kinds_of(frame, cascade.columns)
+    rows = rows if len(rows.columns) else pd.DataFrame({"row": np.arange(len(rows))})
+    alias = free_name(rows.columns)
     with tempfile.TemporaryDirectory() as folder:
         base = sqlite3.connect(Path(folder) / "rows.sqlite")
         try:
-            needed.to_sql("rows", base, index=False, chunksize=50_000)
-            query = to_sql(cascade, "rows", kinds).rstrip().rstrip(";")
+            rows.to_sql("rows", base, index=False, chunksize=50_000)
+            query = to_sql(cascade, "rows", kinds, alias).rstrip().rstrip(";")
             # the names in the query are ours and quoted; the order is that of the rows
-            found = base.execute(f'SELECT "{COLUMN}" FROM ({query}) AS told').fetchall()  # noqa: S608
+            found = base.execute(f'SELECT "{alias}" FROM ({query}) AS told').fetchall()  # noqa: S608
         except sqlite3.Error as error:
             raise ProofError(f"The SQL did not run in SQLite: {error}.") from error
         finally:
@@ -66,15 +87,14 @@ def by_sql(cascade: Cascade, frame: pd.DataFrame) -> Labels:
     return np.array([label for (label,) in found], object)
 
 
-def by_python(cascade: Cascade, frame: pd.DataFrame) -> Labels:
+def by_python(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labels:
     """The strategy (n,) of each row by the Python export, run as a program that reads JSON lines."""
-    kinds = kinds_of(frame, cascade.columns)
     with tempfile.TemporaryDirectory() as folder:
-        program, rows = Path(folder) / "strategies.py", Path(folder) / "rows.jsonl"
+        program, lines = Path(folder) / "strategies.py", Path(folder) / "rows.jsonl"
         program.write_text(to_python(cascade, kinds), encoding="utf-8")
-        with rows.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in _lines(frame[list(cascade.columns)]))
-        with rows.open("rb") as file:
+        with lines.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in _lines(rows))
+        with lines.open("rb") as file:
             try:
                 done = subprocess.run(  # noqa: S603 (our own interpreter, and code that we wrote)
                     [sys.executable, "-I", "-X", "utf8", str(program)], stdin=file, capture_output=True,
@@ -84,22 +104,18 @@ def by_python(cascade: Cascade, frame: pd.DataFrame) -> Labels:
                 told = error.stderr.decode("utf-8", "replace")[-300:]
                 raise ProofError(f"The Python module did not run: {told}") from error
             except subprocess.TimeoutExpired as error:
-                raise ProofError(f"The Python module took more than {SECONDS} s on {len(frame):,} rows.") from error
+                raise ProofError(f"The Python module took more than {SECONDS} s on {len(rows):,} rows.") from error
     return np.array(done.stdout.decode("utf-8").split("\n")[:-1], object)
 
 
-def _lines(frame: pd.DataFrame) -> Iterator[str]:
+def _lines(rows: pd.DataFrame) -> Iterator[str]:
     """Rows as JSON, missing as null."""
-    plain = {name: _cells(frame[name]) for name in frame.columns}
-    for k in range(len(frame)):
+    plain = {name: _cells(rows[name]) for name in rows.columns}
+    for k in range(len(rows)):
         yield json.dumps({name: cells[k] for name, cells in plain.items()})
 
 
 def _cells(series: pd.Series) -> list[Any]:
     """Cells as JSON knows them."""
-    missing = series.isna().to_numpy()
-    if pd.api.types.is_datetime64_any_dtype(series):
-        told = series.dt.tz_localize(None).dt.strftime("%Y-%m-%dT%H:%M:%S.%f").tolist()
-    else:
-        told = [cell.item() if isinstance(cell, np.generic) else cell for cell in series.tolist()]
-    return [None if gone else cell for cell, gone in zip(told, missing, strict=True)]
+    told = series.dt.strftime("%Y-%m-%dT%H:%M:%S.%f") if series.dtype.kind == "M" else series
+    return [None if gone else cell for cell, gone in zip(told.tolist(), series.isna(), strict=True)]

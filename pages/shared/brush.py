@@ -49,7 +49,7 @@ def marked(model: ModelAbout, curve: Curve) -> Rule | None:
         return None
     rule = either(parts)
     rule = Not(rule) if told["not"] else rule
-    return rule.rounded() if st.session_state.get(_key("rounded", model, curve)) else rule
+    return reach.rounded(model.table, rule) if st.session_state.get(_key("rounded", model, curve)) else rule
 
 
 def take(model: ModelAbout, curve: Curve, bins: Bins, element: str) -> None:
@@ -82,8 +82,12 @@ def _fill(model: ModelAbout, curve: Curve, bins: Bins, start: int, end: int) -> 
     """Fill the fields with the bins from `start` to the one before `end`."""
     ends = cut_of(bins, start) if start > 0 else None, cut_of(bins, end) if end < bins.n_values else None
     for name, cut in zip(("low", "high"), ends, strict=True):
-        told = cut if curve.kind != "date" or cut is None else (as_date(cut) + timedelta(hours=12)).date()
-        st.session_state[_key(name, model, curve)] = told
+        st.session_state[_key(name, model, curve)] = _shown(cut, curve)
+
+
+def _shown(end: float | None, curve: Curve) -> date | float | None:
+    """An end as its field holds it: of dates, the nearest day."""
+    return end if curve.kind != "date" or end is None else (as_date(end) + timedelta(hours=12)).date()
 
 
 def _take_rule(model: ModelAbout, curve: Curve, rule: Rule) -> None:
@@ -92,8 +96,7 @@ def _take_rule(model: ModelAbout, curve: Curve, rule: Rule) -> None:
     for part in rule.parts():
         if isinstance(part, Range):
             for name, end in (("low", part.low), ("high", part.high)):
-                told = as_date(end).date() if curve.kind == "date" and end is not None else end
-                st.session_state[_key(name, model, curve)] = told
+                st.session_state[_key(name, model, curve)] = _shown(end, curve)
         elif isinstance(part, Levels):
             st.session_state[_key("levels", model, curve)] = list(part.levels)
         else:
@@ -125,11 +128,7 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
                 st.checkbox("or missing", key=_key("missing", model, curve))
             st.checkbox("all others", key=_key("not", model, curve), help="NOT: everybody who is not in it.")
             if not curve.labels:
-                st.checkbox(
-                    "rounded",
-                    key=_key("rounded", model, curve),
-                    help="Numbers that a business would choose: two digits.",
-                )
+                st.checkbox("rounded", key=_key("rounded", model, curve), help=evidence.ROUNDED)
             st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
     rule = marked(model, curve)
     if rule is None:
@@ -159,11 +158,11 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
             )  # fmt: skip
         bend = knee(curve) if own else None
         if bend:
-            words = Range(curve.feature, cut_of(bins, bend), date=curve.kind == "date").rounded().words()
-            said = words.removeprefix(f"{curve.feature} ")
+            rule = Range(curve.feature, cut_of(bins, bend), date=curve.kind == "date")
+            said = rule.words().removeprefix(f"{curve.feature} ")
             st.button(
                 md(f"{said}: the bend"), key=_key("knee", model, curve), icon=":material/turn_slight_right:",
-                on_click=_fill, args=(model, curve, bins, bend, bins.n_values), type="tertiary",
+                on_click=_take_rule, args=(model, curve, rule), type="tertiary",
                 help="Where the curve bends most, seen from end to end.",
             )  # fmt: skip
     if not own and state.data(model) is not None:

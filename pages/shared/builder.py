@@ -67,6 +67,13 @@ def edit(key: str, table: str) -> Rule | None:
             st.button("And", icon=":material/add:", key=f"{key}-and-{k}", on_click=_add, args=(key, k), type="tertiary")
             made.append(both(rules))
     st.button("Or", icon=":material/add:", key=f"{key}-or", on_click=_add, args=(key, None), type="tertiary")
+    if (
+        len(groups) == len(groups[0]) == 1
+        and not made[0].columns
+        and st.session_state.get(_column(key, groups[0][0])) is None
+    ):
+        st.caption("No condition: everybody.")
+        return EVERYBODY
     return either(made) if whole else None
 
 
@@ -84,13 +91,17 @@ def _remove(key: str, identifier: str) -> None:
     st.session_state[key] = [lines for lines in groups if lines] or [[Line(secrets.token_hex(4))]]
 
 
+def _column(key: str, line: Line) -> str:
+    return f"{key}-{line.id}-column"
+
+
 def _line(key: str, table: str, line: Line) -> Rule | None:
     """The fields of one condition."""
     frame, own = state.frame(table), f"{key}-{line.id}"
     names = list(frame.columns)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         known = line.rule.column if line.rule is not None and line.rule.column in names else None
-        column = st.selectbox("Column", names, names.index(known) if known else None, key=f"{own}-column", width=220)
+        column = st.selectbox("Column", names, names.index(known) if known else None, key=_column(key, line), width=220)
         found = None
         if column is not None:
             was = line.rule if line.rule is not None and line.rule.column == column else None
@@ -119,21 +130,21 @@ def _values(key: str, series: pd.Series, was: Condition | None) -> Condition | N
         return Missing(name)
     if way == "one of":
         listed = sorted(read_texts(series)[1])
-        kept = [level for level in was.levels if level in listed] if isinstance(was, Levels) else []
+        kept = list(was.levels) if isinstance(was, Levels) else []  # also those that this table does not have
         if len(listed) > MOST_LEVELS:
             st.caption(f"The {MOST_LEVELS} most frequent of {len(listed):,} levels.")
             listed = [str(one) for one in series.astype("string").value_counts().index[:MOST_LEVELS]]
-            listed += [level for level in kept if level not in listed]
+        listed += [level for level in kept if level not in listed]
         chosen = st.multiselect("Levels", listed, kept, key=f"{key}-levels")
         return Levels(name, tuple(chosen)) if chosen else None
     before = was if isinstance(was, Range) else None
     usual_ends = (before.low, before.high) if before else (None, None)
-    labels = ("at least", "below")
+    low_in, high_in = (before.low_in or before.low is None, before.high_in) if before else (True, False)
+    labels = (("above", "at least")[low_in], ("below", "at most")[high_in])
     ends = [_end(key, label, end, kind == "date") for label, end in zip(labels, usual_ends, strict=True)]
     if ends == [None, None]:
         return None
-    kept_in = (before.low_in, before.high_in) if before and list(usual_ends) == ends else (True, False)
-    return Range(name, ends[0], ends[1], *kept_in, date=kind == "date")
+    return Range(name, ends[0], ends[1], low_in, high_in, date=kind == "date")
 
 
 def _end(key: str, label: str, end: float | None, is_date: bool) -> float | None:

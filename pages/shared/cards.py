@@ -13,7 +13,7 @@ import streamlit as st
 from gamcore.scales import Scale
 from gamcore.workspace.store import ModelAbout, TableAbout
 from pages.shared import state
-from pages.shared.words import count, date, md, metric, number
+from pages.shared.words import count, date, md, metric, number, told_apart
 
 PAGES = Path(__file__).parent.parent
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
@@ -36,7 +36,10 @@ def pick_table() -> TableAbout:
     known = {t.id: t for t in state.workspace().tables()}
     if len(known) > 1:
         chosen = st.selectbox(
-            "Table", list(known), index=list(known).index(table.id), format_func=lambda i: _table_label(known[i])
+            "Table",
+            list(known),
+            index=list(known).index(table.id),
+            format_func=told_apart({i: _table_label(t) for i, t in known.items()}).__getitem__,
         )
         state.choose("table", chosen)
         return known[chosen]
@@ -69,7 +72,10 @@ def pick_model(of_tasks: bool = False) -> ModelAbout:
         state.choose("model", model.id)
     if len(known) > 1:
         chosen = st.selectbox(
-            "Model", list(known), index=list(known).index(model.id), format_func=lambda i: _model_label(known[i])
+            "Model",
+            list(known),
+            index=list(known).index(model.id),
+            format_func=told_apart({i: _model_label(m) for i, m in known.items()}).__getitem__,
         )
         state.choose("model", chosen)
         return known[chosen]

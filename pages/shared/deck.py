@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pandas as pd
@@ -29,24 +30,40 @@ def model_of(strategy: Strategy) -> ModelAbout | None:
         return None
 
 
-def put(board: Board, made: StrategySet) -> None:
-    """Store changed strategies; a refusal is kept for the next drawing of the page."""
+def act(identifier: str, change: Callable[[StrategySet], StrategySet]) -> str:
+    """Change the strategies of a board as it is now; why not, where that is refused, which the page says as well."""
     try:
-        stored.put(state.workspace(), board, made)
+        stored.change(state.workspace(), identifier, strategies=change)
     except (RuleError, StoreError) as error:
         st.session_state["board-refused"] = str(error)
+        return str(error)
+    return ""
 
 
-def move(identifier: str, place: int, to: int) -> None:
+def place_of(made: StrategySet, name: str) -> int:
+    """Where a strategy is by now; StoreError where it is not on the board any more."""
+    for place, strategy in enumerate(made.strategies):
+        if strategy.name == name:
+            return place
+    raise StoreError(f"{name} is not on this board any more: somebody took it off.")
+
+
+def move(identifier: str, name: str, by: int) -> None:
     """Give a strategy another place in the order."""
-    board = stored.board(state.workspace(), identifier)
-    put(board, board.read().moved(place, to))
+
+    def moved(made: StrategySet) -> StrategySet:
+        place = place_of(made, name)
+        return made.moved(place, place + by)
+
+    act(identifier, moved)
 
 
-def _remove(identifier: str, place: int) -> None:
-    board = stored.board(state.workspace(), identifier)
-    made = board.read()
-    put(board, replace(made, strategies=made.strategies[:place] + made.strategies[place + 1 :]))
+def _remove(identifier: str, name: str) -> None:
+    def without(made: StrategySet) -> StrategySet:
+        place = place_of(made, name)
+        return replace(made, strategies=made.strategies[:place] + made.strategies[place + 1 :])
+
+    act(identifier, without)
 
 
 def funnel(board: Board, made: StrategySet, found: Ledger) -> None:
@@ -73,13 +90,14 @@ def funnel(board: Board, made: StrategySet, found: Ledger) -> None:
 def gate(board: Board) -> None:
     """Change the gate of a board."""
     st.caption("Only these rows can get a strategy; all others stay as they are.")
+    if builder.groups_of(stored.board(state.workspace(), board.id).read().gate) is None:
+        st.caption("The present rule nests deeper than these fields can show: what you set replaces it.")
     rule = builder.edit("gate-draft", board.table)
-    with st.container(horizontal=True):
-        if st.button("Set", type="primary", disabled=rule is None) and rule is not None:
-            put(board, replace(board.read(), gate=rule))
-            st.rerun()
-        if st.button("Everybody is eligible"):
-            put(board, replace(board.read(), gate=EVERYBODY))
+    if st.button("Set", type="primary", disabled=rule is None) and rule is not None:
+        refused = act(board.id, lambda made: replace(made, gate=rule))
+        if refused:
+            st.error(md(refused), icon=":material/error:")
+        else:
             st.rerun()
 
 
@@ -117,25 +135,26 @@ def _card(board: Board, made: StrategySet, found: Ledger, place: int, strategy: 
         st.caption(f"{md(strategy.rule.words())}{scenario}")
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         for icon, to, word, off, keys in (
-            ("arrow_upward", place - 1, "Higher", place == 0, f"Alt+{place + 1}"),
-            ("arrow_downward", place + 1, "Lower", place == last, f"Alt+Shift+{place + 1}"),
+            ("arrow_upward", -1, "Higher", place == 0, f"Alt+{place + 1}" if 0 < place < 9 else None),
+            ("arrow_downward", 1, "Lower", place == last, None),  # which is the next one's way up
         ):
             st.button(
                 "", icon=f":material/{icon}:", key=f"{word}-{board.id}-{place}", on_click=move, disabled=off,
-                args=(board.id, place, to), help=f"{word} priority", shortcut=keys if place < 9 else None,
+                args=(board.id, strategy.name, to), help=f"{word} priority", shortcut=keys,
             )  # fmt: skip
         if st.button("", icon=":material/edit:", key=f"edit-{board.id}-{place}", help="Change this strategy"):
             builder.begin("strategy-draft", strategy.rule)
             st.session_state["strategy-shown"] = f"{board.id}-{place}"
-            change(board, place)
+            change(board, strategy.name)
         st.button(
-            "", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove, args=(board.id, place),
+            "", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove,
+            args=(board.id, strategy.name),
             help="Take it off the board; the segment stays",
         )  # fmt: skip
     plain = {"border": False, "delta_color": "off", "delta_arrow": "off"}
     row = st.container(horizontal=True)
     row.metric("Exclusive reach", count(found.exclusive[place]), f"of {count(found.raw[place])} that match", **plain)
-    lost = [f"{count(found.lost_to[place, j])} to {names[j]}" for j in range(place) if found.lost_to[place, j]]
+    lost = [f"{count(found.lost_to[place, j])} to {md(names[j])}" for j in range(place) if found.lost_to[place, j]]
     row.metric("Lost to higher", count(found.lost[place]), ", ".join(lost) or "none", **plain)
     _opportunity(row, strategy, plain)
     low, mid, high = strategy.worth(int(found.exclusive[place]))
@@ -164,29 +183,36 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy, pla
         help=f"{evidence.OPPORTUNITY} Of all held-out rows of the scenario, before gate and priority.",
     )  # fmt: skip
     row.metric(
-        "Model contrast", evidence.points(found.contrast, found.binary), f"{found.agree:.0%} of refits agree", **plain,
+        "Model contrast", evidence.points(found.contrast, found.binary), evidence.agreeing(found), **plain,
         help=evidence.CONTRAST,
     )  # fmt: skip
 
 
 @st.dialog("Change a strategy", width="large")
-def change(board: Board, place: int) -> None:
+def change(board: Board, name: str) -> None:
     """All that a strategy is."""
-    made = stored.board(state.workspace(), board.id).read()
-    changed = fields(made.strategies[place], f"change-{board.id}-{place}", board.table)
-    _store(board, made, changed, place)
+    try:
+        made = stored.board(state.workspace(), board.id).read()
+        strategy = made.strategies[place_of(made, name)]
+    except StoreError as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    changed = fields(strategy, f"change-{board.id}-{name}", board.table)
+
+    def put(now: StrategySet, one: Strategy) -> StrategySet:
+        place = place_of(now, name)
+        return replace(now, strategies=(*now.strategies[:place], one, *now.strategies[place + 1 :]))
+
+    _save(board, changed, put)
 
 
-def _store(board: Board, made: StrategySet, changed: Strategy | None, place: int) -> None:
+def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, Strategy], StrategySet]) -> None:
     """The button under the fields."""
     if not st.button("Save", type="primary", disabled=changed is None) or changed is None:
         return
-    listed = [*made.strategies]
-    listed[place : place + 1] = [changed]
-    try:
-        stored.put(state.workspace(), board, replace(made, strategies=tuple(listed)))
-    except (RuleError, StoreError) as error:
-        st.error(md(error), icon=":material/error:")
+    refused = act(board.id, lambda made: put(made, changed))
+    if refused:
+        st.error(md(refused), icon=":material/error:")
         return
     st.rerun()
 
@@ -200,20 +226,22 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
     )
     rule: object = strategy.rule
     nested = builder.groups_of(strategy.rule) is None
-    with st.expander(f"Who: {md(strategy.rule.words())}", expanded=not strategy.rule.columns):
+    with st.expander(f"Who: {md(strategy.rule.words())}", expanded=not strategy.rule.columns and not strategy.action):
         if nested:
             st.caption("This rule nests deeper than these fields can: change it as JSON.")
         else:
             rule = builder.edit("strategy-draft", table)
     a, b, c, d = st.columns(4)
     metric = a.text_input("Metric it is to move", strategy.metric, key=f"{key}-metric")
-    base = b.number_input("Its rate today", 0.0, 1.0, strategy.base, 0.01, key=f"{key}-base", format="%.4g")
+    base = b.number_input(
+        "Its rate today", 0.0, value=strategy.base, step=0.01, key=f"{key}-base", format="%.4g", help="Or mean."
+    )
     value = c.number_input("Value of a conversion", value=strategy.value, key=f"{key}-value", format="%.10g")
     cost = d.number_input("Cost of reaching one", value=strategy.cost, key=f"{key}-cost", format="%.10g")
     st.caption("Relative lifts that you assume: no model knows them, only an experiment measures them.")
     row = st.columns(3)
     lifts = [
-        column.slider(label, -50, 200, round(100 * lift), format="%d%%", key=f"{key}-{label}") / 100
+        _lift(column, label, lift, f"{key}-{label}")
         for column, label, lift in zip(row, ("Low", "Mid", "High"), strategy.lift, strict=True)
     ]
     if sorted(lifts) != lifts:
@@ -226,6 +254,13 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
         strategy, name=" ".join(name.split()), action=action.strip(), rule=rule, metric=metric.strip() or "conversion",
         base=base, value=value, cost=cost, lift=(lifts[0], lifts[1], lifts[2]),
     )  # fmt: skip
+
+
+def _lift(column: st.delta_generator.DeltaGenerator, label: str, lift: float, key: str) -> float:
+    """A relative lift as a slider in percent; one that is not moved stays to its last digit."""
+    percent = round(100 * lift)
+    found = column.slider(label, min(-50, percent), max(200, percent), percent, format="%d%%", key=key)
+    return lift if found == percent else found / 100
 
 
 def next_name(made: StrategySet) -> str:
@@ -249,15 +284,17 @@ def add(board: Board) -> None:
         if model.table == board.table and not model.of_tasks:
             for one in reach.suggested(model)[:12]:
                 word = "above" if one.up else "below"
-                label = f"{one.rule.words()} ({word} average in {model.name})"
-                about = Strategy(next_name(made), one.rule.rounded(), scenario=model.name, model=model.id)
+                rule = reach.rounded(board.table, one.rule)
+                label = f"{rule.words()} ({word} average in {model.name})"
+                about = Strategy(next_name(made), rule, scenario=model.name, model=model.id)
                 known.setdefault(label, about)
     chosen = st.selectbox("From", list(known), min(1, len(known) - 1), key=f"add-from-{board.id}")
     key = f"add-{board.id}-{len(made.strategies)}-{chosen}"
     if st.session_state.get("strategy-shown") != key:
         builder.begin("strategy-draft", known[chosen].rule)
         st.session_state["strategy-shown"] = key
-    _store(board, made, fields(known[chosen], key, board.table), len(made.strategies))
+    changed = fields(known[chosen], key, board.table)
+    _save(board, changed, lambda now, one: replace(now, strategies=(*now.strategies, one)))
 
 
 def overlaps(board: Board, made: StrategySet, found: Ledger) -> None:

@@ -16,6 +16,7 @@ from pages.shared import reach, state
 from pages.shared.words import count, md, number
 
 FEW = 30
+ROUNDED = "Numbers that a business would choose: as few digits as move under 1% of the rows."
 
 OPPORTUNITY = (
     "How the held-out rows inside differ from the rest, with its 95% interval (Newcombe; of means, Welch). An "
@@ -51,6 +52,11 @@ def between(ends: tuple[float, float], binary: bool, signed: bool = False) -> st
     return f"{number(ends[0])} to {number(ends[1])}"
 
 
+def agreeing(found: Evidence) -> str:
+    """How many refits have the model contrast on the same side."""
+    return f"{found.agree:.0%} of refits agree" if math.isfinite(found.agree) else "nothing of the model inside"
+
+
 def metrics(found: Evidence) -> None:
     """The four numbers side by side."""
     row = st.container(horizontal=True)
@@ -63,8 +69,7 @@ def metrics(found: Evidence) -> None:
         "Opportunity", points(found.opportunity, found.binary),
         between(found.opportunity_interval, found.binary, signed=True), **plain, help=OPPORTUNITY,
     )  # fmt: skip
-    agree = f"{found.agree:.0%} of refits agree" if math.isfinite(found.agree) else "no feature of the model"
-    row.metric("Model contrast", points(found.contrast, found.binary), agree, **plain, help=CONTRAST)
+    row.metric("Model contrast", points(found.contrast, found.binary), agreeing(found), **plain, help=CONTRAST)
     tried = f"{count(found.tried)} ranges were" if found.tried > 1 else "One range was"
     few = f" Under {FEW} rows inside: read nothing from them." if found.inside < FEW else ""
     st.caption(f"{tried} looked at to find it; the interval is of this one alone.{few}")

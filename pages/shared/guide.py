@@ -110,16 +110,20 @@ def _prepare(step: int, made: Board | None) -> None:
     """Fill in the plan, or say where the experiment is read from, and go there."""
     if made is None:
         raise StoreError("The board of the example is gone: make it again.")
-    changes = {"plan": example.plan_of()} if step == 3 else {}
-    if step == 4:
+    if step == 3:
+        stored.change(state.workspace(), made.id, plan=example.plan_of(made))
+    else:
         with st.spinner("Reading the table of outcomes"):
-            changes["outcome"] = example.outcome_of(example.load(state.workspace(), example.OUTCOME))
-    stored.save(state.workspace(), stored.Board(**{**made.__dict__, **changes}))
+            table = example.load(state.workspace(), example.OUTCOME)
+        stored.change(state.workspace(), made.id, outcome=example.outcome_of(table))
+    for key in [key for key in st.session_state if made.id in str(key)]:
+        del st.session_state[key]  # fields of the plan and the read-out begin with what is stored now
     state.choose("board", made.id)
     _open("plan" if step == 3 else "read")
 
 
 def _open(view: str) -> None:
     board = board_of(table())
-    st.session_state["experiment-next"] = view  # the page's own widget may be drawn already
+    opened, _ = st.session_state.get("experiment-opened", (0, ""))
+    st.session_state["experiment-opened"] = (opened + 1, view)
     st.switch_page("pages/experiment.py", query_params={"board": board.id} if board else None)

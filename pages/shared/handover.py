@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pandas as pd
 import streamlit as st
 
 from gamcore.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensitive
-from gamcore.rulecode import kinds_of, to_python, to_sql
+from gamcore.rulecode import free_name, kinds_of, to_python, to_sql
 from gamcore.rules import RuleError
 from gamcore.strategies import StrategySet
 from gamcore.table import TableError
@@ -70,6 +71,8 @@ def alike(board: Board, made: StrategySet) -> None:
             f":material/warning: The lowest share in the highest, of groups with 30 rows: {told}. Under "
             f"{FOUR_FIFTHS:g} the four-fifths rule would ask why."
         )
+    elif any(math.isnan(ratio) for ratio in found.attrs["ratio"].values()):
+        st.caption("No two groups of 30 eligible rows, or a strategy that reaches nobody: alike or not cannot be told.")
     else:
         st.caption(f"In all of them the lowest share is at least {FOUR_FIFTHS:g} of the highest (four-fifths rule).")
 
@@ -92,7 +95,8 @@ def files(board: Board, made: StrategySet) -> None:
     cascade, told = made.cascade(), json.dumps(made.to_dict(), ensure_ascii=False, indent=1)
     try:
         kinds = kinds_of(state.frame(board.table), cascade.columns)
-        sql, python = to_sql(cascade, table.name, kinds), to_python(cascade, kinds)
+        alias = free_name(state.columns(board.table))
+        sql, python = to_sql(cascade, table.name, kinds, alias), to_python(cascade, kinds)
     except (RuleError, KeyError) as error:
         st.error(f"These strategies cannot be exported for this table: {md(error)}", icon=":material/error:")
         return
@@ -144,6 +148,8 @@ def bring(table: str) -> None:
         st.error(f"The file is no JSON: line {error.lineno}, column {error.colno}.", icon=":material/error:")
     except (RuleError, TableError) as error:
         st.error(md(error), icon=":material/error:")
+    except (ValueError, RecursionError):
+        st.error("The file holds numbers or nesting beyond all measure: export it again.", icon=":material/error:")
     else:
         board = stored.add_board(state.workspace(), made, table)
         state.choose("board", board.id)

@@ -18,7 +18,7 @@ from gamcore.segments import HeldOut, rectangle_rule
 from gamcore.surface import Axis, Rectangle, Surface
 from gamcore.workspace.rows import Data
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, evidence, headlines, state, sureness
+from pages.shared import cards, evidence, headlines, reach, state, sureness
 from pages.shared.words import md
 
 MOST_SLICES = 5
@@ -176,8 +176,8 @@ def _rectangle(
         rows = HeldOut(estimator.model_, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
         evidence.metrics(rows.evidence(rule))
         return
-    if st.checkbox("rounded", key=f"rounded-{key}", help="Numbers that a business would choose: two digits."):
-        rule = rule.rounded()
+    if st.checkbox("rounded", key=f"rounded-{key}", help=evidence.ROUNDED):
+        rule = reach.rounded(about.table, rule)
     seen = st.session_state.setdefault(f"tried-{about.id}", set())
     seen.add(rule.words())
     evidence.keep(about, rule, evidence.card(about, rule, len(seen)), key)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import streamlit as st
 
 from gamcore.workspace import board as stored
-from gamcore.workspace.store import TableAbout
+from gamcore.workspace.store import StoreError, TableAbout
 from pages.shared import cards, evidence, reach, state
-from pages.shared.words import md
+from pages.shared.words import md, told_apart
 
-COLUMNS = {
-    "held-out rows": st.column_config.NumberColumn(format="localized"),
-    "reach": st.column_config.NumberColumn(format="percent"),
-}
 MOST = 40
 
 
@@ -30,7 +28,8 @@ def show(table: TableAbout) -> None:
         )
         return
     st.markdown("**What a model sets apart**")
-    chosen = st.selectbox("Model", list(models), format_func=lambda i: models[i].name, key=f"suggest-{table.id}")
+    names = told_apart({i: model.name for i, model in models.items()})
+    chosen = st.selectbox("Model", list(models), format_func=names.__getitem__, key=f"suggest-{table.id}")
     model = models[chosen]
     found = reach.suggested(model)
     if not found:
@@ -41,11 +40,12 @@ def show(table: TableAbout) -> None:
     listed = [(one.rule.words(), one.evidence) for one in found]
     frame, binary = evidence.table(listed), found[0].evidence.binary
     percent = st.column_config.NumberColumn(format="percent")
+    sizes = {"held-out rows": st.column_config.NumberColumn(format="localized"), "reach": percent}
     rates = dict.fromkeys(("opportunity", "lower", "upper", "model contrast"), percent) if binary else {}
     inside = st.column_config.NumberColumn("rate inside", format="percent") if binary else "mean inside"
     picked = st.dataframe(
         frame, hide_index=True, key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
-        column_config={**COLUMNS, **rates, "refits agree": percent, "mean inside": inside},
+        column_config={**sizes, **rates, "refits agree": percent, "mean inside": inside},
         alt="Segments that the model suggests, with what held-out rows say of them.",
     )  # fmt: skip
     st.caption(
@@ -58,10 +58,8 @@ def show(table: TableAbout) -> None:
     )  # fmt: skip
     for place in picked["selection"]["rows"]:
         rule = found[place].rule
-        if st.checkbox(
-            "rounded", key=f"suggested-rounded-{chosen}", help="Numbers that a business would choose: two digits."
-        ):
-            rule = rule.rounded()
+        if st.checkbox("rounded", key=f"suggested-rounded-{chosen}", help=evidence.ROUNDED):
+            rule = reach.rounded(table.id, rule)
         told = evidence.card(model, rule, found[place].evidence.tried)
         evidence.keep(model, rule, told, f"suggested-{chosen}-{place}")
 
@@ -79,5 +77,11 @@ def _line(one: stored.SavedSegment) -> None:
         st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
         st.button(
             "", icon=":material/delete:", key=f"forget-{one.id}", type="tertiary", help="Delete this segment",
-            on_click=state.workspace().delete, args=("segments", one.id),
+            on_click=_forget, args=(one.id,),
         )  # fmt: skip
+
+
+def _forget(identifier: str) -> None:
+    """Delete a kept segment; it may be gone already."""
+    with contextlib.suppress(StoreError):
+        state.workspace().delete("segments", identifier)

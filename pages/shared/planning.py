@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -18,23 +17,6 @@ from pages.shared.words import count, md
 
 DAYS = (7, 14, 28, 56)
 USUAL = {"metric": "conversion", "role": "primary", "base": 0.1, "lift": 0.1, "deviation": None}
-COLUMNS = {
-    "metric": st.column_config.TextColumn("Metric", required=True, help="More of it is better."),
-    "role": st.column_config.SelectboxColumn(
-        "Role", options=list(ROLES), required=True, default="primary",
-        help="Primary: decides. Guardrail: must not fall. Expected null: nothing there is changed, so it should not "
-        "move; a check of the set-up.",
-    ),
-    "base": st.column_config.NumberColumn(
-        "Today", required=True, default=0.1, format="%.4g", help="Its rate without the action, or its mean."
-    ),
-    "lift": st.column_config.NumberColumn(
-        "Lift worth finding", required=True, default=0.1, format="percent", help="Relative: 10% of 20% is 2 points."
-    ),
-    "deviation": st.column_config.NumberColumn(
-        "Standard deviation", format="%.4g", help="Of single values, where it is a mean. Empty for a rate."
-    ),
-}  # fmt: skip
 
 
 def read(board: Board, made: StrategySet) -> dict[str, Any]:
@@ -65,8 +47,7 @@ def show(board: Board, made: StrategySet, found: Ledger) -> None:
     told = read(board, made)
     with st.container(border=True):
         changed = _form(board, told)
-    if changed != board.plan:
-        stored.save(state.workspace(), replace(board, plan=changed))
+    _keep(board, told, changed)
     reach = {one.name: int(n) for one, n in zip(made.strategies, found.exclusive, strict=True)}
     a_day = {name: changed["a_day"] * n / max(found.eligible, 1) for name, n in reach.items()}
     with st.container(border=True):
@@ -76,6 +57,52 @@ def show(board: Board, made: StrategySet, found: Ledger) -> None:
             st.error(md(error), icon=":material/error:")
             return
         _result(board, planned)
+    _begin(board, made, {**told, **changed})
+
+
+def _begin(board: Board, made: StrategySet, told: dict[str, Any]) -> None:
+    """Keep the board as it is tested: the read-out has to deal customers as the test did."""
+    tested = told.get("tested")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if tested is None:
+            st.caption("Once the test begins, keep the board as it is now: the read-out goes by that.")
+        elif tested == made.to_dict():
+            st.caption(":material/check: The test goes by the board as it is.")
+        else:
+            st.caption(":material/warning: The board has changed since the test began: it is read by the older.")
+        if tested != made.to_dict() and st.button("The test begins with this board", icon=":material/flag:"):
+            stored.change(state.workspace(), board.id, plan={**told, "tested": made.to_dict()})
+            st.rerun()
+
+
+def _keep(board: Board, told: dict[str, Any], changed: dict[str, Any]) -> None:
+    """Store what somebody changed here; a page that is merely drawn again writes nothing."""
+    key = f"plan-seen-{board.id}"
+    seen = st.session_state.setdefault(key, {name: told[name] for name in changed})
+    if changed != seen:
+        st.session_state[key] = changed
+        stored.change(state.workspace(), board.id, plan={**told, **changed})
+
+
+def _columns() -> dict[str, Any]:
+    """How the editor of metrics shows its columns."""
+    return {
+        "metric": st.column_config.TextColumn("Metric", required=True, help="More of it is better."),
+        "role": st.column_config.SelectboxColumn(
+            "Role", options=list(ROLES), required=True, default="primary",
+            help="Primary: decides. Guardrail: must not fall. Expected null: nothing there is changed, so it "
+            "should not move; a check of the set-up.",
+        ),
+        "base": st.column_config.NumberColumn(
+            "Today", required=True, default=0.1, format="%.4g", help="Its rate without the action, or its mean."
+        ),
+        "lift": st.column_config.NumberColumn(
+            "Lift worth finding", required=True, default=0.1, format="percent", help="Relative: 10% of 20% is 2 points."
+        ),
+        "deviation": st.column_config.NumberColumn(
+            "Standard deviation", format="%.4g", help="Of single values, where it is a mean. Empty for a rate."
+        ),
+    }  # fmt: skip
 
 
 def _form(board: Board, told: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +123,7 @@ def _form(board: Board, told: dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
     edited = st.data_editor(
         pd.DataFrame(_began(board, told), columns=list(USUAL)), key=f"metrics-{board.id}", num_rows="dynamic",
-        hide_index=True, column_config=COLUMNS, alt="Metrics of the experiment.",
+        hide_index=True, column_config=_columns(), alt="Metrics of the experiment.",
     )  # fmt: skip
     rows = [
         {name: None if value != value else value for name, value in row.items()} for row in edited.to_dict("records")
@@ -118,7 +145,10 @@ def _result(board: Board, planned: Plan) -> None:
     row = st.container(horizontal=True)
     plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
     never = [one.strategy for one in planned.rows if not one.feasible]
-    row.metric("Weeks", count(planned.weeks), f"{count(planned.days)} days for the slowest primary metric", **plain)
+    if planned.days:
+        row.metric("Weeks", count(planned.weeks), f"{count(planned.days)} days for the slowest primary metric", **plain)
+    else:
+        row.metric("Weeks", "never", "no strategy reaches anybody", **plain)
     row.metric(
         "Comparisons", count(planned.tests), f"alpha 5% / {planned.tests} at first (Holm)", **plain,
         help="Strategies × metrics, without expected nulls. Holm's procedure keeps the chance of any false find at 5%.",
@@ -178,16 +208,21 @@ def _frame(planned: Plan) -> pd.DataFrame:
 def page(board: Board, planned: Plan) -> str:
     """The plan on a page, as Markdown."""
     made = board.read()
-    lines = [f"# Test plan: {board.name}", "", f"Eligible: {made.gate.words()}. Treated: {planned.share:.0%}.", ""]
+    lines = [
+        f"# Test plan: {md(board.name)}",
+        "",
+        f"Eligible: {md(made.gate.words())}. Treated: {planned.share:.0%}.",
+        "",
+    ]
     for k, one in enumerate(made.strategies, 1):
-        lines.append(f"{k}. **{one.name}**: {one.action or 'no action yet'}; who: {one.rule.words()}")
+        lines.append(f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words())}")
     lines += ["", f"Length: {planned.weeks} weeks ({planned.days} days for the slowest primary metric).", ""]
     lines += ["| strategy | metric | role | today | lift worth finding | treated | control | days |", "|---" * 8 + "|"]
     for row in planned.rows:
         days = row.days if row.feasible else "-"
         lines.append(
-            f"| {row.strategy} | {row.metric.name} | {row.metric.role} | {row.metric.base:g} | {row.metric.lift:.0%} | "
-            f"{row.treated:,} | {row.control:,} | {days} |"
+            f"| {md(row.strategy)} | {md(row.metric.name)} | {row.metric.role} | {row.metric.base:g} | "
+            f"{row.metric.lift:.0%} | {row.treated:,} | {row.control:,} | {days} |"
         )
     lines += [
         "", f"Power {planned.power:.0%}; two-sided; Holm over {planned.tests} comparisons at 5%. First the sample "

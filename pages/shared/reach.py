@@ -8,6 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore.rules import Bools, Rule, from_dict
+from gamcore.rules import rounded as with_few_digits
 from gamcore.segments import Evidence, HeldOut, Segment, suggest
 from gamcore.strategies import Ledger, Matches, StrategySet
 from gamcore.taskmodel import TaskModel
@@ -74,3 +75,13 @@ def _suggested(model: str, bands: int) -> list[Segment]:
 def suggested(model: ModelAbout) -> list[Segment]:
     """Segments that a model sets apart; none where its table is gone."""
     return _suggested(model.id, model.bands)
+
+
+@st.cache_resource(show_spinner=False, max_entries=128)
+def _rounded(table: str, rule: str) -> Rule:
+    return with_few_digits(from_dict(json.loads(rule)), state.frame(table))
+
+
+def rounded(table: str, rule: Rule) -> Rule:
+    """A rule with numbers that a business would choose: as few digits as move under 1% of a table's rows."""
+    return _rounded(table, json.dumps(rule.to_dict()))

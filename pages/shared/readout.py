@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from gamcore.workspace import example
 from gamcore.workspace.board import Board
 from gamcore.workspace.store import StoreError
 from pages.shared import cards, state
-from pages.shared.words import count, md
+from pages.shared.words import count, md, told_apart
 
 WAYS = {"rows": "Rows of a table", "counts": "Counts"}
 ICONS = {
@@ -33,22 +33,23 @@ NOTHING = "-"
 
 def show(board: Board, made: StrategySet) -> None:
     """Where it is read from, and the read-out."""
+    tested = board.plan.get("tested")
+    if tested is not None and tested != made.to_dict():
+        made = StrategySet.from_dict(tested)
+        names = ", then ".join(f"{md(one.name)} ({md(one.rule.words())})" for one in made.strategies)
+        st.caption(f":material/history: Read by the board as it was when the test began: {names}.")
     if not made.strategies:
         st.caption("The board has no strategy yet: add one on the page Strategies.")
         return
     way = st.segmented_control(
-        "Read it from", list(WAYS), default="counts" if board.outcome.get("counts") else "rows", required=True,
+        "Read it from", list(WAYS), default=board.outcome.get("way", "rows"), required=True,
         format_func=WAYS.__getitem__, key=f"way-{board.id}",
     )  # fmt: skip
     with st.container(border=True):
-        told = _rows(board) if way == "rows" else _counts(board, made)
+        told = _rows(board, board.outcome.get("rows", {})) if way == "rows" else _counts(board, made)
     if told is None:
         return
-    if told != board.outcome:
-        stored.save(state.workspace(), replace(board, outcome=told))
-    if not told.get("roles") and way == "rows":
-        st.caption("Choose at least one metric.")
-        return
+    _keep(board, way, told)
     try:
         planned = json.dumps(board.plan.get("metrics", []))
         found = _read(json.dumps(made.to_dict()), json.dumps(told), planned, way)
@@ -58,15 +59,24 @@ def show(board: Board, made: StrategySet) -> None:
     result(board, made, found)
 
 
-def _rows(board: Board) -> dict[str, Any] | None:
-    """Which table, arm and metrics."""
-    was = board.outcome
+def _keep(board: Board, way: str, told: dict[str, Any]) -> None:
+    """Store what somebody chose here; a page that is merely drawn again writes nothing."""
+    key = f"outcome-seen-{board.id}-{way}"
+    stored_now = {"way": way, way: told}
+    if st.session_state.setdefault(key, {"way": way, way: board.outcome.get(way)}) != stored_now:
+        st.session_state[key] = stored_now
+        stored.change(state.workspace(), board.id, outcome=stored_now)
+
+
+def _rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
+    """Which table, arm and metrics; nothing while they are not chosen."""
     tables = {table.id: table for table in state.workspace().tables()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         listed = list(tables)
         at = listed.index(was["table"]) if was.get("table") in tables else None
         table = st.selectbox(
-            "Table of outcomes", listed, at, format_func=lambda i: f"{tables[i].name} ({count(tables[i].rows)} rows)",
+            "Table of outcomes", listed, at,
+            format_func=told_apart({i: f"{t.name} ({count(t.rows)} rows)" for i, t in tables.items()}).__getitem__,
             key=f"outcome-table-{board.id}", placeholder="One row a customer: arm, metrics, what rules look at",
         )  # fmt: skip
         if not any(known.name == "renewal_experiment" for known in tables.values()) and st.button(
@@ -86,7 +96,9 @@ def _rows(board: Board) -> dict[str, Any] | None:
         usual = own.get("arm") if own.get("arm") in levels else _usual(list(levels))
         arm = st.selectbox("Arm", list(levels), list(levels).index(usual), key=f"arm-{board.id}-{table}")
         at = levels[arm].index(own["treated"]) if own.get("treated") in levels[arm] else _treated(levels[arm])
-        treated = st.selectbox("Treated are", levels[arm], at, key=f"treated-{board.id}-{table}-{arm}")
+        treated = st.selectbox(
+            "Treated are", levels[arm], at, key=f"treated-{board.id}-{table}-{arm}", placeholder="Which of the two?"
+        )
         share = st.slider(
             "Planned share treated", 5, 95, round(100 * own.get("share", board.plan.get("share", 0.5))), 5,
             format="%d%%", key=f"planned-{board.id}-{table}",
@@ -97,6 +109,12 @@ def _rows(board: Board) -> dict[str, Any] | None:
             key=f"would-{board.id}-{table}", help="In both arms. A column has to name strategies as the board does.",
         )  # fmt: skip
     roles, before = _metrics(board, table, frame, own, arm)
+    if treated is None or not roles:
+        st.caption("Say who is treated." if treated is None else "Choose at least one metric.")
+        return None
+    without = int(frame[arm].isna().sum())
+    if without:
+        st.caption(f":material/warning: {count(without)} rows without an arm are left out.")
     return {"table": table, "arm": arm, "treated": treated, "share": share / 100, "roles": roles, "before": before,
             "by": would}  # fmt: skip
 
@@ -111,9 +129,48 @@ def _usual(names: list[str]) -> str:
     return next((name for word in words for name in names if word in name.lower()), names[0])
 
 
-def _treated(levels: list[str]) -> int:
-    words = ("treat", "test", "variant", "b", "1", "true")
-    return next((levels.index(level) for word in words for level in levels if level.lower().startswith(word)), 1)
+CONTROLS = (
+    "control",
+    "ctrl",
+    "holdout",
+    "hold",
+    "base",
+    "old",
+    "none",
+    "no",
+    "off",
+    "before",
+    "a",
+    "0",
+    "false",
+    "placebo",
+)
+TREATED = (
+    "treat",
+    "treated",
+    "treatment",
+    "test",
+    "variant",
+    "new",
+    "on",
+    "yes",
+    "exposed",
+    "campaign",
+    "b",
+    "1",
+    "true",
+)
+
+
+def _treated(levels: list[str]) -> int | None:
+    """Which of two arms is the treated one, by name; nothing where the names do not tell."""
+    words = [set(re.findall(r"[a-z]+|[0-9]+", level.lower())) for level in levels]
+    controls = [bool(told & set(CONTROLS)) for told in words]
+    treated = [bool(told & set(TREATED)) for told in words]
+    sure = [k for k in (0, 1) if treated[k] and not treated[1 - k]] or [
+        k for k in (0, 1) if controls[1 - k] and not controls[k]
+    ]
+    return sure[0] if len(sure) == 1 and not controls[sure[0]] else None
 
 
 def _metrics(
@@ -150,31 +207,32 @@ def _metrics(
 
 def _counts(board: Board, made: StrategySet) -> dict[str, Any]:
     """Counts, typed."""
-    key = f"counts-{board.id}"
-    if f"{key}-began" not in st.session_state:
+    key, was = f"counts-{board.id}", board.outcome.get("counts", {})
+    if key not in st.session_state or f"{key}-began" not in st.session_state:  # an editor that was away begins anew
         usual = [{"strategy": one.name, "metric": one.metric, **dict.fromkeys(COUNTS[2:])} for one in made.strategies]
-        st.session_state[f"{key}-began"] = board.outcome.get("counts") or usual
+        st.session_state[f"{key}-began"] = was.get("counts") or usual
     whole = st.column_config.NumberColumn(min_value=0, step=1, format="localized")
     edited = st.data_editor(
         pd.DataFrame(st.session_state[f"{key}-began"], columns=list(COUNTS)), key=key, num_rows="dynamic",
         hide_index=True, column_config=dict.fromkeys(COUNTS[2:], whole), alt="Customers and successes of each arm.",
     )  # fmt: skip
     rows = [{k: None if v != v else v for k, v in row.items()} for row in edited.to_dict("records")]
-    share = st.slider("Planned share treated", 5, 95, 50, 5, format="%d%%", key=f"{key}-share")
+    usual_share = round(100 * was.get("share", board.plan.get("share", 0.5)))
+    share = st.slider("Planned share treated", 5, 95, usual_share, 5, format="%d%%", key=f"{key}-share")
     st.caption("Among those who would get the strategy, in both arms. Rows that are not complete are left out.")
     roles = {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
-    return {"counts": rows, "share": share / 100, "roles": roles}
+    told = {"counts": rows, "share": share / 100, "roles": roles}
+    return told if any(all(value is not None for value in row.values()) for row in rows) else None
 
 
 @st.cache_resource(show_spinner="Reading the experiment", max_entries=16)
 def _read(strategies: str, outcome: str, metrics: str, way: str) -> ReadOut:
     made, told = StrategySet.from_dict(json.loads(strategies)), json.loads(outcome)
     names = [one.name for one in made.strategies]
-    hoped = [row for row in json.loads(metrics) if row.get("lift") and row["role"] != "expected null"]
-    planned = {(name, row["metric"]): row["lift"] for row in hoped for name in names}
+    planned = {(name, row["metric"]): row["lift"] for row in json.loads(metrics) for name in names if row.get("lift")}
     if way == "counts":
         frame = pd.DataFrame(told["counts"], columns=list(COUNTS)).dropna()
-        return read_counts(frame, told["roles"], told["share"], planned)
+        return read_counts(frame, told["roles"], told["share"], planned, names)
     frame = state.frame(told["table"])
     arm = frame[told["arm"]]
     codes, levels = read_texts(arm)
@@ -221,6 +279,10 @@ def result(board: Board, made: StrategySet, found: ReadOut) -> None:
         drawn.lifts(found, state.mode()), f"lifts-{board.id}", "Measured lifts with 95% intervals.", frame,
         cards.file_name(board.name, "read-out"), lambda: drawn.lifts(found, "light"),
     )  # fmt: skip
+    left = [e for e in found.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
+    if left:
+        named = ", ".join(f"{md(e.strategy)} {md(e.metric)}" for e in left)
+        st.caption(f"Not drawn, because no ratio can be told: {named}. The numbers have their differences.")
     st.caption(
         "Treated against control among those who would get the same strategy. Each interval is of its comparison "
         "alone; “found” is after Holm over all strategies and metrics that are no expected nulls."

@@ -10,7 +10,6 @@ from gamcore import figures
 from gamcore.compare import CompareError, on_common_bins
 from gamcore.explain import Curve
 from gamcore.figures.style import escape
-from gamcore.rules import either
 from gamcore.strategies import StrategySet
 from gamcore.workspace.store import ModelAbout, TableAbout
 from pages.shared import cards, state
@@ -81,8 +80,7 @@ def _one(
     mine = [one for one in made.strategies if one.model == model.id and feature in one.rule.columns]
     drawn = figures.small(curve, limits or figures.common_limits([curve]), state.mode())
     for strategy in mine:
-        parts = either(part for part in strategy.rule.parts() if part.column == feature)
-        figures.mark(drawn, curve, parts, state.mode(), strategy.name, whole=False)
+        figures.mark(drawn, curve, strategy.rule, state.mode(), strategy.name, whole=False)
     drawn.update_layout(title={"text": escape(model.name, 40)}, height=200)
     st.plotly_chart(
         drawn,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime
 
 from gamcore.workspace.store import ModelAbout
@@ -56,3 +57,9 @@ def metric(model: ModelAbout) -> str:
     if "auc" in model.metrics:
         return f"AUC {model.metrics['auc']:.3f}"
     return f"RMSE {number(model.metrics['rmse'])}" if "rmse" in model.metrics else "not measured"
+
+
+def told_apart(labels: dict[str, str]) -> dict[str, str]:
+    """Labels by id, equal ones with the beginning of their ids: the browser knows an option by its label only."""
+    counts = Counter(labels.values())
+    return {key: f"{label} · {key[:4]}" if counts[label] > 1 else label for key, label in labels.items()}

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.rulecode import Cascade
-from gamcore.rules import EVERYBODY, Bools, Rule, RuleError, from_dict, plain_text
+from gamcore.rulejson import from_dict, plain_text
+from gamcore.rules import EVERYBODY, Bools, Rule, RuleError
 
 Ints = NDArray[np.int64]
 

@@ -16,7 +16,7 @@ PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 LAYERS = [  # low to high; names of one layer do not import each other
     {"kernels"}, {"table"}, {"binning", "groups", "losses", "purify", "trees", "bands", "scales", "rules", "intervals",
      "fairness"},
-    {"rulecode", "experiments"}, {"strategies", "verdicts"}, {"model", "executor", "taskdata"},
+    {"rulecode", "rulejson", "experiments"}, {"strategies", "verdicts"}, {"model", "executor", "taskdata"},
     {"rounds"}, {"refit"}, {"boosting", "pairs", "ranking", "encoded"}, {"interactions", "multitask", "explain"},
     {"taskmodel", "halves"},
     {"modelfile", "taskexplain"}, {"taskfile"}, {"serialize"},

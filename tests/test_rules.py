@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamcore.rulecode import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, python_of, sql_of, to_python, to_sql
+from gamcore.rulejson import from_dict
 from gamcore.rules import (
     EVERYBODY,
     All,
@@ -27,7 +28,6 @@ from gamcore.rules import (
     RuleError,
     both,
     either,
-    from_dict,
     rounded,
 )
 from gamcore.table import TableError

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from gamcore.rules import Rule, RuleError, from_dict
+from gamcore.rulejson import from_dict
+from gamcore.rules import Rule, RuleError
 from gamcore.segments import Evidence
 from gamcore.strategies import StrategySet
 from gamcore.workspace.files import new_folder, read_json, write_json

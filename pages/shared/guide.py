@@ -59,10 +59,8 @@ def show(expanded: bool) -> None:
         "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:"
     ):
         for k, (words, _) in enumerate(STEPS):
-            mark = (
-                ":material/check_circle:" if k < at else ":material/arrow_forward:" if k == at else ":material/circle:"
-            )
-            st.markdown(f"{mark} {words}")
+            mark = "check_circle" if k < at else "arrow_forward" if k == at else "circle"
+            st.markdown(f":material/{mark}: {words}")
         if at < len(STEPS):
             if st.button(STEPS[at][1], key="guide-next"):
                 _go(at)

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gamcore.rules import Bools, Rule, from_dict
+from gamcore.rulejson import from_dict
+from gamcore.rules import Bools, Rule
 from gamcore.rules import rounded as with_few_digits
 from gamcore.segments import Evidence, HeldOut, Segment, suggest
 from gamcore.strategies import Ledger, Matches, StrategySet

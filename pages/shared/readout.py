@@ -129,47 +129,21 @@ def _usual(names: list[str]) -> str:
     return next((name for word in words for name in names if word in name.lower()), names[0])
 
 
-CONTROLS = (
-    "control",
-    "ctrl",
-    "holdout",
-    "hold",
-    "base",
-    "old",
-    "none",
-    "no",
-    "off",
-    "before",
-    "a",
-    "0",
-    "false",
+CONTROLS = {
+    "control", "ctrl", "holdout", "hold", "base", "baseline", "old", "none", "no", "off", "before", "a", "0", "false",
     "placebo",
-)
-TREATED = (
-    "treat",
-    "treated",
-    "treatment",
-    "test",
-    "variant",
-    "new",
-    "on",
-    "yes",
-    "exposed",
-    "campaign",
-    "b",
-    "1",
-    "true",
-)
+}  # fmt: skip
+TREATED = {
+    "treat", "treated", "treatment", "test", "variant", "new", "on", "yes", "exposed", "campaign", "b", "1", "true",
+}  # fmt: skip
 
 
 def _treated(levels: list[str]) -> int | None:
     """Which of two arms is the treated one, by name; nothing where the names do not tell."""
     words = [set(re.findall(r"[a-z]+|[0-9]+", level.lower())) for level in levels]
-    controls = [bool(told & set(CONTROLS)) for told in words]
-    treated = [bool(told & set(TREATED)) for told in words]
-    sure = [k for k in (0, 1) if treated[k] and not treated[1 - k]] or [
-        k for k in (0, 1) if controls[1 - k] and not controls[k]
-    ]
+    controls, treated = ([bool(told & names) for told in words] for names in (CONTROLS, TREATED))
+    sure = [k for k in (0, 1) if treated[k] and not treated[1 - k]]
+    sure = sure or [k for k in (0, 1) if controls[1 - k] and not controls[k]]
     return sure[0] if len(sure) == 1 and not controls[sure[0]] else None
 
 

@@ -32,7 +32,7 @@ def serving(space: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     options = ["--server.headless", "true", "--server.port", port]
-    environment = {**os.environ, "GAMCORE_WORKSPACE": str(space)}
+    environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0"}
     with (space / LOG).open("wb") as log:
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
@@ -65,4 +65,4 @@ def settle(page: Any) -> None:
     """Wait until the server has nothing more to say."""
     page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]', timeout=60_000)
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
-    page.wait_for_timeout(1_000)  # tables and uploaders take a moment after the script to stop moving
+    page.wait_for_timeout(600)  # tables and uploaders take a moment after the script to stop moving

@@ -105,14 +105,15 @@ def test_who_is_in_a_rectangle(paired):
     sides["a"].set_range(half["a"], len(sides["a"].options) - 1).run()
     widget(app.select_slider, "b").set_range(0, half["b"] - 1).run()
     assert not app.exception
-    told = {m.label.split(" of ")[0]: m for m in app.metric}
+    told = {m.label: m for m in app.metric}
     assert float(told["Joint effect, mean"].value) < -0.5
-    assert int(told["Held-out rows"].value) == pytest.approx(600 * 0.25 * 8 / 9, rel=0.4)
-    assert float(told["Mean"].value) < float(told["Mean"].delta.split()[0]) - 0.5
+    assert int(told["Held-out rows inside"].value) == pytest.approx(600 * 0.25 * 8 / 9, rel=0.4)
+    assert float(told["Opportunity"].value) < -0.5  # the mean inside against the rest
+    assert float(told["Opportunity"].delta.split(" to ")[1]) < 0
     assert sum(shape["type"] == "rect" for shape in charts(app)[1]["layout"]["shapes"]) == 2  # empty cells, and it
-    words = next(m.value for m in app.markdown if m.value.startswith("Rows where"))
-    assert "a is" in words
-    assert "and b is" in words
+    words = next(m.value for m in app.markdown if m.value.startswith("**Rows where**"))
+    assert "a at least" in words
+    assert "and b below" in words
 
 
 def test_a_typed_rectangle_and_the_whole_again(paired):
@@ -121,18 +122,18 @@ def test_a_typed_rectangle_and_the_whole_again(paired):
     options = slider.options
     slider.set_range(2, 3).run()
     assert not app.exception
-    assert any(m.label == "Held-out rows" for m in app.metric)
+    assert any(m.label == "Held-out rows inside" for m in app.metric)
     widget(app.select_slider, "a").set_range(0, len(options) - 1).run()
-    assert not any(m.label == "Held-out rows" for m in app.metric)
+    assert not any(m.label == "Held-out rows inside" for m in app.metric)
 
 
 def test_a_rectangle_is_forgotten_on_another_pair(paired):
     app = open_page("pairs", model=paired[2].id, pair="a × b")
     widget(app.select_slider, "a").set_range(2, 4).run()
-    assert any(m.label == "Held-out rows" for m in app.metric)
+    assert any(m.label == "Held-out rows inside" for m in app.metric)
     app.selectbox(key="pair").set_value(f"b × {EVIL}").run()
     assert not app.exception
-    assert not any(m.label == "Held-out rows" for m in app.metric)
+    assert not any(m.label == "Held-out rows inside" for m in app.metric)
 
 
 def test_the_page_shows_the_model_until_other_pairs_are_chosen(paired):

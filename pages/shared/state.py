@@ -39,7 +39,10 @@ def workspace() -> Workspace:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> None:
-    """Compile the kernels in the background, once a server, before anybody waits for them."""
+    """Compile the kernels in the background, once a server, before anybody waits for them; GAMCORE_WARM_UP=0 leaves it
+    to whoever waits."""
+    if os.environ.get("GAMCORE_WARM_UP") == "0":
+        return
     threading.Thread(target=gamcore.warmup, daemon=True, name="warm-up").start()
 
 

@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chisquare, norm
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import (
     power_proportions_2indep,
@@ -28,6 +27,7 @@ from gamcore.intervals import (
     ALPHA,
     UNKNOWN,
     Interval,
+    adjusted_by_holm,
     difference_of_means,
     newcombe,
     p_of_means,
@@ -385,8 +385,8 @@ def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadO
         family = [k for k, e in enumerate(effects) if (e.role == "expected null") == nulls and math.isfinite(e.p)]
         sizes[nulls] = max(len(family), 1)
         if family:
-            adjusted = multipletests([effects[k].p for k in family], method="holm")[1]
-            holm |= dict(zip(family, (float(p) for p in adjusted), strict=True))
+            adjusted = adjusted_by_holm(np.array([effects[k].p for k in family]))
+            holm |= dict(zip(family, adjusted.tolist(), strict=True))
     done = []
     for k, effect in enumerate(effects):
         control = effect.control.n / effect.treated.n if effect.treated.n else math.nan

@@ -25,29 +25,43 @@ def browser_path() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
+class Server:
+    """A server on a workspace, starting in the background. What it writes is in LOG there."""
+
+    def __init__(self, space: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        self.space, self.address = space, f"http://localhost:{port}"
+        options = ["--server.headless", "true", "--server.port", port]
+        environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0"}
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+        with (space / LOG).open("wb") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+
+    def ready(self) -> str:
+        """Its address, once it answers."""
+        for _ in range(200):
+            try:
+                urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.1)
+        return self.address
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
 @contextmanager
 def serving(space: Path) -> Iterator[str]:
-    """A fresh server on a workspace; its address. What it writes is in LOG there."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    options = ["--server.headless", "true", "--server.port", port]
-    environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0"}
-    with (space / LOG).open("wb") as log:
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    address = f"http://localhost:{port}"
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1)
-            break
-        except OSError:
-            time.sleep(0.1)
+    """A fresh server on a workspace; its address."""
+    server = Server(space)
     try:
-        yield address
+        yield server.ready()
     finally:
-        process.terminate()
-        process.wait(20)
+        server.stop()
 
 
 @contextmanager

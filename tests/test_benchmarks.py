@@ -25,17 +25,20 @@ from benchmarks import (
 )
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_benchmark_is_imported_without_the_libraries_it_compares(name):
+def test_benchmarks_are_imported_without_the_libraries_they_compare():
+    modules = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+    assert len(modules) > 20
     code = (
-        "import sys\n"
-        "for gone in ('interpret', 'lightgbm', 'xgboost', 'pygam', 'matplotlib'): sys.modules[gone] = None\n"
-        f"import benchmarks.{name}\n"
+        "import importlib, sys\n"
+        "for gone in ('interpret', 'lightgbm', 'xgboost', 'pygam'): sys.modules[gone] = None\n"
+        f"for name in {modules}:\n"
+        "    print(name, flush=True)\n"
+        "    importlib.import_module(f'benchmarks.{name}')\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert not done.returncode, f"{done.stdout.split()[-1]}: {done.stderr}"
 
 
 def cell(table, model, seed, seconds, metric):

@@ -16,7 +16,7 @@ from gamcore.workspace.reader import read_file
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import add_bands, train
-from tests.serving import LOG, ROOT, browser_path, browsing, serving, settle
+from tests.serving import LOG, ROOT, Server, browser_path, browsing, settle
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
@@ -39,22 +39,41 @@ def chromium():
         yield browser
 
 
-@pytest.fixture
-def space(tmp_path):
-    return Workspace(tmp_path / "space")
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    """Fresh servers, each on an empty workspace; the next one starts while a test is busy with its own."""
+
+    def fresh():
+        return Server(Workspace(tmp_path_factory.mktemp("space") / "space").root)
+
+    spare = [fresh()]
+
+    def take():
+        taken = spare.pop()
+        spare.append(fresh())
+        return taken
+
+    yield take
+    spare.pop().stop()
 
 
 @pytest.fixture
-def server(space):
-    with serving(space.root) as address:
-        yield address
-    assert b"Traceback" not in (space.root / LOG).read_bytes()
+def server(servers):
+    taken = servers()
+    yield taken
+    taken.stop()
+    assert b"Traceback" not in (taken.space / LOG).read_bytes()
+
+
+@pytest.fixture
+def space(server):
+    return Workspace(server.space)
 
 
 @pytest.fixture
 def page(chromium, server):
     """A page that fails its test where the browser's console shows an error; health probes of deep links apart."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 1200}, base_url=server)
+    context = chromium.new_context(viewport={"width": 1400, "height": 1200}, base_url=server.ready())
     opened = context.new_page()
     errors = []
     opened.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
@@ -93,6 +112,12 @@ def test_a_cold_deep_link_on_a_fresh_server(page, space, path):
     assert page.get_by_role("dialog").count() == 0
     for link in PAGES:
         assert page.get_by_role("link", name=link.capitalize(), exact=True).count() == 1
+
+
+def test_the_menu_leads_on_from_a_cold_link_and_a_reload_stays(page, space):
+    small_model(space)
+    page.goto("/train")
+    settle(page)
     page.get_by_role("link", name="Models", exact=True).click()
     page.get_by_role("button", name="Rename").wait_for()
     page.get_by_role("link", name="Shapes", exact=True).click()

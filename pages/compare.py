@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from gamcore import ModelFileError, figures
+from gamcore import ModelFileError, plots
 from gamcore.compare import CompareError, difference
 from gamcore.explain import Curve
 from gamcore.reading import NO_CLEAR_EFFECT, read_curve
@@ -180,15 +180,8 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
     title = f"{feature}: {said(minus, first, second)}" if minus else f"{feature} in {len(found)} models"
     told = (title, f"effects · difference: {second} minus {first}", state.goal(model))
     drawn = {name: made.on(scale) for name, made in found.items()}
-    table = pd.concat([made.frame().assign(model=name) for name, made in drawn.items()], ignore_index=True)
-    cards.figure(
-        figures.comparison(drawn, minus, told, state.mode()),
-        f"compare-{model.id}-{feature}",
-        title,
-        table,
-        cards.file_name(model.name, feature, "compared"),
-        lambda: figures.comparison(drawn, minus, told, "light"),
-    )
+    plot = plots.comparison(drawn, minus, told)
+    cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model))
     st.caption(
         "Each curve is centred on its own rows; for the difference both are centred on the rows of the two. Its band "
         "takes refits of both: of the same rows, what both owe to chance goes out; of other rows, the two add up."

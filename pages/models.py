@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from gamcore import ModelFileError
+from gamcore import ModelFileError, export
 from gamcore.workspace import runs
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, state
+from pages.shared import cards, downloads, state
 from pages.shared.frame import begin
 from pages.shared.words import date, duration, md, metric
 
@@ -93,14 +93,8 @@ with st.container(horizontal=True):
     if st.button("Explore", type="primary", icon=":material/stacked_line_chart:"):
         page = "tasks" if model.of_tasks else "shapes"
         st.switch_page(f"pages/{page}.py", query_params={"model": model.id})
-    st.download_button(
-        "Download",
-        lambda: state.workspace().model_path(model.id).read_bytes(),
-        f"{cards.file_name(model.name)}.gamx",
-        "application/octet-stream",
-        on_click="ignore",
-        icon=":material/download:",
-    )
+    path, name = state.workspace().model_path(model.id), export.file_name(model.name, "model", "gamx")
+    downloads.button("Download", path.read_bytes, name, f"model-file-{model.id}", ":material/download:")
     if st.button("Rename", icon=":material/edit:"):
         rename(model)
     tables = set(model.spec.get("tables", {}).values()) or {model.table}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import figures
+from gamcore import plots
 from gamcore.binning import encode_table
 from gamcore.explain import Importance
 from gamcore.reading import read_curve
@@ -24,7 +26,6 @@ MEASURES = {"mean_abs": "Mean effect", "range": "Range", "permutation": "Permuta
 begin("Overview", "How good the model is, and what moves its predictions.")
 model, scale = cards.pick_effects()
 estimator = state.estimator(model.id)
-mode = state.mode()
 cards.metrics(model)
 
 
@@ -66,14 +67,8 @@ def importance() -> list[str]:
     part = found.only(set(table["feature"]))
     unit = "rise of the loss" if measure == "permutation" else None
     drawn = measure if measure != "permutation" else "mean_abs"
-    cards.figure(
-        figures.importance(part, mode, shown, drawn, unit),
-        f"importance-{model.id}-{measure}",
-        f"Bars of feature importance; {table.iloc[0]['feature']} is the most important.",
-        table,
-        cards.file_name(model.name, "importance"),
-        lambda: figures.importance(part, "light", shown, drawn, unit),
-    )
+    plot = replace(plots.importance(part, shown, drawn, unit, state.goal(model)), numbers=table)
+    cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), titled=False)
     return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
 
@@ -111,17 +106,11 @@ def multiples(names: list[str]) -> None:
     curves = [estimator.explain_shape(name).on(scale) for name in names[:MULTIPLES]]
     st.caption("All on one scale, so that heights can be compared.")
     sureness.line(model, curves[0].band)
-    limits = figures.common_limits(curves)
+    limits = plots.common_limits(curves)
     grid = [st.columns(COLUMNS) for _ in range(0, len(curves), COLUMNS)]
     for k, curve in enumerate(curves):
         with grid[k // COLUMNS][k % COLUMNS].container(border=True, height="stretch"):
-            st.plotly_chart(
-                figures.small(curve, limits, mode),
-                key=f"small-{model.id}-{k}",
-                theme=None,
-                config={"displayModeBar": False},
-                alt=read_curve(curve),
-            )
+            cards.small(plots.small(curve, limits), f"small-{model.id}-{k}")
             if curve.has_whole:
                 st.caption(md(model.headlines.get(curve.feature) or read_curve(curve)))
             if st.button("Open", key=f"open-{k}", icon=":material/open_in_full:", type="tertiary"):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import figures
+from gamcore import plots
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.ranking import elbow
 from gamcore.workspace.spec import Spec
@@ -93,14 +93,11 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
     loss = state.estimator(about.id).model_.loss.name
     beyond = int((ranking["strength"] > ranking.attrs["chance"]).sum())
     strong = elbow(ranking["strength"].to_numpy())
-    cards.figure(
-        figures.pair_ranking(ranking, worth, loss, state.mode()),
-        f"ranking-{about.id}",
-        f"All {len(ranking)} pairs by strength; {strong} stand out.",
-        ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
-        cards.file_name(about.name, "pairs"),
-        lambda: figures.pair_ranking(ranking, worth, loss, "light"),
-    )
+    plot = replace(
+        plots.pair_ranking(ranking, worth, loss), words=f"All {len(ranking)} pairs by strength; {strong} stand out.",
+        numbers=ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
+    )  # fmt: skip
+    cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), titled=False)
     path = getattr(state.estimator(about.id), "pair_path_", ())
     tried = ""
     if len(path) > 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from scipy.special import expit, logit
 
-from gamcore import figures
+from gamcore import plots
 from gamcore.binning import Bins
 from gamcore.changes import Change
 from gamcore.explain import Breakdown, as_date
@@ -227,14 +228,9 @@ with drawing.container(border=True):
     tiles.metric("Prediction" if not moved else "Prediction then", shown(goes), change if moved else None, border=True)
     truth = data.y.iloc[place]
     tiles.metric("It was", ("yes" if truth else "no") if binary else number(float(truth)), border=True)
-    cards.figure(
-        figures.waterfall(found, 0, state.goal(model), state.mode(), scale, cells_of(made)),
-        f"row-chart-{model.id}",
-        f"The parts of the prediction {shown(goes)}, from the average row on.",
-        parts(found, made),
-        cards.file_name(model.name, "row", str(place)),
-        lambda: figures.waterfall(found, 0, state.goal(model), "light", scale, cells_of(made)),
-    )
+    plot = plots.waterfall(found, 0, state.goal(model), scale, cells_of(made))
+    plot = replace(plot, name=f"row {place}", numbers=parts(found, made))
+    cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     st.caption(
         "The parts add up exactly, on the log-odds; in points each is what it adds after those above it."
         if binary

@@ -7,8 +7,8 @@ from dataclasses import replace
 import plotly.graph_objects as go
 import streamlit as st
 
-from gamcore import figures
-from gamcore.explain import Curve
+from gamcore import figures, plots
+from gamcore.explain import FEW_ROWS, Curve
 from gamcore.reading import read_curve
 from gamcore.scales import say
 from gamcore.workspace.spec import Spec
@@ -37,7 +37,7 @@ def move(step: int) -> None:
 
 def notes(curve: Curve) -> str:
     """What the plot alone does not say."""
-    few = int((curve.counts < figures.FEW_ROWS).sum())
+    few = int((curve.counts < FEW_ROWS).sum())
     nothing = f"the average effect, {say(curve.zero, curve.scale).lstrip('+')}"
     value = "level" if curve.labels else "value"
     missing = (
@@ -48,8 +48,8 @@ def notes(curve: Curve) -> str:
     )
     if curve.rare:
         missing += f" {count(len(curve.rare))} levels with few rows share one bar, and one effect: (rare)."
-    cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if figures.is_cut(curve) else ""
-    thin = f" {few} of {curve.scores.size} bins have under {figures.FEW_ROWS} rows and are grey." if few else ""
+    cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if plots.is_cut(curve) else ""
+    thin = f" {few} of {curve.scores.size} bins have under {FEW_ROWS} rows and are grey." if few else ""
     return missing + cut + thin
 
 
@@ -102,24 +102,15 @@ with drawing, st.container(border=True):
     markable = tried is None and bins.feature.part == "value" and state.data(model) is not None
     rule = brush.marked(model, curve) if markable else None
 
-    def drawn(mode: figures.Mode) -> go.Figure:
-        """The curve in a theme, with what is marked on it."""
-        made = figures.shape(curve, goal, detail, mode, before=before, title=title)
-        if markable:
-            figures.brushable(made, curve, mode)
-        if rule is not None:
-            figures.mark(made, curve, rule, mode, brush.label(model, rule))
-        return made
-
-    cards.figure(
-        drawn(state.mode()),
-        element,
-        title or read_curve(curve),
-        curve.frame(),
-        cards.file_name(model.name, feature),
-        lambda: drawn("light"),
-        (lambda: brush.take(model, curve, bins, element)) if markable else None,
-    )
+    plot = plots.curve(curve, goal, detail, before=before, title=title)
+    if rule is not None:
+        plot = plots.marked(plot, curve, rule, brush.label(model, rule))
+    drawn: go.Figure | None = None
+    if markable:
+        drawn = figures.draw(plot, state.mode())
+        figures.brushable(drawn, curve, state.mode())
+    take = (lambda: brush.take(model, curve, bins, element)) if markable else None
+    cards.figure(plot, element, model.name, state.card(model), drawn=drawn, on_box=take)
     if tried is None:
         sureness.line(model, curve.band)
         headlines.edit(model, feature, read_curve(curve))

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import figures
+from gamcore import export, plots
 from gamcore.explain import Breakdown, Curve
 from gamcore.taskexplain import TASK, Agreement
 from gamcore.workspace.rows import Data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.tasks import read_rows
-from pages.shared import cards, state, tables
+from pages.shared import cards, downloads, state, tables
 from pages.shared.frame import begin
 from pages.shared.words import count, md
 
@@ -72,11 +72,9 @@ def importance() -> list[str]:
     found = estimator.importance()
     ranked = found.frame()
     most = ranked[ranked["feature"] != TASK].iloc[0]
-    cards.figure(
-        figures.task_importance(found, mode), f"task-importance-{model.id}",
-        f"Bars of importance in common and in specific trees; {most['feature']} matters most.", ranked,
-        cards.file_name(model.name, "importance"), lambda: figures.task_importance(found, "light"),
-    )  # fmt: skip
+    words = f"Bars of importance in common and in specific trees; {most['feature']} matters most."
+    plot = replace(plots.task_importance(found), words=words, numbers=ranked)
+    cards.figure(plot, f"task-importance-{model.id}", model.name, state.card(model), titled=False)
     st.caption("How much the splits on each feature took off the loss of the training rows, as a share of all.")
     return [name for name in ranked["feature"] if name != TASK]
 
@@ -109,20 +107,17 @@ def multiples(names: list[str]) -> None:
     own = [curve(model.id, feature, t, part) for t in shown]
     curves = [found.on(scale) for found in own]
     beside = [replace(common, base=found.base).on(scale) for found in own]  # in points: both at the task's base rate
-    limits = figures.common_limits([*beside, *curves])
+    limits = plots.common_limits([*beside, *curves])
     columns = st.columns(3)
     for k, (t, found, other) in enumerate(zip(shown, curves, beside, strict=True)):
         with columns[k % 3].container(border=True):
-            st.plotly_chart(
-                figures.small_beside(found, other, limits, tasks[t], mode), key=f"multiple-{model.id}-{t}", theme=None,
-                config={"displayModeBar": False}, alt=f"{tasks[t]}: {found.words()}",
-            )  # fmt: skip
+            cards.small(plots.small(found, limits, other, tasks[t], 190), f"multiple-{model.id}-{t}")
             mark = ":material/warning: " if told.verdict[t] == "reverses" else ""
             st.caption(f"{mark}{md(feature)} {FLAGS[told.verdict[t]]}")
     everything = pd.concat([found.frame().assign(task=tasks[t]) for t, found in zip(shown, curves, strict=True)])
-    st.download_button(
-        "CSV", lambda: cards.safe_csv(everything), f"{cards.file_name(model.name, feature)}.csv", "text/csv",
-        key=f"multiples-csv-{model.id}", on_click="ignore", icon=":material/download:",
+    downloads.button(
+        "CSV", lambda: export.safe_csv(everything), export.file_name(model.name, feature, "csv"),
+        f"multiples-csv-{model.id}", ":material/download:",
     )  # fmt: skip
 
 
@@ -159,11 +154,7 @@ def likeness(names: list[str]) -> None:
     if len(found) == 2:
         st.caption(_pair_words(found, len(features)))
         return
-    cards.figure(
-        figures.similarity(found, mode), f"alike-{model.id}", "A matrix of how alike the curves of each two tasks are.",
-        found.reset_index(names="task"), cards.file_name(model.name, "similarity"),
-        lambda: figures.similarity(found, "light"),
-    )  # fmt: skip
+    cards.figure(plots.similarity(found), f"alike-{model.id}", model.name, state.card(model), titled=False)
     more = f" The {MOST_ALIKE} tasks of most rows are shown." if len(tasks) > MOST_ALIKE else ""
     st.caption(
         f"By the curves of {len(features)} features that all tasks have: 1 is the same course, -1 reversed.{more}"
@@ -199,12 +190,9 @@ def one_row() -> None:
         )
     row = data.X.iloc[[places[number - 1]]]
     found = estimator.explain_rows(row, task)
-    cards.figure(
-        figures.waterfall(found, 0, state.goal(model), mode, scale), f"row-chart-{model.id}",
-        "The parts of the row's score, from the average to the score.", _parts(found, row),
-        cards.file_name(model.name, task, str(number)),
-        lambda: figures.waterfall(found, 0, state.goal(model), "light", scale),
-    )  # fmt: skip
+    plot = plots.waterfall(found, 0, state.goal(model), scale)
+    plot = replace(plot, name=f"{task} row {number}", numbers=_parts(found, row))
+    cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     score, truth = float(found.scores[0]), data.y.iloc[places[number - 1]]
     told = f"a chance of {1 / (1 + np.exp(-score)):.1%}" if data.binary else f"{score:,.4g}"
     was = "yes" if truth else "no"

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import figures
+from gamcore import figures, plots
 from gamcore.experiments import read_rows
 from gamcore.explain import explain_shape
-from gamcore.figures import boards as drawn
 from gamcore.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
 from gamcore.segments import HeldOut
 from gamcore.strategies import Strategy, StrategySet
@@ -208,10 +207,10 @@ def test_the_board_s_bars_add_up(acted):
     space, table, made = acted
     found = made.read().ledger(space.read_table(table.id))
     names = [one.name for one in made.read().strategies]
-    figure = drawn.reach(found, names)
+    figure = figures.draw(plots.reach(found, names), titled=False)
     assert [sum(trace.x) for trace in figure.data] == [found.exclusive.sum(), found.lost.sum(), found.remainder]
-    assert "A, C" in figure.data[1].customdata[2]
-    matrix = drawn.overlap(found, names, "dark").data[0]
+    assert "A, C" in figure.data[1].hovertext[2]
+    matrix = figures.draw(plots.overlap(found, names), "dark").data[0]
     assert np.diag(matrix.z).tolist() == [1.0, 1.0, 1.0]
     assert f"{found.overlap[0, 1]:,}" in matrix.text[0][1]
 
@@ -222,9 +221,9 @@ def test_measured_lifts_are_drawn_with_what_was_planned(acted):
     roles = {"entry_1_click": "primary", "entry_2_click": "expected null"}
     planned = {("A", "entry_1_click"): 0.15}
     args = (frame, (frame["arm"] == "treated").to_numpy(), made.read().assign(frame), ["A", "C", "B"], roles)
-    figure = drawn.lifts(read_rows(*args, planned=planned))
-    assert names_of(figure) == ["found", "not told from chance", "planned"]
-    assert [len(trace.x) for trace in figure.data] == [3, 3, 1]
+    figure = figures.draw(plots.lifts(read_rows(*args, planned=planned)))
+    assert [name for name in names_of(figure) if name] == ["found", "not told from chance", "planned"]
+    assert [len(trace.x) for trace in figure.data if trace.name] == [3, 3, 1]
     assert figure.layout.yaxis.ticktext[1] == "A · entry_2_click (expected null)"
 
 
@@ -245,11 +244,9 @@ def test_a_rule_is_marked_on_the_curve(acted, column, rule, spans):
     model = space.load_model(made.read().strategies[0].model).model
     place = next(k for k, bins in enumerate(model.bins) if bins.feature.name == column)
     curve = explain_shape(model, place)
-    figure = figures.shape(curve, "x", "y")
+    figure = figures.draw(plots.marked(plots.curve(curve, "x", "y"), curve, rule, label="<b>12</b> rows"))
     figures.brushable(figure, curve)
-    before = len(figure.layout.shapes)
-    figures.mark(figure, curve, rule, label="<b>12</b> rows")
-    areas = [shape for shape in figure.layout.shapes[before:] if shape.type == "rect"]
+    areas = [shape for shape in figure.layout.shapes if shape.type == "rect"]
     if isinstance(spans, int):
         assert len(areas) == spans
     else:
@@ -257,5 +254,4 @@ def test_a_rule_is_marked_on_the_curve(acted, column, rule, spans):
     texts = [note.text for note in figure.layout.annotations]
     assert ("&lt;b&gt;12&lt;/b&gt; rows" in texts) == bool(areas)
     assert figure.layout.dragmode == "select"
-    small = figures.small(curve, (-1.0, 1.0))
-    figures.mark(small, curve, rule, whole=False)
+    figures.draw(plots.marked(plots.small(curve, (-1.0, 1.0)), curve, rule))

@@ -202,7 +202,7 @@ def test_roles_are_kept_and_doubled_ones_refused(full):
 def test_csv_downloads_hold_no_formula():
     import pandas as pd
 
-    from pages.shared.cards import safe_csv
+    from gamcore.export import safe_csv
 
     evil = ["=1+1", "+x", "-x", "@x", "\tx", "\uff1d1", " =x"]
     text = safe_csv(pd.DataFrame({"=head": [*evil, "fine"], "n": range(8)})).decode("utf-8-sig")

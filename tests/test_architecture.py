@@ -22,7 +22,7 @@ LAYERS = [  # low to high; names of one layer do not import each other
     {"modelfile", "taskexplain"}, {"taskfile"}, {"serialize"},
     {"surface", "base", "changes", "compare", "tradeoff", "quality", "pieces"},
     {"segments", "additive", "reading", "drift", "taskestimators"},
-    {"estimators", "presets", "_version"}, {"figures"}, {"workspace"},
+    {"estimators", "presets", "_version"}, {"plots"}, {"figures"}, {"export"}, {"workspace"},
 ]  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
@@ -61,6 +61,7 @@ def test_libraries_stay_in_their_places(path):
     mine, found = part_of(path), {name.split(".")[0] for name in imports(path)}
     assert "streamlit" not in found
     assert "plotly" not in found or mine in ("figures", "export")
+    assert not found & {"matplotlib", "pptx", "xlsxwriter", "lxml"} or mine == "export"
     assert "numba" not in found or mine == "kernels"
     if mine in (
         "kernels",

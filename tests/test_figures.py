@@ -8,11 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, figures
-from gamcore.explain import WHOLE
+from gamcore import GAMClassifier, GAMRegressor, figures, plots
+from gamcore.explain import FEW_ROWS, WHOLE
 from gamcore.surface import Rectangle
 
 EVIL = "<b>x</b> <script>alert(1)</script> $\\int$ %{y} & =1+1"
+
+
+def shape(curve, target, detail, mode="light", **words):
+    return figures.draw(plots.curve(curve, target, detail, **words), mode)
+
+
+def surface(found, mode="light", **words):
+    return figures.draw(plots.surface(found, "y", "d", **words), mode)
 
 
 @pytest.fixture(scope="module")
@@ -38,30 +46,31 @@ def names(model):
 def test_every_kind_of_curve_is_drawn(model, mode):
     for name in names(model):
         curve = model.explain_shape(name)
-        for figure in (figures.shape(curve, "y", "detail", mode), figures.small(curve, (-1, 1), mode)):
+        for figure in (shape(curve, "y", "detail", mode), figures.draw(plots.small(curve, (-1, 1)), mode)):
             layout = figure.to_dict()["layout"]
-            assert layout["template"]["layout"]["paper_bgcolor"] == figures.PALETTES[mode].background
+            assert layout["template"]["layout"]["paper_bgcolor"] == plots.PALETTES[mode].background
             figure.to_json()
 
 
 def test_the_line_is_the_curve(model):
     curve = model.explain_shape("plain")
-    figure = figures.shape(curve, "y", "detail")
+    figure = shape(curve, "y", "detail")
     line = next(trace for trace in figure.data if trace.name == "effect")
     np.testing.assert_array_equal(line.y[::2], curve.scores)
     np.testing.assert_array_equal(line.y[1::2], curve.scores)
     np.testing.assert_array_equal(line.x[1:-1:2], curve.edges[1:-1])
     assert any(trace.name == curve.band for trace in figure.data)
     assert any(trace.name == WHOLE for trace in figure.data)
-    special = next(trace for trace in figure.data if trace.type == "bar" and list(trace.x) == ["missing", "unseen"])
+    special = next(trace for trace in figure.data if trace.type == "bar" and trace.yaxis == "y2")
     np.testing.assert_array_equal(special.y, [curve.missing[0], curve.unseen[0]])
+    assert figure.layout.xaxis4.ticktext == ("missing", "unseen")
 
 
 @pytest.mark.parametrize("name", ["plain", "flag"])
 @pytest.mark.parametrize("scale", ["ratio", "points"])
 def test_other_scales_have_their_own_nothing_and_axis(model, name, scale):
     curve = model.explain_shape(name).on(scale)
-    figure = figures.shape(curve, "y", "detail", title="Own words")
+    figure = shape(curve, "y", "detail", title="Own words")
     assert "Own words" in figure.layout.title.text
     assert (figure.layout.yaxis.type == "log") == (scale == "ratio")
     assert any(shape.y0 == curve.zero for shape in figure.layout.shapes)
@@ -69,7 +78,7 @@ def test_other_scales_have_their_own_nothing_and_axis(model, name, scale):
     seen = np.log10(curve.scores) if scale == "ratio" else curve.scores
     assert low <= seen.min()
     assert high >= seen.max()
-    bars = [trace for trace in figure.data if trace.type == "bar" and trace.base is not None]
+    bars = [trace for trace in figure.data if trace.type == "bar" and trace.yaxis in ("y", "y2")]
     assert {bar.base for bar in bars} == {curve.zero}  # from nothing to the effect
     if name == "flag":
         np.testing.assert_allclose(np.sort(np.asarray(bars[0].y) + curve.zero), np.sort(curve.scores))
@@ -78,37 +87,37 @@ def test_other_scales_have_their_own_nothing_and_axis(model, name, scale):
 def test_a_band_of_a_thin_bin_does_not_stretch_the_plot(model):
     curve = model.explain_shape("plain")
     wild = replace(curve, whole=curve.whole + np.array([[-500.0], [500.0]]))
-    low, high = figures.shape(wild, "y", "d").layout.yaxis.range
+    low, high = shape(wild, "y", "d").layout.yaxis.range
     assert high - low < 4 * np.ptp([*curve.scores, curve.missing[0], 0.0])
 
 
 def test_levels_are_sorted_by_effect_with_their_rows(model):
     curve = model.explain_shape("level")
-    bars = [trace for trace in figures.shape(curve, "y", "d").data if trace.type == "bar"]
+    bars = [trace for trace in shape(curve, "y", "d").data if trace.type == "bar"]
     np.testing.assert_array_equal(bars[0].y, np.sort(curve.scores))
-    assert bars[1].y.sum() == curve.counts.sum()
+    assert next(bar for bar in bars if bar.yaxis == "y3").y.sum() == curve.counts.sum()
 
 
 def test_rows_of_the_strip_add_up(model):
     for name in ("plain", "tail", "date", "few"):
         curve = model.explain_shape(name)
-        strip = next(trace for trace in figures.shape(curve, "y", "d").data if trace.type == "bar")
+        strip = next(trace for trace in shape(curve, "y", "d").data if trace.yaxis == "y3")
         assert strip.y.sum() == pytest.approx(curve.counts.sum())
 
 
 def test_a_long_tail_opens_on_the_middle(model):
     curve = model.explain_shape("tail")
-    figure = figures.shape(curve, "y", "d")
-    assert figures.is_cut(curve)
+    figure = shape(curve, "y", "d")
+    assert plots.is_cut(curve)
     assert figure.layout.xaxis.range[1] < curve.edges[-1] / 2
     assert figure.layout.xaxis3.range == figure.layout.xaxis.range
-    assert not figures.is_cut(model.explain_shape("few"))
+    assert not plots.is_cut(model.explain_shape("few"))
 
 
 def test_names_from_data_are_no_markup(model):
     """Every string of the figure that plotly reads as text: markup is escaped, and templates hold no data."""
     for name in (EVIL, "level"):
-        figure = figures.shape(model.explain_shape(name), EVIL, EVIL)
+        figure = shape(model.explain_shape(name), EVIL, EVIL)
         for text in strings(figure.to_dict()):
             assert "<script" not in text
             assert "<b>x" not in text
@@ -132,34 +141,35 @@ def strings(node):
 
 
 def test_importance_bars_are_in_order(model):
-    figure = figures.importance(model.importance(), most=5)
+    figure = figures.draw(plots.importance(model.importance(), most=5))
     assert len(figure.data[0].x) == 5
-    assert list(figure.data[0].x) == sorted(figure.data[0].x)
+    assert list(figure.data[0].x) == sorted(figure.data[0].x, reverse=True)
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first on top
     assert "log-odds" in figure.layout.xaxis.title.text
 
 
 def test_progress_of_several_refits():
     points = np.array([[r, k, np.nan if r else 2 / k, 1 / k] for r in range(3) for k in range(1, 40)])
-    figure = figures.progress(points)
+    figure = figures.draw(plots.progress(points))
     assert sum(trace.showlegend is not False for trace in figure.data) == 1
-    assert figures.progress(np.empty((0, 4))).data == ()
+    assert figures.draw(plots.progress(np.empty((0, 4)))).data == ()
 
 
 def test_thin_bins_are_grey():
     X = pd.DataFrame({"a": [*np.repeat(np.arange(10.0), 60), 50.0]})
     curve = GAMRegressor(max_rounds=5, outer_bags=2, random_state=0).fit(X, X["a"]).explain_shape("a")
-    pale = next(trace for trace in figures.shape(curve, "y", "d").data if trace.name == "under 30 rows")
+    pale = next(trace for trace in shape(curve, "y", "d").data if trace.name == "under 30 rows")
     assert np.isfinite(np.array(pale.y, float)).sum() == 2
 
 
 def test_small_curves_share_limits_that_thin_bins_do_not_stretch(model):
     curves = [model.explain_shape(name) for name in ("plain", "few", "level")]
-    low, high = figures.common_limits(curves)
+    low, high = plots.common_limits(curves)
     assert low <= min(curve.scores.min() for curve in curves)
     assert high >= max(curve.scores.max() for curve in curves)
-    texts = [note.text for note in figures.small(curves[0], (low, high)).layout.annotations]
+    texts = [note.text for note in figures.draw(plots.small(curves[0], (low, high))).layout.annotations]
     assert texts == [f"missing: {curves[0].missing[0]:+.3g}"]
-    assert not figures.small(curves[1], (low, high)).layout.annotations
+    assert not figures.draw(plots.small(curves[1], (low, high))).layout.annotations
 
 
 @pytest.fixture(scope="module")
@@ -180,44 +190,45 @@ def crossed():
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_a_heat_map_is_even_around_zero_and_blank_without_rows(crossed, mode):
     found = crossed.explain_pair("a", EVIL)
-    figure = figures.surface(found, "y", "d", mode)
+    figure = surface(found, mode)
     axis = figure.layout.coloraxis
     assert axis.cmin == -axis.cmax == -found.reach
-    assert axis.colorscale[1] == (0.5, figures.PALETTES[mode].background)
-    many, few = figure.data[:2]
+    assert axis.colorscale[1] == (0.5, plots.PALETTES[mode].background)
+    many, few = [trace for trace in figure.data if trace.type == "heatmap"]
     shown = np.array([many.z, few.z], float)
     assert (np.isfinite(shown).sum(axis=0) == (found.counts.T > 0)).all()
     assert (found.counts == 0).any()
-    assert np.isfinite(np.array(few.z, float)).sum() == ((found.counts > 0) & (found.counts < figures.FEW_ROWS)).sum()
-    assert few.opacity < many.opacity == 1
+    assert np.isfinite(np.array(few.z, float)).sum() == ((found.counts > 0) & (found.counts < FEW_ROWS)).sum()
+    assert few.opacity < 1
+    assert many.opacity is None
     for text in strings(figure.to_dict()):
         assert "<img" not in text
         assert "<script" not in text
 
 
 def test_a_heat_map_opens_on_the_middle_and_axes_that_match_agree(crossed):
-    figure = figures.surface(crossed.explain_pair("a", "t"), "y", "d")
+    figure = surface(crossed.explain_pair("a", "t"))
     layout = figure.layout
     assert layout.yaxis3.range == layout.yaxis4.range
     assert layout.xaxis.range == layout.xaxis3.range
     assert layout.yaxis3.range[1] < crossed.explain_pair("a", "t").second.edges[-1] / 2
-    dates = figures.surface(crossed.explain_pair("a", "when"), "y", "d")
+    dates = surface(crossed.explain_pair("a", "when"))
     assert str(dates.layout.yaxis3.range[0])[:4] in ("2019", "2020")
 
 
 def test_a_chosen_rectangle_is_framed(crossed):
     found = crossed.explain_pair("a", "t")
-    figure = figures.surface(found, "y", "d", chosen=Rectangle((1, 3), (2, 4)))
-    empty, frame = [shape for shape in figure.layout.shapes if shape.type == "rect"]
-    assert (empty.layer, empty.fillcolor) == ("below", figures.PALETTES["light"].hairline)
+    figure = surface(found, chosen=Rectangle((1, 3), (2, 4)))
+    frame, empty = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    assert (empty.layer, empty.fillcolor) == ("below", plots.PALETTES["light"].hairline)
     assert (frame.x0, frame.x1) == (found.first.edges[1], found.first.edges[3])
 
 
 def test_slices_are_rows_of_the_heat_map(crossed):
     found = crossed.explain_pair("a", EVIL)
-    figure = figures.slices(found, [0, 2], "y", "d")
+    figure = figures.draw(plots.slices(found, [0, 2], "y", "d"))
     assert len(figure.data) == 2
-    turned = figures.slices(found.turned(), [3], "y", "d")
+    turned = figures.draw(plots.slices(found.turned(), [3], "y", "d"))
     values = np.where(found.counts[3] > 0, found.scores[3], np.nan)
     np.testing.assert_array_equal(np.array(turned.data[0].y, float), values)
 
@@ -231,11 +242,11 @@ def test_bars_of_pairs_tell_those_of_the_model(crossed):
     ranking["rank"] = range(1, 7)
     ranking.attrs["chance"] = 0.05
     worth = ranking.head(1)[["feature_1", "feature_2"]].assign(worth=0.4, share=0.1)
-    figure = figures.pair_ranking(ranking, worth, "squared")
+    figure = figures.draw(plots.pair_ranking(ranking, worth, "squared"))
     strength, gain = figure.data
-    assert list(strength.x) == sorted(strength.x)
-    assert strength.marker.color[-1] == figures.PALETTES["light"].primary
-    assert set(strength.marker.color[:-1]) == {figures.PALETTES["light"].density}
-    assert gain.x[-1] == 0.4
-    assert len(figures.pair_ranking(ranking, worth.head(0), "squared").data) == 1
+    assert list(strength.x) == sorted(strength.x, reverse=True)
+    assert strength.marker.color[0] == plots.PALETTES["light"].primary
+    assert set(strength.marker.color[1:]) == {plots.PALETTES["light"].density}
+    assert gain.x[0] == 0.4
+    assert len(figures.draw(plots.pair_ranking(ranking, worth.head(0), "squared")).data) == 1
     assert all("<img" not in text for text in strings(figure.to_dict()))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import PRESETS, figures
+from gamcore import PRESETS, figures, plots
 from gamcore.table import TableError
 from gamcore.workspace import live, runs
 from gamcore.workspace.rows import read_data
@@ -87,13 +87,13 @@ def test_the_curve_before_is_drawn_faint(feature, mode):
         live.draft(read_data(frame, s), s).estimator.explain_shape(feature)
         for s in (spec, replace(spec, changes={"learning_rate": 0.02, "max_rounds": 3}))
     )
-    drawn = figures.shape(now, "y", "", mode, before=past)
+    drawn = figures.draw(plots.curve(now, "y", "", before=past), mode)
     (faint,) = [trace for trace in drawn.data if trace.name == "before"]
     if feature == "a":
         np.testing.assert_allclose(np.unique(faint.y), np.unique(past.scores))
     else:
         assert sorted(faint.y) == sorted(past.scores)
-    assert "before" not in {trace.name for trace in figures.shape(now, "y", "", mode).data}
+    assert "before" not in {trace.name for trace in figures.draw(plots.curve(now, "y", ""), mode).data}
 
 
 def pills(app):

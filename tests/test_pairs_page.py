@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import numpy as np
@@ -33,15 +34,16 @@ def test_the_ranking_and_the_heat_map_of_a_model(paired):
     assert not app.error
     assert not app.markdown[0].value.startswith("Rows of")  # streamlit shows a bare text as a paragraph
     ranking, heat, slices = charts(app)
-    assert ranking["layout"]["yaxis"]["ticktext"][-1] in ("a × b", "b × &lt;img src=x onerror=alert(1)&gt; [a](h…")
+    assert ranking["layout"]["yaxis"]["ticktext"][0] in ("a × b", "b × &lt;img src=x onerror=alert(1)&gt; [a](h…")
     assert len(ranking["data"]) == 2
-    gains = [gain for gain in ranking["data"][1]["x"] if gain is not None]
+    gains = np.frombuffer(base64.b64decode(ranking["data"][1]["x"]["bdata"]))
+    gains = gains[np.isfinite(gains)]
     assert len(gains) == 2
     assert min(gains) > 0.1
     assert heat["layout"]["coloraxis"]["cmin"] == -heat["layout"]["coloraxis"]["cmax"]
     assert heat["layout"]["xaxis"]["range"] == heat["layout"]["xaxis3"]["range"]
     assert heat["layout"]["yaxis3"]["range"] == heat["layout"]["yaxis4"]["range"]
-    assert [trace["type"] for trace in heat["data"]][:2] == ["heatmap", "heatmap"]
+    assert "heatmap" in [trace["type"] for trace in heat["data"]]
     assert slices["data"]
     assert any("above what chance gives" in caption.value for caption in app.caption)
     assert any("a missing" in caption.value for caption in app.caption)

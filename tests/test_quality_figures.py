@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, figures, quality
+from gamcore import GAMClassifier, figures, plots, quality
 from gamcore.compare import difference
 from gamcore.explain import Breakdown
-from gamcore.figures import quality as drawn
 from tests.conftest import EVIL
 
 pytestmark = pytest.mark.parametrize("mode", ["light", "dark"])
@@ -31,16 +30,14 @@ def model():
 def test_models_are_drawn_over_each_other_and_one_minus_the_other(model, name, mode):
     curve = model.explain_shape(name)
     words = (f"{name} {EVIL}", "detail", "y")
-    figure = figures.comparison({"first": curve, EVIL: curve}, difference(curve, curve), words, mode)
+    figure = figures.draw(plots.comparison({"first": curve, EVIL: curve}, difference(curve, curve), words), mode)
     assert "<img" not in texts(figure)
-    assert (
-        figure.layout.paper_bgcolor or figure.layout.template.layout.paper_bgcolor == figures.PALETTES[mode].background
-    )
+    assert figure.layout.paper_bgcolor or figure.layout.template.layout.paper_bgcolor == plots.PALETTES[mode].background
     named = [trace.name for trace in figure.data if trace.showlegend is not False and trace.name]
     assert named[0] == "first"
     assert "difference" in named
     several = {f"model {k}": curve for k in range(4)}
-    assert len([t for t in figures.comparison(several, None, words, mode).data if t.name]) == 4
+    assert len([t for t in figures.draw(plots.comparison(several, None, words), mode).data if t.name]) == 4
 
 
 def test_quality_is_drawn_with_its_intervals(mode):
@@ -48,34 +45,36 @@ def test_quality_is_drawn_with_its_intervals(mode):
     chance = rng.uniform(size=300)
     y = (rng.uniform(size=300) < chance).astype(float)
     found = quality.calibration(y, chance)
-    points = drawn.calibration(found, chance, mode).data[-1]
+    *_, whiskers, _, points = figures.draw(plots.calibration(found, chance), mode).data
     np.testing.assert_array_equal(points.y, found["observed"])
-    np.testing.assert_allclose(points.error_y.array, found["upper"] - found["observed"])
-    roc = drawn.curve(quality.roc(y, chance), ("x", EVIL), ([0, 1], [0, 1]), mode)
+    np.testing.assert_allclose(whiskers.y + whiskers.error_y.array, found["upper"])
+    np.testing.assert_allclose(whiskers.y - whiskers.error_y.array, found["lower"])
+    roc = figures.draw(plots.ranked(quality.roc(y, chance), "ROC", "words", ("x", EVIL), ([0, 1], [0, 1])), mode)
     assert "<img" not in texts(roc)
-    assert drawn.cost_line(quality.costs(y, chance, 1, 2), 0.3, mode).layout.shapes[0].x0 == 0.3
+    assert figures.draw(plots.cost_line(quality.costs(y, chance, 1, 2), 0.3), mode).layout.shapes[0].x0 == 0.3
     told = quality.residuals(y, chance)
-    assert len(drawn.residuals(told, chance, y - chance, "y", mode).data) == 2
-    assert len(drawn.actual(chance, y, "y", mode).data) == 2
+    assert len(figures.draw(plots.residuals(told, chance, y - chance, "y"), mode).data) == 4
+    assert len(figures.draw(plots.actual(chance, y, "y"), mode).data) == 2
 
 
 def test_periods_are_drawn_with_the_held_out_ones_marked(mode):
     rng = np.random.default_rng(0)
     y = rng.uniform(size=300)
     found = quality.over_time(np.arange(300) // 50, y, y)
-    figure = drawn.over_time(found, [EVIL] * 6, False, 4.0, mode)
+    figure = figures.draw(plots.over_time(found, [EVIL] * 6, False, 4.0), mode)
     assert "<img" not in texts(figure)
     assert figure.layout.shapes[0].x0 == 3.5
-    assert not drawn.over_time(found, ["a"] * 6, False, None, mode).layout.shapes
+    assert not figures.draw(plots.over_time(found, ["a"] * 6, False, None), mode).layout.shapes
 
 
 def test_a_row_adds_up_on_every_scale(mode):
     parts = np.array([[0.5, -1.0, 0.2]])
     found = Breakdown(("a", "b", EVIL), -0.4, parts, np.array([-0.7]), "logistic")
     for scale in ("link", "ratio", "points"):
-        figure = figures.waterfall(found, 0, "y", mode, scale, {"a": "3", "b": EVIL})
+        figure = figures.draw(plots.waterfall(found, 0, "y", scale, {"a": "3", "b": EVIL}), mode)
         assert "<img" not in texts(figure)
         end = 100 / (1 + np.exp(0.7)) if scale == "points" else -0.7
-        assert np.sum(figure.data[0].x) == pytest.approx(end)
+        assert np.sum(figure.data[0].x[:-1]) == pytest.approx(end) == figure.data[0].x[-1]
+        np.testing.assert_allclose(np.array(figure.data[0].base, float)[2:-1], np.cumsum(figure.data[0].x)[1:-2])
         assert figure.layout.yaxis.ticktext[2] == "a = 3"
-    assert figures.waterfall(found, 0, "y", mode, "ratio").data[0].text[1] == "×0.368"
+    assert figures.draw(plots.waterfall(found, 0, "y", "ratio"), mode).data[0].text[1] == "×0.368"

@@ -10,8 +10,8 @@ import streamlit as st
 
 from gamcore.binning import Bins
 from gamcore.explain import EPOCH, Curve, as_date
-from gamcore.figures.shapes import level_order
 from gamcore.pieces import knee
+from gamcore.plots.curves import level_order
 from gamcore.rules import Levels, Missing, Not, Range, Rule, RuleError, either
 from gamcore.segments import cut_of, level_names
 from gamcore.workspace.store import ModelAbout

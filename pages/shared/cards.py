@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from gamcore import export, figures
+from gamcore.plots import Plot
 from gamcore.scales import Scale
 from gamcore.workspace.store import ModelAbout, TableAbout
-from pages.shared import state
+from pages.shared import downloads, state
 from pages.shared.words import count, date, md, metric, number, told_apart
 
 PAGES = Path(__file__).parent.parent
+FORMATS: dict[export.Format, str] = {
+    "png": "PNG", "svg": "SVG", "pdf": "PDF", "pptx": "PPTX", "html": "HTML", "csv": "CSV", "xlsx": "XLSX",
+}  # fmt: skip
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 
 
@@ -163,53 +167,34 @@ def _change(value: float, baseline: float, name: str) -> str | None:
     return f"{percent:+d}% against {name}" if percent else None
 
 
-def file_name(*parts: str) -> str:
-    """A name for a download from names in data."""
-    return "-".join(re.sub(r"[^\w]+", "_", part).strip("_")[:40] or "x" for part in parts)
-
-
 def figure(
-    drawn: go.Figure,
-    key: str,
-    alt: str,
-    table: pd.DataFrame,
-    name: str,
-    redraw: Callable[[], go.Figure] | None = None,
-    on_box: Callable[[], None] | None = None,
-) -> None:
-    """A figure with its numbers and its downloads. `redraw` gives the figure in the light theme, for files; `on_box` is
-    called when a rectangle was dragged on it."""
+    plot: Plot, key: str, source: str, about: str = "", titled: bool = True,
+    drawn: go.Figure | None = None, on_box: Callable[[], None] | None = None,
+) -> None:  # fmt: skip
+    """A plot with its numbers and its downloads.
+
+    source : what it is of, for names of files. about : the card of its model, for the ends of files. titled : False
+    where the page says what it is. drawn : the figure, where the page adds to it; `on_box` is called when a rectangle
+    was dragged on it.
+    """
+    shown = drawn or figures.draw(plot, state.mode(), titled)
     if on_box is None:
-        st.plotly_chart(drawn, key=key, theme=None, config=CONFIG, alt=alt)
+        st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words)
     else:
         config = {**CONFIG, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]}
-        st.plotly_chart(drawn, key=key, theme=None, config=config, alt=alt, on_select=on_box, selection_mode="box")
+        st.plotly_chart(shown, key=key, theme=None, config=config, alt=plot.words, on_select=on_box,
+                        selection_mode="box")  # fmt: skip
     with st.container(horizontal=True):
         with st.popover("Numbers", icon=":material/table_rows:"):
-            st.dataframe(table, hide_index=True, width=640)
-        st.download_button(
-            "CSV", lambda: safe_csv(table), f"{name}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
-            icon=":material/download:",
-        )  # fmt: skip
-        st.download_button(
-            "HTML", lambda: page_of(redraw() if redraw else drawn), f"{name}.html", "text/html", key=f"{key}-html",
-            on_click="ignore", icon=":material/download:", help="A page that works offline.",
-        )  # fmt: skip
+            st.dataframe(plot.numbers, hide_index=True, width=640)
+        with st.popover("Download", icon=":material/download:"), st.container(horizontal=True, width=420):
+            for form, label in FORMATS.items():
+                downloads.button(label, partial(export.to_bytes, plot, form, about),
+                                 export.file_name(source, plot.name, form), f"{key}-{form}")  # fmt: skip
 
 
-def page_of(drawn: go.Figure) -> bytes:
-    """A figure as one self-contained page."""
-    return str(drawn.to_html(include_plotlyjs=True, full_html=True, config=CONFIG)).encode()
-
-
-def safe_csv(table: pd.DataFrame) -> bytes:
-    """A table as CSV in which no cell or header is a formula to a spreadsheet."""
-    guarded = table.rename(columns=_guard).map(_guard)
-    return guarded.to_csv(index=False).encode("utf-8-sig")
-
-
-def _guard(cell: object) -> object:
-    if not isinstance(cell, str) or not cell.strip():
-        return cell
-    risky = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
-    return f"'{cell}" if cell[0] in risky or cell.lstrip()[0] in risky else cell
+def small(plot: Plot, key: str) -> None:
+    """A small plot, one of many."""
+    st.plotly_chart(
+        figures.draw(plot, state.mode()), key=key, theme=None, config={"displayModeBar": False}, alt=plot.words
+    )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
 
-from gamcore.figures import boards as drawn
+from gamcore import plots
 from gamcore.rules import EVERYBODY, RuleError
 from gamcore.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet
 from gamcore.table import TableError
@@ -110,19 +109,7 @@ def show(board: Board, made: StrategySet, found: Ledger) -> None:
             _card(board, made, found, place, strategy)
     if made.strategies:
         names = [strategy.name for strategy in made.strategies]
-        cards.figure(
-            drawn.reach(found, names, state.mode()), f"reach-{board.id}",
-            "Reach of each strategy, the highest first.", ledger_frame(found, names),
-            cards.file_name(board.name, "reach"), lambda: drawn.reach(found, names, "light"),
-        )  # fmt: skip
-
-
-def ledger_frame(found: Ledger, names: list[str]) -> pd.DataFrame:
-    """The ledger as a table."""
-    return pd.DataFrame(
-        {"strategy": [*names, "(none)"], "raw reach": [*found.raw, found.remainder], "lost": [*found.lost, 0],
-         "exclusive reach": [*found.exclusive, found.remainder]}
-    )  # fmt: skip
+        cards.figure(plots.reach(found, names), f"reach-{board.id}", board.name, titled=False)
 
 
 def _card(board: Board, made: StrategySet, found: Ledger, place: int, strategy: Strategy) -> None:
@@ -303,13 +290,5 @@ def overlaps(board: Board, made: StrategySet, found: Ledger) -> None:
     if len(names) < 2:
         st.caption("Two strategies can overlap: add another.")
         return
-    table = (
-        ledger_frame(found, names)
-        .head(len(names))[["strategy"]]
-        .assign(**{name: found.overlap[:, k] for k, name in enumerate(names)})
-    )
-    cards.figure(
-        drawn.overlap(found, names, state.mode()), f"overlap-{board.id}", "Eligible rows that each two rules match.",
-        table, cards.file_name(board.name, "overlap"), lambda: drawn.overlap(found, names, "light"),
-    )  # fmt: skip
+    cards.figure(plots.overlap(found, names), f"overlap-{board.id}", board.name, titled=False)
     st.caption("Eligible rows that both rules match, and their share of the rows of the rule at the left.")

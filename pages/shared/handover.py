@@ -8,6 +8,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from gamcore import export
 from gamcore.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensitive
 from gamcore.rulecode import free_name, kinds_of, to_python, to_sql
 from gamcore.rules import RuleError
@@ -16,7 +17,7 @@ from gamcore.table import TableError
 from gamcore.workspace import board as stored
 from gamcore.workspace.board import Board
 from gamcore.workspace.proof import Proof, ProofError, prove
-from pages.shared import cards, state
+from pages.shared import downloads, state
 from pages.shared.words import count, md
 
 
@@ -100,16 +101,10 @@ def files(board: Board, made: StrategySet) -> None:
     except (RuleError, KeyError) as error:
         st.error(f"These strategies cannot be exported for this table: {md(error)}", icon=":material/error:")
         return
-    name = cards.file_name(board.name)
     with st.container(horizontal=True):
-        for label, text, ending, kind in (
-            ("JSON", told, "json", "application/json"), ("SQL", sql, "sql", "application/sql"),
-            ("Python", python, "py", "text/x-python"),
-        ):  # fmt: skip
-            st.download_button(
-                label, text, f"{name}.{ending}", kind, key=f"{label}-{board.id}", on_click="ignore",
-                icon=":material/download:",
-            )  # fmt: skip
+        for label, text, ending in (("JSON", told, "json"), ("SQL", sql, "sql"), ("Python", python, "py")):
+            name = export.file_name(board.name, "strategies", ending)
+            downloads.button(label, text.encode, name, f"{label}-{board.id}", ":material/download:")
         key = f"proved-{board.id}"
         if st.button("Prove them on this table", icon=":material/rule:", key=f"prove-{board.id}"):
             st.session_state[key] = told

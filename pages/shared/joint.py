@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gamcore import figures
+from gamcore import figures, plots
 from gamcore.estimators import GAMClassifier, GAMRegressor
+from gamcore.explain import FEW_ROWS
 from gamcore.reading import read_surface
 from gamcore.scales import Scale, say
 from gamcore.segments import HeldOut, rectangle_rule
@@ -57,7 +58,7 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
     key = key_of(about, found, is_model)
     title = headlines.of(about, picked) if is_model else f"{picked}, one refit with these pairs"
     with st.container(border=True):
-        chosen = _heat_map(found, key, (goal, detail, title), cards.file_name(about.name, *found.names))
+        chosen = _heat_map(about, found, key, (goal, detail, title))
         if is_model:
             sureness.line(about, found.margins[0].band)
             headlines.edit(about, picked, read_surface(found))
@@ -66,10 +67,10 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
     with left.container(border=True, height="stretch"):
         _rectangle(about, found, chosen, estimator, data, is_model)
     with right.container(border=True, height="stretch"):
-        _slices(found, key, goal, detail)
+        _slices(about, found, key, (goal, detail))
 
 
-def _heat_map(found: Surface, key: str, words: tuple[str, str, str | None], name: str) -> Rectangle | None:
+def _heat_map(about: ModelAbout, found: Surface, key: str, words: tuple[str, str, str | None]) -> Rectangle | None:
     """The heat map with its downloads; the rectangle that was dragged on it, or typed.
 
     words : what is predicted, the line under the title, and the title where it is not what the map says by itself.
@@ -85,11 +86,10 @@ def _heat_map(found: Surface, key: str, words: tuple[str, str, str | None], name
 
     told = st.session_state.get(kept)
     chosen = Rectangle(*told) if told else None
-    drawn = figures.surface(found, goal, detail, state.mode(), chosen=chosen, title=title)
-    cards.figure(
-        drawn, element, title or read_surface(found), found.frame(), name,
-        lambda: figures.surface(found, goal, detail, "light", chosen=chosen, title=title), take,
-    )  # fmt: skip
+    plot = plots.surface(found, goal, detail, chosen, title)
+    drawn = figures.draw(plot, state.mode())
+    figures.boxable(drawn, found)
+    cards.figure(plot, element, about.name, state.card(about), drawn=drawn, on_box=take)
     return chosen
 
 
@@ -116,11 +116,11 @@ def _as_numbers(values: list[float] | list[str], axis: Axis) -> list[float]:
 
 def _notes(found: Surface) -> str:
     """What the heat map alone does not say."""
-    few = int(((found.counts > 0) & (found.counts < figures.FEW_ROWS)).sum())
-    cut = any(figures.is_cut(curve) for curve in found.margins)
+    few = int(((found.counts > 0) & (found.counts < FEW_ROWS)).sum())
+    cut = any(plots.is_cut(curve) for curve in found.margins)
     words = [
         ("Grey: no training row." if not (found.counts > 0).all() else "")
-        + (f" Pale: {few} cells with under {figures.FEW_ROWS} rows." if few else "")
+        + (f" Pale: {few} cells with under {FEW_ROWS} rows." if few else "")
         + " The curves beside it are what each feature does alone, each on a scale of its own.",
         "The axes open on the middle 99% of rows: double click for all." if cut else "",
         "Drag a rectangle to see who is in it.",
@@ -188,8 +188,9 @@ def _place_of(axis: Axis) -> Callable[[int], str]:
     return lambda k: md(axis.place(k))
 
 
-def _slices(found: Surface, key: str, goal: str, detail: str) -> None:
+def _slices(about: ModelAbout, found: Surface, key: str, words: tuple[str, str]) -> None:
     """Curves along one feature at some values of the other."""
+    goal, detail = words
     names = list(found.names)
     along = st.segmented_control(
         "Slices along", names, default=names[0], required=True, format_func=md, key=f"along-{key}"
@@ -202,7 +203,5 @@ def _slices(found: Surface, key: str, goal: str, detail: str) -> None:
         format_func=turned.second.place, key=f"slices-{key}-{along}",
     )  # fmt: skip
     if chosen:
-        st.plotly_chart(
-            figures.slices(turned, sorted(chosen), goal, detail.split(" · ")[0], state.mode()),
-            key=f"slice-figure-{key}", theme=None, config=cards.CONFIG, alt=turned.words(),
-        )  # fmt: skip
+        plot = plots.slices(turned, sorted(chosen), goal, detail.split(" · ")[0])
+        cards.figure(plot, f"slice-figure-{key}", about.name, state.card(about))

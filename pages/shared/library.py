@@ -6,9 +6,10 @@ import contextlib
 
 import streamlit as st
 
+from gamcore import export
 from gamcore.workspace import board as stored
 from gamcore.workspace.store import StoreError, TableAbout
-from pages.shared import cards, evidence, reach, state
+from pages.shared import downloads, evidence, reach, state
 from pages.shared.words import md, told_apart
 
 MOST = 40
@@ -52,10 +53,8 @@ def show(table: TableAbout) -> None:
         f"Cuts are the model's; rows, rates and opportunity are of held-out rows; {found[0].evidence.tried} ranges "
         "were looked at. Pick a row to keep it."
     )
-    st.download_button(
-        "CSV", lambda: cards.safe_csv(frame), f"{cards.file_name(model.name, 'segments')}.csv", "text/csv",
-        key=f"segments-csv-{chosen}", on_click="ignore", icon=":material/download:",
-    )  # fmt: skip
+    name = export.file_name(model.name, "segments", "csv")
+    downloads.button("CSV", lambda: export.safe_csv(frame), name, f"segments-csv-{chosen}", ":material/download:")
     for place in picked["selection"]["rows"]:
         rule = found[place].rule
         if st.checkbox("rounded", key=f"suggested-rounded-{chosen}", help=evidence.ROUNDED):

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from gamcore import figures
+from gamcore import figures, plots
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.explain import Curve
 from gamcore.table import TableError
@@ -200,7 +200,7 @@ def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
         curve = curve.on(state.scale(curve.loss))
         detail = f"effect on {goal} · one refit, no band"
         st.plotly_chart(
-            figures.shape(curve, goal, detail, state.mode(), 400, before),
+            figures.draw(plots.curve(curve, goal, detail, before, height=312), state.mode()),
             key=f"preview-figure-{key}", theme=None, config={"displayModeBar": False}, alt=curve.words(),
         )  # fmt: skip
 

@@ -8,9 +8,8 @@ import streamlit as st
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype
 
-from gamcore import quality
+from gamcore import plots, quality
 from gamcore.drift import drift
-from gamcore.figures import quality as drawn
 from gamcore.table import kind_of
 from gamcore.workspace.parts import periods
 from gamcore.workspace.rows import Data
@@ -83,11 +82,8 @@ def show(model: ModelAbout) -> None:
         st.caption(f"{md(column)} has fewer than two periods.")
         return
     told, names, held_from, shifts = found
-    args = (told, names, data.binary, held_from)
-    cards.figure(
-        drawn.over_time(*args, state.mode()), f"over-time-{model.id}", f"Means of {len(told)} periods of {column}.",
-        told.assign(period=names), cards.file_name(model.name, "over time"), lambda: drawn.over_time(*args, "light"),
-    )  # fmt: skip
+    plot = plots.over_time(told, names, data.binary, held_from)
+    cards.figure(plot, f"over-time-{model.id}", model.name, state.card(model), titled=False)
     if held_from is None:
         st.caption(
             f"What was, with its 95% interval, and what the model says. Held-out rows are drawn from all periods: give "

@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from gamcore import export
 from gamcore.experiments import ROLES, ExperimentError, Metric, Plan, plan
 from gamcore.strategies import Ledger, StrategySet
 from gamcore.workspace import board as stored
 from gamcore.workspace.board import Board
-from pages.shared import cards, state
+from pages.shared import downloads, state
 from pages.shared.words import count, md
 
 DAYS = (7, 14, 28, 56)
@@ -178,14 +179,13 @@ def _result(board: Board, planned: Plan) -> None:
         "weeks: looking every day until something shows finds too much."
     )
     with st.container(horizontal=True):
-        name = cards.file_name(board.name, "plan")
-        st.download_button(
-            "CSV", lambda: cards.safe_csv(frame.merge(smallest, on=["strategy", "metric"])), f"{name}.csv", "text/csv",
-            key=f"plan-csv-{board.id}", on_click="ignore", icon=":material/download:",
+        downloads.button(
+            "CSV", lambda: export.safe_csv(frame.merge(smallest, on=["strategy", "metric"])),
+            export.file_name(board.name, "plan", "csv"), f"plan-csv-{board.id}", ":material/download:",
         )  # fmt: skip
-        st.download_button(
-            "One page", lambda: page(board, planned).encode(), f"{name}.md", "text/markdown", key=f"plan-md-{board.id}",
-            on_click="ignore", icon=":material/download:", help="The plan as text, to agree on before the test.",
+        downloads.button(
+            "One page", lambda: page(board, planned).encode(), export.file_name(board.name, "plan", "md"),
+            f"plan-md-{board.id}", ":material/download:", "The plan as text, to agree on before the test.",
         )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import log_loss, make_scorer
 
-from gamcore import quality
-from gamcore.figures import quality as drawn
+from gamcore import plots, quality
+from gamcore.workspace import held
+from gamcore.workspace.held import HeldOut
 from gamcore.workspace.store import ModelAbout
 from gamcore.workspace.tasks import predicted
 from pages.shared import cards, state
@@ -24,27 +24,13 @@ Floats = NDArray[np.float64]
 MOST_DOTS = 3_000
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """The held-out rows of a model: targets, predictions, weights; and the mean target of the training rows."""
-
-    y: Floats
-    predicted: Floats
-    weight: Floats | None
-    baseline: float
-    binary: bool
-
-
 @st.cache_resource(show_spinner="Predicting the held-out rows", max_entries=8)
 def held_out(model: str) -> HeldOut:
     """The held-out rows of a stored model, predicted."""
     about = state.workspace().model(model)
     data = state.data(about)
     assert data is not None
-    held, y = data.held_out, data.y.to_numpy(np.float64)
-    weights = [None if data.weight is None else data.weight[part] for part in (held, ~held)]
-    found = predicted(state.estimator(model), data.X[held])
-    return HeldOut(y[held], found, weights[0], float(np.average(y[~held], weights=weights[1])), data.binary)
+    return held.of(data, predicted(state.estimator(model), data.X[data.held_out]))
 
 
 def show(model: ModelAbout) -> None:
@@ -74,15 +60,14 @@ def show(model: ModelAbout) -> None:
         actual, residuals = st.tabs(["Predicted and actual", "Residuals"])
         some = _some(found.y.size)
         with actual:
-            args = (found.predicted[some], found.y[some], state.goal(model))
-            cards.figure(
-                drawn.actual(*args, state.mode()), f"actual-{model.id}", "Targets against predictions.",
-                pd.DataFrame({"predicted": args[0], "actual": args[1]}), cards.file_name(model.name, "actual"),
-                lambda: drawn.actual(*args, "light"),
-            )  # fmt: skip
+            _card(plots.actual(found.predicted[some], found.y[some], state.goal(model)), model)
             st.caption(f"{count(some.size)} held-out rows. On the dotted line, a prediction is right.")
         with residuals:
             _residuals(model, found, some)
+
+
+def _card(plot: plots.Plot, model: ModelAbout) -> None:
+    cards.figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=False)
 
 
 def _some(n: int) -> NDArray[np.int64]:
@@ -117,11 +102,7 @@ def _ranking(model: ModelAbout, found: HeldOut) -> None:
     for column, (name, line, axes, guide, words) in zip(st.columns(3), shown, strict=True):
         with column.container(border=True):
             st.markdown(f"**{name}**")
-            cards.figure(
-                drawn.curve(line, axes, guide, state.mode()), f"{name}-{model.id}", words,
-                pd.DataFrame({axes[0]: line.x, axes[1]: line.y}), cards.file_name(model.name, name),
-                lambda line=line, axes=axes, guide=guide: drawn.curve(line, axes, guide, "light"),
-            )  # fmt: skip
+            _card(plots.ranked(line, name, words, axes, guide), model)
             st.caption(words)
 
 
@@ -129,11 +110,7 @@ def _calibration(model: ModelAbout, found: HeldOut) -> None:
     """Whether a chance of a third happens a third of the time."""
     table = quality.calibration(found.y, found.predicted, found.weight)
     inside = int(((table["predicted"] >= table["lower"]) & (table["predicted"] <= table["upper"])).sum())
-    cards.figure(
-        drawn.calibration(table, found.predicted, state.mode()), f"calibration-{model.id}",
-        f"What happened against what was predicted; {inside} of {len(table)} parts agree.", table,
-        cards.file_name(model.name, "calibration"), lambda: drawn.calibration(table, found.predicted, "light"),
-    )  # fmt: skip
+    _card(plots.calibration(table, found.predicted), model)
     st.caption(
         f"Held-out rows in {len(table)} parts of equal size by their predicted chance, each with Wilson's 95% "
         f"interval of what happened. In {inside} of them the prediction is inside. On the dotted line, a chance is "
@@ -157,12 +134,7 @@ def _line(model: ModelAbout, found: HeldOut) -> None:
         table = quality.confusion(found.y, found.predicted, chosen)
         st.dataframe(table, alt="Held-out rows by what they were and what the model says.")
     with picture:
-        each = pd.DataFrame({"threshold": told.thresholds, "cost a row": told.costs})
-        cards.figure(
-            drawn.cost_line(told, chosen, state.mode()), f"costs-{model.id}",
-            f"Cost a row by threshold; the cheapest is {told.best:.3f}.", each, cards.file_name(model.name, "costs"),
-            lambda: drawn.cost_line(told, chosen, "light"),
-        )  # fmt: skip
+        _card(plots.cost_line(told, chosen), model)
         fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
         said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(found.y.size, 1)
         st.caption(
@@ -177,11 +149,7 @@ def _residuals(model: ModelAbout, found: HeldOut, some: NDArray[np.int64]) -> No
     table = quality.residuals(found.y, found.predicted, found.weight)
     gaps = found.y - found.predicted
     off = int(((table["lower"] > 0) | (table["upper"] < 0)).sum())
-    args = (table, found.predicted[some], gaps[some], state.goal(model))
-    cards.figure(
-        drawn.residuals(*args, state.mode()), f"residuals-{model.id}", "Residuals against predictions.", table,
-        cards.file_name(model.name, "residuals"), lambda: drawn.residuals(*args, "light"),
-    )  # fmt: skip
+    _card(plots.residuals(table, found.predicted[some], gaps[some], state.goal(model)), model)
     st.caption(
         f"Each dot is a held-out row; the line is the mean residual in {len(table)} parts of equal size by the "
         f"prediction, with its 95% interval. In {off} of them it is off 0: by chance, about {0.05 * len(table):.0f} "

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import verdicts
+from gamcore import plots, verdicts
 from gamcore.experiments import COUNTS, ROLES, ExperimentError, ReadOut, read_counts, read_rows
-from gamcore.figures import boards as drawn
 from gamcore.strategies import StrategySet
 from gamcore.table import TableError, kind_of, read_texts
 from gamcore.workspace import board as stored
@@ -247,12 +246,8 @@ def result(board: Board, made: StrategySet, found: ReadOut) -> None:
                             else ""
                         )
                         st.caption(f"{ICONS[own]} **{md(effect.metric)}** ({effect.role}): {md(said)}{less}")
-    frame = found.frame()
     st.subheader("Measured lifts", anchor=False)
-    cards.figure(
-        drawn.lifts(found, state.mode()), f"lifts-{board.id}", "Measured lifts with 95% intervals.", frame,
-        cards.file_name(board.name, "read-out"), lambda: drawn.lifts(found, "light"),
-    )  # fmt: skip
+    cards.figure(plots.lifts(found), f"lifts-{board.id}", board.name, titled=False)
     left = [e for e in found.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
     if left:
         named = ", ".join(f"{md(e.strategy)} {md(e.metric)}" for e in left)

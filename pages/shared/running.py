@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gamcore import figures
+from gamcore import figures, plots
 from gamcore.reading import read_curve
 from gamcore.workspace import runs
 from gamcore.workspace.runs import Standing
@@ -100,12 +100,10 @@ def _watch(identifier: str) -> None:
             _quits(found)
             if found.stage not in ("ranking", "comparison", "tuning"):
                 st.plotly_chart(
-                    figures.progress(found.points, state.mode()),
-                    key=f"progress-{identifier}",
-                    theme=None,
-                    config={"displayModeBar": False},
+                    figures.draw(plots.progress(found.points), state.mode(), titled=False),
+                    key=f"progress-{identifier}", theme=None, config={"displayModeBar": False},
                     alt="Training and validation loss by round.",
-                )
+                )  # fmt: skip
         if st.button("Cancel", key=f"cancel-{identifier}", icon=":material/cancel:"):
             runs.cancel(state.workspace(), identifier)
             st.rerun(scope="fragment")
@@ -146,7 +144,7 @@ def result(identifier: str) -> None:
         curve = estimator.explain_shape(estimator.importance().ranked_features()[0])
         curve = curve.on(state.scale(curve.loss))
         st.plotly_chart(
-            figures.shape(curve, state.goal(model), state.detail(model, curve), state.mode(), 420),
+            figures.draw(plots.curve(curve, state.goal(model), state.detail(model, curve), height=332), state.mode()),
             key=f"result-{identifier}",
             theme=None,
             config=cards.CONFIG,

@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import figures
+from gamcore import export, plots
 from gamcore.compare import CompareError, on_common_bins
 from gamcore.explain import Curve
-from gamcore.figures.style import escape
 from gamcore.strategies import StrategySet
 from gamcore.workspace.store import ModelAbout, TableAbout
-from pages.shared import cards, state
+from pages.shared import cards, downloads, state
 from pages.shared.words import md
 
 MOST = 9
@@ -48,7 +47,7 @@ def show(table: TableAbout, made: StrategySet) -> None:
     models = sorted(models, key=lambda m: m.id not in marked)[:MOST]  # stable: those of strategies first
     curves = {m.id: curve for m in models if (curve := _curve(m, feature)) is not None}
     kinds = {(curve.loss, curve.scale) for curve in curves.values()}
-    limits = figures.common_limits(list(curves.values())) if len(kinds) == 1 and curves else None
+    limits = plots.common_limits(list(curves.values())) if len(kinds) == 1 and curves else None
     first = next((m for m in models if m.id in curves), None)
     columns = st.columns(3)
     shown = [m for m in models if m.id in curves]
@@ -57,9 +56,9 @@ def show(table: TableAbout, made: StrategySet) -> None:
             _one(model, curves[model.id], limits, made, None if model is first else first, feature)
     if shown:
         everything = pd.concat([curves[m.id].frame().assign(scenario=m.name) for m in shown])
-        st.download_button(
-            "CSV", lambda: cards.safe_csv(everything), f"{cards.file_name(table.name, feature)}.csv", "text/csv",
-            key=f"scenarios-csv-{table.id}", on_click="ignore", icon=":material/download:",
+        downloads.button(
+            "CSV", lambda: export.safe_csv(everything), export.file_name(table.name, feature, "csv"),
+            f"scenarios-csv-{table.id}", ":material/download:",
         )  # fmt: skip
 
 
@@ -78,17 +77,10 @@ def _one(
 ) -> None:  # fmt: skip
     """One scenario."""
     mine = [one for one in made.strategies if one.model == model.id and feature in one.rule.columns]
-    drawn = figures.small(curve, limits or figures.common_limits([curve]), state.mode())
+    plot = plots.small(curve, limits or plots.common_limits([curve]), title=model.name, height=200)
     for strategy in mine:
-        figures.mark(drawn, curve, strategy.rule, state.mode(), strategy.name, whole=False)
-    drawn.update_layout(title={"text": escape(model.name, 40)}, height=200)
-    st.plotly_chart(
-        drawn,
-        key=f"scenario-{model.id}",
-        theme=None,
-        config={"displayModeBar": False},
-        alt=f"{model.name}: {curve.words()}",
-    )
+        plot = plots.marked(plot, curve, strategy.rule, strategy.name)
+    cards.small(plot, f"scenario-{model.id}")
     told = [f"Strategy {md(strategy.name)} is read off here." for strategy in mine]
     if first is not None:
         raw = [state.estimator(m.id).explain_shape(feature) for m in (first, model)]

@@ -17,9 +17,10 @@ from scipy.special import expit
 import gamcore
 from gamcore.estimators import Estimator, from_saved
 from gamcore.explain import Curve
-from gamcore.figures import Mode
+from gamcore.plots import Mode
 from gamcore.scales import Scale, unit
 from gamcore.surface import Surface
+from gamcore.workspace.card import line
 from gamcore.workspace.doctor import ColumnReport, examine
 from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
@@ -142,6 +143,11 @@ def goal(model: ModelAbout) -> str:
     """What a model predicts, in words."""
     positive = model.spec.get("positive")
     return f"{model.target} = {' or '.join(positive)}" if positive else model.target or "the target"
+
+
+def card(model: ModelAbout) -> str:
+    """A model in one line, for the foot of files."""
+    return line(model)
 
 
 def row_filter(model: ModelAbout) -> str:

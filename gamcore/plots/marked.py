@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from gamcore.explain import Curve
-from gamcore.figures.shapes import level_order, numbers, visible_edges
-from gamcore.figures.style import PALETTES, Mode, escape
+from gamcore.plots.curves import level_order, visible_edges
+from gamcore.plots.grammar import Area, Mark, Plot
 from gamcore.rules import DAY, All, AnyOf, Levels, Missing, Not, Range, Rule, both, either
 
-OPACITY = 0.13
+Span = tuple[float, float]
 
 
-def mark(
-    figure: go.Figure, curve: Curve, rule: Rule, mode: Mode = "light", label: str = "", whole: bool = True
-) -> None:
-    """Shade what a rule asks of the curve's feature. `whole`: the figure has the panel of missing cells, too."""
-    color, where = PALETTES[mode], {"row": 1, "col": 1} if whole else {}
-    area = {"fillcolor": color.accent, "opacity": OPACITY, "line": {"width": 0}, "layer": "below"}
+def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
+    """The plot of a curve with what a rule asks of its feature shaded; the plot itself where that is nothing."""
     asked = of_feature(rule, curve.feature)
     if asked is None:
-        return
+        return plot
     spans, missing = _asked(curve, asked)
-    for k, (low, high) in enumerate(spans):
-        figure.add_vrect(x0=low, x1=high, **area, **where)
-        for end in (low, high) if not curve.labels else ():
-            figure.add_vline(x=end, line={"color": color.accent, "width": 1}, **where)
-        if not k and label:
-            figure.add_annotation(
-                x=low, y=1, yref="y domain", text=escape(label), showarrow=False, xanchor="left", yanchor="top",
-                font={"color": color.accent, "size": 12}, xshift=4, **where,
-            )  # fmt: skip
-    if whole and missing:
-        figure.add_vrect(x0=-0.4, x1=0.4, row=1, col=2, **area)
+    areas = [Area(*span, text="" if k else label, lined=not curve.labels) for k, span in enumerate(spans)]
+    top = list(plot.panels[0])
+    for place, found in ((0, areas), (1, [Area(-0.4, 0.4)] if missing else [])):
+        panel = top[place] if place < len(top) else None
+        if panel is not None and found:
+            behind: tuple[Mark, ...] = tuple(found)
+            top[place] = replace(panel, marks=(*behind, *panel.marks))
+    return replace(plot, panels=(tuple(top), *plot.panels[1:]))
 
 
 def of_feature(rule: Rule, column: str) -> Rule | None:
@@ -53,7 +46,7 @@ def of_feature(rule: Rule, column: str) -> Rule | None:
     return None
 
 
-def _asked(curve: Curve, rule: Rule) -> tuple[list[tuple[Any, Any]], bool]:
+def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
     """The parts of the axis that a rule of one column picks, and whether it picks missing cells."""
     parts = rule.of if isinstance(rule, AnyOf) else (rule,)
     if all(isinstance(part, Range | Levels | Missing) for part in parts):  # as exact as its numbers
@@ -69,38 +62,10 @@ def _asked(curve: Curve, rule: Rule) -> tuple[list[tuple[Any, Any]], bool]:
         return [(order.index(k) - 0.45, order.index(k) + 0.45) for k in inside], bool(held[-1])
     edges = visible_edges(curve)
     runs = np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1) if inside.size else []
-    ends = [numbers(np.array([edges[run[0]], edges[run[-1] + 1]]), curve.kind) for run in runs]
-    return [(first, last) for first, last in ends], bool(held[-1])
+    return [(float(edges[run[0]]), float(edges[run[-1] + 1])) for run in runs], bool(held[-1])
 
 
-def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:
-    """Let somebody drag a range: unseen points to select, since a line has none, and no dimming of the rest."""
-    same = {"marker": {"opacity": 1}}
-    figure.update_traces(selected=same, unselected=same, selector={"type": "bar"})
-    hidden = {"marker": {"opacity": 0}}
-    if curve.scores.size:
-        at: Any = np.arange(curve.scores.size)
-        scores = curve.scores
-        if curve.labels:
-            scores = scores[level_order(curve)]
-        else:
-            edges = visible_edges(curve)
-            at = numbers((edges[:-1] + edges[1:]) / 2, curve.kind)
-        figure.add_trace(
-            go.Scatter(
-                x=at, y=scores, mode="markers", marker={"opacity": 0, "size": 1}, hoverinfo="skip", showlegend=False,
-                name="handles", selected=hidden, unselected=hidden,
-            ),
-            row=1, col=1,
-        )  # fmt: skip
-    figure.update_layout(
-        dragmode="select", selectdirection="h",
-        newselection={"line": {"color": PALETTES[mode].accent, "width": 1}},
-        activeselection={"fillcolor": PALETTES[mode].accent, "opacity": OPACITY},
-    )  # fmt: skip
-
-
-def _spans(curve: Curve, part: Range | Levels | Missing) -> list[tuple[Any, Any]]:
+def _spans(curve: Curve, part: Range | Levels | Missing) -> list[Span]:
     """What a condition covers of the axis."""
     if isinstance(part, Levels) and curve.labels:
         order = level_order(curve)
@@ -116,8 +81,7 @@ def _spans(curve: Curve, part: Range | Levels | Missing) -> list[tuple[Any, Any]
         high = edges[-1] if part.high is None else min(part.high, edges[-1])
         low, high = (_between_values(curve, edge, end) for edge, end in ((low, part.low), (high, part.high)))
         if low < high:
-            first, last = numbers(np.array([low, high]), curve.kind)
-            return [(first, last)]
+            return [(low, high)]
     return []
 
 

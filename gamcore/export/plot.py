@@ -1,0 +1,74 @@
+"""One explanation or plot as one file."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import pandas as pd
+
+from gamcore.export.page import Part, to_html
+from gamcore.export.picture import picture
+from gamcore.export.sheets import safe_csv, to_xlsx
+from gamcore.export.slides import to_slide
+from gamcore.plots.describe import describe
+from gamcore.plots.grammar import Plot
+from gamcore.plots.palette import Mode
+
+Format = Literal["png", "svg", "pdf", "html", "pptx", "csv", "xlsx", "txt"]
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+MOST_NAME: Final = 40
+
+
+class ExportError(ValueError):
+    """What cannot be exported so; the message says what can."""
+
+
+def render(
+    explanation: Any, fmt: Format, path: str | Path, *, about: str = "", mode: Mode = "light", **words: Any
+) -> Path:
+    """Write an explanation (or a `Plot`) to a file; returns its path.
+
+    fmt : png (twice the screen's pixels), svg, pdf, html (works offline), pptx (a chart that can be edited), csv or
+    xlsx (its numbers), txt (its alternative text). about : what the file says of its origin. words : what
+    `plots.describe` takes for the explanation, such as target, detail and title. The file is whole or not there.
+
+    Raises ExportError for another format or an explanation that has no plot.
+    """
+    place = Path(path)
+    try:
+        plot = explanation if isinstance(explanation, Plot) else describe(explanation, **words)
+    except TypeError as error:
+        raise ExportError(str(error)) from error
+    made = to_bytes(plot, fmt, about, mode)
+    half = place.with_name(f".{place.name}.part")
+    half.write_bytes(made)
+    half.replace(place)
+    return place
+
+
+def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> bytes:
+    """A plot as a file's bytes; see `render`."""
+    match fmt:
+        case "png" | "svg" | "pdf":
+            return picture(plot, fmt, mode, about)
+        case "html":
+            return to_html(plot.title, [Part(plot=plot)], about, mode)
+        case "pptx":
+            return to_slide(plot, about)
+        case "csv":
+            return safe_csv(plot.numbers)
+        case "xlsx":
+            told = pd.DataFrame({"about": [plot.title, plot.detail, *about.split("\n")]})
+            return to_xlsx({plot.name: plot.numbers, "about": told})
+        case "txt":
+            return f"{plot.title}\n{plot.detail}\n\n{plot.words}\n".encode()
+    raise ExportError(f"There is no format {fmt!r}: choose one of {', '.join(FORMATS)}.")
+
+
+def file_name(source: str, name: str, extension: str) -> str:
+    """A file's name from names in data: what of, which plot, the date."""
+    parts = [re.sub(r"[^\w]+", "_", part).strip("_")[:MOST_NAME] or "x" for part in (source, name)]
+    return "-".join([*parts, datetime.now(UTC).date().isoformat()]) + f".{extension}"

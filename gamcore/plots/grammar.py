@@ -1,0 +1,257 @@
+"""What a plot shows, in no library's terms: panels of marks on axes. The screen and every kind of file draw these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Role = Literal["primary", "accent", "density", "few", "muted", "ink", "zero", "hairline", "background"] | int
+"""What a colour is for; a number is a place among the colours of things side by side."""
+Format = Literal["plain", "percent", "signed percent", "count", "factor", "power"]
+NO_TEXT: tuple[str, ...] = ()
+SELECTED = 0.13
+"""Opacity of what is selected."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis. Dates are days since 1970-01-01.
+
+    limits : what is shown; None for all. ticks : places and names, of levels. flipped : the first at the top.
+    """
+
+    title: str = ""
+    kind: Literal["number", "date", "log"] = "number"
+    limits: tuple[float, float] | None = None
+    ticks: tuple[tuple[float, str], ...] | None = None
+    format: Format = "plain"
+    grid: bool = False
+    named: bool = True
+    flipped: bool = False
+    from_zero: bool = False
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A step function: value k stands between edges k and k + 1. upright : edges along y."""
+
+    edges: Floats
+    values: Floats
+    role: Role = "primary"
+    width: float = 2.4
+    dotted: bool = False
+    opacity: float = 1.0
+    name: str = ""
+    told: Sequence[str] = NO_TEXT
+    upright: bool = False
+
+
+@dataclass(frozen=True)
+class Ribbon:
+    """The area between two step functions; a wide one is fainter."""
+
+    edges: Floats
+    lower: Floats
+    upper: Floats
+    role: Role = "primary"
+    wide: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars from `base` to `base + sizes`; roles one for all, or one a bar. texts : what is written at their ends."""
+
+    at: Floats
+    sizes: Floats
+    base: Floats | float = 0.0
+    width: Floats | float = 0.62
+    roles: Role | Sequence[Role] = "primary"
+    lying: bool = False
+    name: str = ""
+    told: Sequence[str] = NO_TEXT
+    texts: Sequence[str] = NO_TEXT
+    outlined: bool = False
+
+    def role(self, k: int) -> Role:
+        """Of bar k."""
+        return self.roles if isinstance(self.roles, str | int) else self.roles[k]
+
+    @property
+    def bases(self) -> Floats:
+        """Where each begins."""
+        return np.broadcast_to(np.asarray(self.base, np.float64), np.shape(self.sizes))
+
+
+@dataclass(frozen=True)
+class Whiskers:
+    """Intervals from lower to upper at some places."""
+
+    at: Floats
+    lower: Floats
+    upper: Floats
+    role: Role = "ink"
+    width: float = 2.2
+    capped: bool = False
+    lying: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Marks at places: dots, or short lines across."""
+
+    x: Floats
+    y: Floats
+    role: Role = "primary"
+    size: float = 8.0
+    symbol: Literal["dot", "dash", "bar"] = "dot"
+    opacity: float = 1.0
+    name: str = ""
+    told: Sequence[str] = NO_TEXT
+
+
+@dataclass(frozen=True)
+class Path:
+    """A line through points, as they come."""
+
+    x: Floats
+    y: Floats
+    role: Role = "primary"
+    width: float = 2.2
+    dash: Literal["", "dot", "dash"] = ""
+    opacity: float = 1.0
+    name: str = ""
+    told: Sequence[str] = NO_TEXT
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A colour scale from low to high through the middle: roles, limits, and its ticks by name."""
+
+    low: float
+    high: float
+    roles: tuple[Role, ...]
+    title: str = ""
+    ticks: tuple[tuple[float, str], ...] | None = None
+    shown: bool = True
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A heat map: values (n_y, n_x) between borders (n_x + 1,) and (n_y + 1,), blank where NaN, pale where asked.
+
+    told, texts : (n_y, n_x) of strings, or empty.
+    """
+
+    x: Floats
+    y: Floats
+    values: Floats
+    scale: Scale
+    pale: NDArray[np.bool_]
+    told: NDArray[np.object_] = field(default_factory=lambda: np.empty((0, 0), object))
+    texts: NDArray[np.object_] = field(default_factory=lambda: np.empty((0, 0), object))
+    gap: float = 0.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line over the whole panel at a place of one axis; upright: of the x axis."""
+
+    at: float
+    upright: bool = False
+    role: Role = "zero"
+    dotted: bool = True
+    width: float = 1.0
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Area:
+    """A part of the x axis, shaded over the whole height; lined : with a line at its ends."""
+
+    low: float
+    high: float
+    role: Role = "accent"
+    opacity: float = SELECTED
+    text: str = ""
+    lined: bool = False
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A rectangle that is pointed out."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    role: Role = "ink"
+
+
+Mark = Steps | Ribbon | Bars | Whiskers | Points | Path | Cells | Line | Area | Frame
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Marks on two axes, the last on top. blank : what no mark covers is grey. stacked : bars on top of each other."""
+
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    blank: bool = False
+    stacked: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A grid of panels: those of a column share their x axis, those of a row their y axis.
+
+    name : short, for a file. title : what the plot says, in a sentence; detail : scale, base rate, metric, in grey.
+    words : the plot for those who cannot see it. numbers : the table behind it. height : pixels,
+    without title and legend; width : pixels, None for all there is.
+    """
+
+    name: str
+    title: str
+    detail: str
+    panels: tuple[tuple[Panel | None, ...], ...]
+    words: str
+    numbers: pd.DataFrame
+    widths: tuple[float, ...] = (1.0,)
+    heights: tuple[float, ...] = (1.0,)
+    height: int = 412
+    width: int | None = None
+    legend: Literal["right", "left", "list"] = "right"
+    small: bool = False
+
+    @property
+    def main(self) -> Panel:
+        """The panel that the others stand around: the largest."""
+        return max(self.each(), key=lambda one: self.heights[one[0]] * self.widths[one[1]])[2]
+
+    def bare(self) -> Plot:
+        """The same without its title, where that stands beside it."""
+        return replace(self, title="", detail="")
+
+    def each(self) -> Iterator[tuple[int, int, Panel]]:
+        """Rows, columns and panels."""
+        for row, line in enumerate(self.panels):
+            for column, panel in enumerate(line):
+                if panel is not None:
+                    yield row, column, panel
+
+    def named(self) -> list[Mark]:
+        """Marks that have a name in the legend; the effect, which is the first thing to look for, first."""
+        marks = [mark for _, _, panel in self.each() for mark in panel.marks if getattr(mark, "name", "")]
+        return sorted(marks, key=lambda mark: getattr(mark, "name", "") != "effect")
+
+
+def single(panel: Panel) -> tuple[tuple[Panel | None, ...], ...]:
+    """The grid of one panel."""
+    return ((panel,),)

@@ -1,0 +1,107 @@
+"""A plot of every kind, of one small model whose names are as hostile as names get."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from gamcore import GAMClassifier, plots, quality
+from gamcore.compare import difference
+from gamcore.experiments import read_rows
+from gamcore.rules import Levels, Range, both
+from gamcore.strategies import Strategy, StrategySet
+from gamcore.taskexplain import TaskImportance
+
+MARKUP = '<b>x</b><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $\\int$ %{y} &amp; "q"'
+FORMULA = '=HYPERLINK("http://evil.test","x")'
+LONG = "a long name " * 25
+FOREIGN = "שלום عربى 日本 😀\u202eabc"
+JOBS = ("nurse", MARKUP, "@SUM(1)", LONG, FOREIGN)
+
+
+@cache
+def model() -> tuple[GAMClassifier, pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    n = 1500
+    X = pd.DataFrame({
+        "age": rng.integers(18, 90, n).astype(float), FORMULA: rng.lognormal(10, 1, n), "job": rng.choice(JOBS, n),
+        "when": pd.date_range("2022-01-01", periods=n, freq="8h"), FOREIGN: rng.normal(size=n),
+        LONG: rng.random(n) < 0.5,
+    })  # fmt: skip
+    X.loc[rng.random(n) < 0.05, "age"] = np.nan
+    z = 0.04 * (X["age"].fillna(30) - 50) + np.where(X["job"] == "nurse", 1, 0) - 1 + 0.3 * X[FOREIGN]
+    z += np.where((X["age"] > 60) & (X["job"] == MARKUP), 1.5, 0)
+    y = (rng.random(n) < 1 / (1 + np.exp(-z))).astype(int).to_numpy()
+    fitted = GAMClassifier(
+        outer_bags=3, max_rounds=60, bands=10, interactions=[("age", "job"), ("age", FORMULA)], random_state=0
+    ).fit(X, y)  # fmt: skip
+    return fitted, X, y
+
+
+@cache
+def board() -> tuple[StrategySet, pd.DataFrame]:
+    _, X, _ = model()
+    rules = [(MARKUP, Range("age", 60.0)), (LONG, Levels("job", ("nurse",))),
+             (FOREIGN, both([Range("age", None, 40.0), Levels("job", ("@SUM(1)",))]))]  # fmt: skip
+    return StrategySet("board", tuple(Strategy(name, rule) for name, rule in rules)), X
+
+
+@cache
+def every() -> dict[str, plots.Plot]:
+    """Plots by kind."""
+    fitted, X, y = model()
+    age, job = (fitted.explain_shape(name).on("points") for name in ("age", "job"))
+    found = {f"curve of {k}": plots.describe(fitted.explain_shape(name).on("points"), target=MARKUP)
+             for k, name in enumerate(X.columns)}  # fmt: skip
+    found["ratio"] = plots.describe(fitted.explain_shape("age").on("ratio"), target="churn")
+    found["marked"] = plots.marked(
+        plots.curve(age, "churn", "detail"), age, Range("age", 40.0, 60.0), f"40 to 60 {MARKUP}"
+    )
+    found["before"] = plots.curve(age, "churn", "detail", before=age)
+    found["small"] = plots.small(age, (-40.0, 40.0), age, MARKUP)
+    found["surface"] = plots.describe(fitted.explain_pair("age", "job").on("points"), target="churn")
+    found["surface of numbers"] = plots.describe(fitted.explain_pair("age", FORMULA).on("ratio"), target="churn")
+    found["slices"] = plots.slices(fitted.explain_pair("age", "job"), [0, 1, 2], "churn", "detail")
+    found["importance"] = plots.describe(fitted.importance("points"))
+    found["task importance"] = plots.describe(
+        TaskImportance(("a", MARKUP), ("s", "t"), np.array([3.0, 1]), np.array([[0.0, 1], [1, 0]]))
+    )
+    for scale in ("points", "link"):
+        row = fitted.explain_rows(X.iloc[:1])
+        found[f"row, {scale}"] = plots.describe(row, target="churn", scale=scale, cells={"job": MARKUP})
+    minus = difference(fitted.explain_shape("age"), fitted.explain_shape("age"), "points")
+    found["comparison"] = plots.comparison({"first": age, MARKUP: age}, minus, ("age", "effects", "churn"))
+    found["comparison of levels"] = plots.comparison({"first": job, LONG: job}, None, ("job", "effects", "churn"))
+    return {**found, **_measured(fitted.predict_proba(X)[:, 1], y.astype(float))}
+
+
+def _measured(chance: np.ndarray, y: np.ndarray) -> dict[str, plots.Plot]:
+    found = {"calibration": plots.calibration(quality.calibration(y, chance), chance)}
+    axes = ("negatives taken", MARKUP)
+    found["ROC"] = plots.ranked(quality.roc(y, chance), "ROC", "AUC", axes, ([0, 1], [0, 1]))
+    found["costs"] = plots.describe(quality.costs(y, chance, 1, 2))
+    found["residuals"] = plots.residuals(quality.residuals(y, chance), chance, y - chance, "churn")
+    found["actual"] = plots.actual(chance, y + np.linspace(0, 1, y.size), "churn")
+    periods = np.arange(y.size) // 250
+    labels = [f"2022-0{k + 1} {MARKUP}" for k in range(6)]
+    found["over time"] = plots.over_time(quality.over_time(periods, y, chance), labels, True, 4.0)
+    names = ["a", MARKUP, FOREIGN]
+    found["alike"] = plots.similarity(pd.DataFrame(np.eye(3) - 0.3, index=names, columns=names))
+    steps = np.array([[0, k, 1 / k, 1.1 / k] for k in range(1, 40)], float)
+    found["progress"] = plots.progress(steps)
+    ranking = pd.DataFrame({"feature_1": ["age", "age"], "feature_2": ["job", MARKUP], "strength": [1e-3, 1e-5],
+                            "rank": [1, 2]})  # fmt: skip
+    ranking.attrs["chance"] = 1e-4
+    worth = ranking.head(1)[["feature_1", "feature_2"]].assign(worth=0.01)
+    found["pairs"] = plots.pair_ranking(ranking, worth, "logistic")
+    made, X = board()
+    listed = [strategy.name for strategy in made.strategies]
+    found["reach"] = plots.reach(made.ledger(X), listed)
+    found["overlap"] = plots.overlap(made.ledger(X), listed)
+    frame = X.assign(clicked=y)
+    arm = np.arange(len(X)) % 2 == 0
+    read = read_rows(frame, arm, made.assign(X), listed, {"clicked": "primary"}, planned={(MARKUP, "clicked"): 0.1})
+    found["lifts"] = plots.describe(read)
+    return found

@@ -166,6 +166,17 @@ class Plan:
         """Whole weeks, because days of the week differ."""
         return math.ceil(self.days / 7)
 
+    def frame(self) -> pd.DataFrame:
+        """One row a metric of a strategy: what it needs."""
+        return pd.DataFrame(
+            [
+                {"strategy": one.strategy, "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
+                 "lift": one.metric.lift, "customers a day": round(one.a_day), "treated": one.treated,
+                 "control": one.control, "days": one.days if one.feasible else None}
+                for one in self.rows
+            ]
+        )  # fmt: skip
+
     def found_in(self, days: Sequence[int]) -> pd.DataFrame:
         """The smallest lift that each row finds after so many days; a column a number of days, NaN where none."""
         control = (1 - self.share) / self.share

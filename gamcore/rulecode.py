@@ -71,16 +71,16 @@ def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = C
     Missing is NULL. Dates are compared as ISO 8601 text, which databases take for a timestamp, and SQLite stores.
     """
     cascade.check()
-    lines = [f"-- {_comment(cascade.title)}", "SELECT", "  *,", "  CASE"]
+    lines = [f"-- {comment(cascade.title)}", "SELECT", "  *,", "  CASE"]
     if cascade.gate != All(()):
-        lines.append(f"    -- only where {_comment(cascade.gate.words())}")
-        lines.append(f"    WHEN NOT {sql_of(cascade.gate, kinds)} THEN {_text(NOT_ELIGIBLE)}")
+        lines.append(f"    -- only where {comment(cascade.gate.words())}")
+        lines.append(f"    WHEN NOT {sql_of(cascade.gate, kinds)} THEN {text_of(NOT_ELIGIBLE)}")
     for name, rule in cascade.named:
-        lines.append(f"    -- {_comment(rule.words())}")
-        lines.append(f"    WHEN {sql_of(rule, kinds)} THEN {_text(name)}")
+        lines.append(f"    -- {comment(rule.words())}")
+        lines.append(f"    WHEN {sql_of(rule, kinds)} THEN {text_of(name)}")
     if not cascade.named and cascade.gate == All(()):
-        lines.append(f"    WHEN 1 = 0 THEN {_text(NOBODY)}")
-    lines += [f"    ELSE {_text(NOBODY)}", f"  END AS {_name(column)}", f"FROM {_name(table)};", ""]
+        lines.append(f"    WHEN 1 = 0 THEN {text_of(NOBODY)}")
+    lines += [f"    ELSE {text_of(NOBODY)}", f"  END AS {name_of(column)}", f"FROM {name_of(table)};", ""]
     return "\n".join(lines)
 
 
@@ -94,11 +94,11 @@ def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
         case Not(inner):
             return f"(NOT {sql_of(inner, kinds)})"
         case Missing(column):
-            return f"({_name(column)} IS NULL)"
+            return f"({name_of(column)} IS NULL)"
         case Levels(column, levels):
             literals = _sql_levels(levels, kinds[column])
             return (
-                f"({_name(column)} IS NOT NULL AND {_name(column)} IN ({', '.join(literals)}))"
+                f"({name_of(column)} IS NOT NULL AND {name_of(column)} IN ({', '.join(literals)}))"
                 if literals
                 else "(1 = 0)"
             )
@@ -108,25 +108,27 @@ def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
 
 
 def _sql_range(rule: Range, kind: Kind) -> str:
-    column = _name(rule.column)
+    column = name_of(rule.column)
     if kind == "boolean":
         column = f"CASE WHEN {column} THEN 1 ELSE 0 END"
     ends = [(rule.low, ">=" if rule.low_in else ">"), (rule.high, "<=" if rule.high_in else "<")]
     told = [
-        f"{column} {sign} {_text(stamp(end)) if rule.date else _number(end)}" for end, sign in ends if end is not None
+        f"{column} {sign} {text_of(stamp(end)) if rule.date else number_of(end)}"
+        for end, sign in ends
+        if end is not None
     ]
-    return f"({_name(rule.column)} IS NOT NULL AND {' AND '.join(told)})"
+    return f"({name_of(rule.column)} IS NOT NULL AND {' AND '.join(told)})"
 
 
 def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:
     if kind == "boolean":
         return [level.upper() for level in levels if level in ("True", "False")]
     if kind == "number":
-        return [_number(value) for value in numbers_of(levels)]
-    return [_text(level) for level in levels]
+        return [number_of(value) for value in numbers_of(levels)]
+    return [text_of(level) for level in levels]
 
 
-def _number(value: float) -> str:
+def number_of(value: float) -> str:
     """A literal of double precision: one without an exponent would be a decimal."""
     if value.is_integer() and abs(value) < 2**53:
         return str(int(value))
@@ -134,15 +136,15 @@ def _number(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-def _text(value: str) -> str:
+def text_of(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _name(value: str) -> str:
+def name_of(value: str) -> str:
     return '"' + value.replace('"', '""') + '"'
 
 
-def _comment(text: str) -> str:
+def comment(text: str) -> str:
     """Text that stays on its line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
@@ -200,7 +202,7 @@ def to_python(cascade: Cascade, kinds: dict[str, Kind]) -> str:
     rules, lines = [], []
     for k, (name, rule) in enumerate([(NOT_ELIGIBLE, cascade.gate), *cascade.named]):
         function = f"is_{k}" if k else "is_eligible"
-        rules.append(f"def {function}(row):\n    # {_comment(rule.words())}\n    return {python_of(rule, kinds)}\n\n")
+        rules.append(f"def {function}(row):\n    # {comment(rule.words())}\n    return {python_of(rule, kinds)}\n\n")
         lines.append(f"    if {'' if k else 'not '}{function}(row):\n        return {name!a}\n")
     lines.append(f"    return {NOBODY!a}\n")
     title = ascii(cascade.title)[1:-1].replace('"', "'")

@@ -18,7 +18,7 @@ from gamcore.estimators import from_saved
 from gamcore.groups import subsamples
 from gamcore.kernels.layout import Table
 from gamcore.rounds import membership
-from gamcore.workspace import runs, training
+from gamcore.workspace import child, runs, training
 from gamcore.workspace.estimate import estimate
 from gamcore.workspace.files import new_folder, write_bytes, write_json
 from gamcore.workspace.rows import held_out_rows, read_data
@@ -440,14 +440,14 @@ def test_cancel_stops_a_run_and_nothing_is_stored(space):
     runs.cancel(space, identifier)
     run = wait(space, identifier)
     assert run.state == "cancelled"
-    assert time.monotonic() - started < runs.GRACE_SECONDS + 3
+    assert time.monotonic() - started < child.GRACE_SECONDS + 3
     assert space.models() == []
 
 
 def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
-    monkeypatch.setattr(runs, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(child, "GRACE_SECONDS", 0.5)
     identifier = begin_long(space)
-    process = runs._process(space.folder("runs", identifier))
+    process = child.process_of(space.folder("runs", identifier))
     process.send_signal(signal.SIGSTOP)
     runs.cancel(space, identifier)
     process.wait(20)
@@ -456,7 +456,7 @@ def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
 
 def test_a_killed_worker_is_noticed(space):
     identifier = begin_long(space)
-    runs._process(space.folder("runs", identifier)).kill()
+    child.process_of(space.folder("runs", identifier)).kill()
     run = wait(space, identifier)
     assert run.state == "interrupted"
     assert "ended without a word" in run.message
@@ -489,7 +489,7 @@ def test_a_process_id_given_to_another_is_not_the_worker(space):
     folder = space.root / "runs" / "00000000000000aa"
     folder.mkdir()
     write_json(folder / "process.json", {"pid": os.getpid(), "started": psutil.Process().create_time() - 100})
-    assert runs._process(folder) is None
+    assert child.process_of(folder) is None
 
 
 def test_a_run_whose_worker_never_came_is_not_running_for_ever(space, monkeypatch):
@@ -498,5 +498,5 @@ def test_a_run_whose_worker_never_came_is_not_running_for_ever(space, monkeypatc
     folder.mkdir()
     write_json(folder / "about.json", {"spec": asdict(spec_of(table.id)), "created": "2024-01-01T00:00:00+00:00"})
     assert runs.read(space, folder.name).state == "running"
-    monkeypatch.setattr(runs, "START_SECONDS", -1)
+    monkeypatch.setattr(child, "START_SECONDS", -1)
     assert runs.read(space, folder.name).state == "interrupted"

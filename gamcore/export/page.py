@@ -7,15 +7,14 @@ import hashlib
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from plotly.offline import get_plotlyjs
 
+from gamcore.export.parts import Part
 from gamcore.figures.draw import draw
-from gamcore.plots.grammar import Plot
 from gamcore.plots.palette import PALETTES, Mode
 
 FONT_FILE: Final = Path(__file__).parent / "fonts" / "ShapewiseSans-Regular.ttf"
@@ -26,16 +25,6 @@ for (const place of document.querySelectorAll("[data-plot]")) {
   Plotly.newPlot(place, told.data, told.layout, %s);
 }
 """
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a page: a heading, paragraphs of plain text, a plot, a table of texts whose first row is its head."""
-
-    title: str = ""
-    text: Sequence[str] = ()
-    plot: Plot | None = None
-    table: Sequence[Sequence[str]] = ()
 
 
 def to_html(title: str, parts: Sequence[Part], about: str = "", mode: Mode = "light") -> bytes:
@@ -71,6 +60,8 @@ def _part(part: Part, k: int, mode: Mode) -> str:
             f'<script type="application/json" id="plot-{k}">{told}</script>'
             f'<figure role="img" aria-label="{words}"><div data-plot="plot-{k}"></div></figure>'
         )
+    if part.comment:
+        made += _paragraphs([part.comment])
     if part.table:
         head, *rows = part.table
         cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, get_args
 
 import pandas as pd
 
-from gamcore.export.page import Part, to_html
+from gamcore.export.page import to_html
+from gamcore.export.parts import Part
 from gamcore.export.picture import picture
 from gamcore.export.sheets import safe_csv, to_xlsx
 from gamcore.export.slides import to_slide

@@ -60,7 +60,7 @@ def _metric(model: ModelAbout) -> str:
 def card(space: Workspace, identifier: str) -> Card:
     """All of a stored model's card; what needs its table is left out where that is gone."""
     model = space.model(identifier)
-    rows = [("Predicts", _target(model)), ("Kind", model.kind.replace("_", " ")),
+    rows = [("Predicts", target(model)), ("Kind", model.kind.replace("_", " ")),
             ("Table", f"{model.table_name}, fingerprint {model.table or 'unknown'}")]  # fmt: skip
     spec = Spec.from_dict(model.spec) if model.spec else None
     if model.rows:
@@ -83,7 +83,8 @@ def card(space: Workspace, identifier: str) -> Card:
     return Card(model.name, tuple(rows))
 
 
-def _target(model: ModelAbout) -> str:
+def target(model: ModelAbout) -> str:
+    """What a model predicts, in words."""
     positive = model.spec.get("positive")
     return f"{model.target} = {' or '.join(positive)}" if positive else model.target or "the target"
 

@@ -14,31 +14,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
-import sys
-import threading
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from gamcore.boosting import Stage
+from gamcore.workspace import child
+from gamcore.workspace.child import State
 from gamcore.workspace.files import new_folder, read_json, write_json
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError, Workspace, new_id, now
 
-State = Literal["running", "done", "failed", "cancelled", "interrupted"]
-
-START_SECONDS = 30.0
 MODEL = "model.json"
 TUNED = "tuned.json"
-
-GRACE_SECONDS = 5.0
-"""Time a worker has to heed a request to stop, and then a signal to."""
 
 
 @dataclass(frozen=True)
@@ -100,54 +91,21 @@ def start(
     }  # fmt: skip
     with new_folder(folder) as making:
         write_json(making / "about.json", about)
-    # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
-    with (folder / "log.txt").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-            [sys.executable, "-m", "gamcore.workspace.worker", str(folder.resolve())],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *_inherited()])},
-        )
-    write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
-    threading.Thread(target=process.wait, daemon=True, name=f"wait-{identifier}").start()  # leaves no zombie
+    child.begin(folder, "gamcore.workspace.worker")
     return identifier
-
-
-def _inherited() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-
-
-def _process(folder: Path) -> psutil.Process | None:
-    """The run's worker, if it lives: a process id alone may have been given to another."""
-    try:
-        told = read_json(folder / "process.json")
-        process = psutil.Process(told["pid"])
-        same = abs(process.create_time() - told["started"]) < 1.0
-        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
-    except (OSError, ValueError, KeyError, psutil.Error):
-        return None
 
 
 def read(workspace: Workspace, identifier: str) -> Run:
     """A run with its progress so far."""
     folder = workspace.folder("runs", identifier)
     about = read_json(folder / "about.json")
-    alive = _process(folder) is not None  # before looking for the end: a worker writes its end, then goes
-    end = read_json(folder / "end.json") if (folder / "end.json").is_file() else None
-    if end is None and not alive and (folder / "cancel").exists():
-        end = {"state": "cancelled", "model": None, "message": "Cancelled."}
-    elif end is None and not alive and _has_begun(folder):
-        tail = _tail(folder / "log.txt")
-        end = {"state": "interrupted", "model": None, "message": f"The worker ended without a word.{tail}"}
-    end = end or {"state": "running", "model": None, "message": ""}
+    end = child.end_of(folder)
     return Run(
         identifier,
         Spec.from_dict(about["spec"]),
         about["created"],
         end["state"],
-        end["model"] or about.get("model") or trained(folder),
+        end.get("model") or about.get("model") or trained(folder),
         end["message"],
         _read_progress(folder / "progress.jsonl"),
         about.get("column") or "",
@@ -190,16 +148,6 @@ def _read_progress(path: Path) -> Standing:
     return Standing(*about, points.reshape(-1, 4), quits)
 
 
-def _has_begun(folder: Path) -> bool:
-    """Whether a worker was there, or should long have been: between the folder and the process is a moment."""
-    return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
-
-
-def _tail(path: Path, size: int = 2000) -> str:
-    text = path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
-    return f" Its last words: {text}" if text else ""
-
-
 def listing(workspace: Workspace) -> list[Run]:
     """All runs, the newest first."""
     folders = [path for path in (workspace.root / "runs").iterdir() if (path / "about.json").is_file()]
@@ -239,24 +187,4 @@ def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
 
 def cancel(workspace: Workspace, identifier: str) -> None:
     """Ask a run to stop; one that does not listen is terminated, then killed."""
-    folder = workspace.folder("runs", identifier)
-    (folder / "cancel").touch()
-    threading.Thread(target=_insist, args=(folder,), daemon=True, name=f"cancel-{identifier}").start()
-
-
-def _insist(folder: Path) -> None:
-    process = _process(folder)
-    for act in (None, psutil.Process.terminate, psutil.Process.kill):
-        if process is None:
-            break
-        try:
-            if act is not None:
-                act(process)
-            process.wait(GRACE_SECONDS)
-            break
-        except psutil.TimeoutExpired:
-            continue
-        except psutil.Error:
-            break
-    if not (folder / "end.json").is_file():
-        write_json(folder / "end.json", {"state": "cancelled", "model": None, "message": "Cancelled."})
+    child.cancel(workspace.folder("runs", identifier))

@@ -2,9 +2,11 @@
 browser session.
 
     tables/<id>/   table.parquet, about.json     id: hash of the content, so the same table is stored once
-    models/<id>/   model.gamx, about.json, and what comes later: bands.json, headlines.json
+    models/<id>/   model.gamx, about.json, and what comes later: bands.json, headlines.json,
+                   notes.json
     runs/<id>/     see runs.py
     segments/<id>/, boards/<id>/   see board.py
+    reports/<id>/  see recipes.py; packs/<id>/ see packs.py
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from gamcore.workspace.files import new_folder, read_json, write_bytes, write_js
 
 _ID = re.compile(r"[0-9a-f]{16}")
 MAX_NAME = 120
+MAX_NOTE = 2_000
 log = logging.getLogger(__name__)
 
 
@@ -73,6 +76,7 @@ class ModelAbout:
     tasks: list[dict[str, Any]] = field(default_factory=list)  # a `tasks.TaskScore` each
     bands: int = 0  # refits on halves of the rows
     headlines: dict[str, str] = field(default_factory=dict)  # what people call a plot, by the names of its features
+    notes: dict[str, str] = field(default_factory=dict)  # what people say of it
     part_of: str = ""  # the model that it is one of the parts of, and which
     part: str = ""
 
@@ -130,7 +134,7 @@ class Workspace:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for name in ("tables", "models", "runs", "segments", "boards"):
+        for name in ("tables", "models", "runs", "segments", "boards", "reports", "packs"):
             (root / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def folder(self, kind: str, identifier: str) -> Path:
@@ -208,7 +212,7 @@ class Workspace:
         """What is known of a model. What workers and people change apart from each other is in files of its own."""
         folder = self.folder("models", identifier)
         told = read_json(folder / "about.json")
-        for name in ("bands", "headlines"):
+        for name in ("bands", "headlines", "notes"):
             if (folder / f"{name}.json").is_file():
                 told[name] = read_json(folder / f"{name}.json")
         return _known(ModelAbout, told)
@@ -237,6 +241,13 @@ class Workspace:
         if text.strip():
             told[plot] = clean_name(text)
         write_json(self.folder("models", identifier) / "headlines.json", told)
+
+    def set_note(self, identifier: str, plot: str, text: str) -> None:
+        """Pin a note to a plot of a model; an empty one takes it off."""
+        told = {name: said for name, said in self.model(identifier).notes.items() if name != plot}
+        if text.strip():
+            told[plot] = text.strip()[:MAX_NOTE]
+        write_json(self.folder("models", identifier) / "notes.json", told)
 
     def model_path(self, identifier: str) -> Path:
         """The `.gamx` file of a model."""

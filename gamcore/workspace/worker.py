@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from typing import Any
 from gamcore.boosting import Progress
 from gamcore.kernels.warm import warmup
 from gamcore.table import TableError
+from gamcore.workspace.child import StoppedError, look_for_a_stop
 from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.rows import Data
 from gamcore.workspace.runs import MODEL, TUNED, trained
@@ -30,15 +30,11 @@ from gamcore.workspace.tuning import Budget, tune
 REPORT_SECONDS = 0.1
 
 
-class _StoppedError(Exception):
-    """The run was cancelled, or nobody is left to want it."""
-
-
 class _Reporter:
     """Writes the rounds since the last report as one line, at most ten a second, and looks for a reason to stop."""
 
     def __init__(self, folder: Path, server: int) -> None:
-        self._cancel = folder / "cancel"
+        self._folder = folder
         self._path = folder / "progress.jsonl"
         self._server = server
         self._last = 0.0
@@ -59,10 +55,7 @@ class _Reporter:
             return
         self._last = now
         self.write()
-        if self._cancel.exists():
-            raise _StoppedError("Cancelled.")
-        if os.getppid() != self._server:
-            raise _StoppedError("The server that began this run is gone.")
+        look_for_a_stop(self._folder, self._server)
 
     def write(self) -> None:
         """Append what has not been told yet."""
@@ -87,7 +80,7 @@ def main(folder: Path) -> int:
         model = _work(workspace, about, folder, reporter)
         reporter.write()
         state = "done"
-    except _StoppedError as stop:
+    except StoppedError as stop:
         model = about.get("model") or trained(folder)
         state, message = "done" if model else "cancelled", str(stop)
     except TableError as error:
@@ -123,12 +116,12 @@ def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _
 
 def _search(data: Data, spec: Spec, budget: Budget, n_jobs: int, folder: Path, reporter: _Reporter) -> None:
     """Search for settings; what was tried until a stop is kept."""
-    stopped: list[_StoppedError] = []
+    stopped: list[StoppedError] = []
 
     def tell(progress: Progress) -> bool:
         try:
             reporter(progress)
-        except _StoppedError as stop:
+        except StoppedError as stop:
             stopped.append(stop)
         return bool(stopped)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from gamcore import export
-from gamcore.experiments import ROLES, ExperimentError, Metric, Plan, plan
+from gamcore.experiments import ROLES, ExperimentError, Plan
 from gamcore.strategies import Ledger, StrategySet
 from gamcore.workspace import board as stored
+from gamcore.workspace import outcome
 from gamcore.workspace.board import Board
 from pages.shared import downloads, state
 from pages.shared.words import count, md
@@ -29,31 +29,15 @@ def read(board: Board, made: StrategySet) -> dict[str, Any]:
     return {"a_day": 1000.0, "share": 0.5, "power": 0.8, "metrics": rows or [dict(USUAL)]}
 
 
-def metrics_of(told: dict[str, Any]) -> list[Metric]:
-    """The metrics of a plan; ExperimentError names the row that is not complete."""
-    found = []
-    for k, row in enumerate(told["metrics"], 1):
-        name, base, lift, deviation = (row.get(key) for key in ("metric", "base", "lift", "deviation"))
-        if not name or any(value is None or not math.isfinite(value) for value in (base, lift)):
-            raise ExperimentError(f"Row {k} of the metrics is not complete: it needs a name, today's rate and a lift.")
-        known = None if deviation is None or not math.isfinite(deviation) else float(deviation)
-        found.append(Metric(str(name), float(base), float(lift), row.get("role") or "primary", known))
-    if len({metric.name for metric in found}) < len(found):
-        raise ExperimentError("Two metrics have the same name: rename one.")
-    return found
-
-
 def show(board: Board, made: StrategySet, found: Ledger) -> None:
     """The form and what it leads to."""
     told = read(board, made)
     with st.container(border=True):
         changed = _form(board, told)
     _keep(board, told, changed)
-    reach = {one.name: int(n) for one, n in zip(made.strategies, found.exclusive, strict=True)}
-    a_day = {name: changed["a_day"] * n / max(found.eligible, 1) for name, n in reach.items()}
     with st.container(border=True):
         try:
-            planned = plan(a_day, metrics_of(changed), changed["share"], changed["power"])
+            planned = outcome.planned(changed, made, found)
         except ExperimentError as error:
             st.error(md(error), icon=":material/error:")
             return
@@ -154,7 +138,7 @@ def _result(board: Board, planned: Plan) -> None:
         "Comparisons", count(planned.tests), f"alpha 5% / {planned.tests} at first (Holm)", **plain,
         help="Strategies × metrics, without expected nulls. Holm's procedure keeps the chance of any false find at 5%.",
     )  # fmt: skip
-    frame = _frame(planned)
+    frame = planned.frame()
     st.dataframe(
         frame, hide_index=True, height=_height(frame), alt="Customers and days that each strategy and metric needs.",
         column_config={"today": st.column_config.NumberColumn(format="%.4g"),
@@ -192,17 +176,6 @@ def _result(board: Board, planned: Plan) -> None:
 def _height(frame: pd.DataFrame) -> int:
     """All rows of a table without scrolling, up to thirty."""
     return 38 + 35 * min(len(frame), 30)
-
-
-def _frame(planned: Plan) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"strategy": one.strategy, "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
-             "lift": one.metric.lift, "customers a day": round(one.a_day), "treated": one.treated,
-             "control": one.control, "days": one.days if one.feasible else None}
-            for one in planned.rows
-        ]
-    )  # fmt: skip
 
 
 def page(board: Board, planned: Plan) -> str:

@@ -11,12 +11,13 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import plots, verdicts
-from gamcore.experiments import COUNTS, ROLES, ExperimentError, ReadOut, read_counts, read_rows
+from gamcore.experiments import COUNTS, ROLES, ExperimentError, ReadOut
 from gamcore.strategies import StrategySet
 from gamcore.table import TableError, kind_of, read_texts
 from gamcore.workspace import board as stored
 from gamcore.workspace import example
 from gamcore.workspace.board import Board
+from gamcore.workspace.outcome import RULES, read_out
 from gamcore.workspace.store import StoreError
 from pages.shared import cards, state
 from pages.shared.words import count, md, told_apart
@@ -26,7 +27,6 @@ ICONS = {
     "good": ":material/check_circle:", "bad": ":material/warning:", "open": ":material/help:",
     "stop": ":material/front_hand:",
 }  # fmt: skip
-RULES = "by the rules of the board"
 NOTHING = "-"
 
 
@@ -62,7 +62,8 @@ def _keep(board: Board, way: str, told: dict[str, Any]) -> None:
     """Store what somebody chose here; a page that is merely drawn again writes nothing."""
     key = f"outcome-seen-{board.id}-{way}"
     stored_now = {"way": way, way: told}
-    if st.session_state.setdefault(key, {"way": way, way: board.outcome.get(way)}) != stored_now:
+    was = {"way": board.outcome.get("way", way), way: board.outcome.get(way)}
+    if st.session_state.setdefault(key, was) != stored_now:
         st.session_state[key] = stored_now
         stored.change(state.workspace(), board.id, outcome=stored_now)
 
@@ -200,26 +201,8 @@ def _counts(board: Board, made: StrategySet) -> dict[str, Any]:
 
 @st.cache_resource(show_spinner="Reading the experiment", max_entries=16)
 def _read(strategies: str, outcome: str, metrics: str, way: str) -> ReadOut:
-    made, told = StrategySet.from_dict(json.loads(strategies)), json.loads(outcome)
-    names = [one.name for one in made.strategies]
-    planned = {(name, row["metric"]): row["lift"] for row in json.loads(metrics) for name in names if row.get("lift")}
-    if way == "counts":
-        frame = pd.DataFrame(told["counts"], columns=list(COUNTS)).dropna()
-        return read_counts(frame, told["roles"], told["share"], planned, names)
-    frame = state.frame(told["table"])
-    arm = frame[told["arm"]]
-    codes, levels = read_texts(arm)
-    known = codes >= 0
-    treated = codes == levels.index(told["treated"])
-    if told.get("by", RULES) == RULES:
-        assigned = made.assign(frame)
-    else:
-        of, labels = read_texts(frame[told["by"]])
-        place = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])
-        assigned = place[of]
-    return read_rows(
-        frame[known], treated[known], assigned[known], names, told["roles"], told["share"], planned, told["before"]
-    )
+    made = StrategySet.from_dict(json.loads(strategies))
+    return read_out(made, way, json.loads(outcome), json.loads(metrics), state.frame)
 
 
 def result(board: Board, made: StrategySet, found: ReadOut) -> None:

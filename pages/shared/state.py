@@ -20,7 +20,7 @@ from gamcore.explain import Curve
 from gamcore.plots import Mode
 from gamcore.scales import Scale, unit
 from gamcore.surface import Surface
-from gamcore.workspace.card import line
+from gamcore.workspace.card import line, target
 from gamcore.workspace.doctor import ColumnReport, examine
 from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
@@ -141,8 +141,7 @@ def surface(model: str, first: str, second: str) -> Surface:
 
 def goal(model: ModelAbout) -> str:
     """What a model predicts, in words."""
-    positive = model.spec.get("positive")
-    return f"{model.target} = {' or '.join(positive)}" if positive else model.target or "the target"
+    return target(model)
 
 
 def card(model: ModelAbout) -> str:

@@ -1,0 +1,50 @@
+"""A report as slides: a title, the decision, a chart a slide with its takeaway as the title, an appendix."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gamcore.export.charts import Box, grid
+from gamcore.export.paper import shares
+from gamcore.export.parts import Part, Report, Step, quiet
+from gamcore.export.slides import COLOR, FOOT, MARGIN, TOP, WIDTH, add_plot, foot, new_deck, saved, titled, write
+
+ROWS: Final = 13
+"""Rows of a table that a slide has room for."""
+MOST_TEXT: Final = 900
+
+
+def to_deck(report: Report, step: Step = quiet) -> bytes:
+    """The report as a file's bytes."""
+    deck = new_deck(report.title, report.about)
+    cover = deck.slides.add_slide(deck.slide_layouts[6])
+    write(cover, Box(MARGIN, 2.4, WIDTH - 2 * MARGIN, 1.4), report.title, 36, bold=True)
+    write(cover, Box(MARGIN, 4.0, WIDTH - 2 * MARGIN, 0.9), report.subtitle, 16, COLOR.muted)
+    foot(cover, report.about)
+    n = len(report.every)
+    for k, part in enumerate(report.every):
+        step(k / n, part.heading)
+        if part.plot is not None:
+            add_plot(deck, part.plot, report.about, "\n".join([*part.text, part.comment]).strip())
+        else:
+            _told(deck, part, report.about)
+    return saved(deck)
+
+
+def _told(deck: Any, part: Part, about: str) -> None:
+    """Slides of text and of a table, as many as its rows need."""
+    text = "\n".join([*part.text, *([part.comment] if part.comment else [])])
+    head, rows = list(part.table[:1]), list(part.table[1:])
+    pieces = [rows[k : k + ROWS] for k in range(0, len(rows), ROWS)] or [[]]
+    for k, piece in enumerate(pieces):
+        slide = titled(deck, part.title + (f" ({k + 1} of {len(pieces)})" if len(pieces) > 1 else ""))
+        top, wide = TOP - 0.2, WIDTH - 2 * MARGIN
+        if text and not k:
+            high = 0.33 * (sum(1 + len(line) // 115 for line in text.split("\n"))) + 0.2
+            write(slide, Box(MARGIN, top, wide, high), text[:MOST_TEXT], 16 if len(text) < 500 else 13)
+            top += high + 0.1
+        if piece:
+            table = [[str(cell) for cell in row] for row in (*head, *piece)]
+            widths = [share * wide for share in shares(table)]
+            grid(slide, table, Box(MARGIN, top, wide, FOOT - top - 0.1), 11, widths)
+        foot(slide, about)

@@ -1,0 +1,159 @@
+"""A model as JSON, after the schema of docs/scoring.md, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import numpy as np
+
+from gamcore.binning import Bins
+from gamcore.kernels.forest import N_BYTES, Trees
+from gamcore.losses import LOSSES
+from gamcore.scoring.formula import Floats, Formula, ScoringError, TaskFormula, formula_of
+from gamcore.table import Feature
+from gamcore.taskmodel import TaskModel
+from gamcore.trees import Forest
+
+FORMAT: Final = "shapewise-scoring"
+VERSION: Final = 1
+
+
+def to_json(model: Any, indent: int | None = None) -> str:
+    """A fitted model as JSON text; numbers are written so that they are read back to the last bit."""
+    return json.dumps(to_dict(model), ensure_ascii=True, indent=indent, allow_nan=False)
+
+
+def to_dict(model: Any) -> dict[str, Any]:
+    """A fitted model as plain JSON."""
+    formula = formula_of(model)
+    kind = "additive" if isinstance(formula, Formula) else "tasks"
+    head = {"format": FORMAT, "version": VERSION, "model": kind, "loss": formula.loss,
+            "classes": list(formula.classes)}  # fmt: skip
+    if isinstance(formula, Formula):
+        return head | {
+            "features": [_feature(bins) for bins in formula.bins],
+            "intercept": formula.intercept,
+            "terms": [{"feature": place, "scores": scores.tolist()} for place, scores in formula.terms],
+            "pairs": [{"features": list(both), "scores": table.tolist()} for both, table in formula.pairs],
+        }
+    found, trees = formula.model, formula.model.forest.trees
+    return head | {
+        "features": [_feature(bins) for bins in found.bins],
+        "tasks": list(found.tasks),
+        "task_codes": found.task_codes.tolist(),
+        "aliases": found.aliases,
+        "owned": found.owned.tolist(),
+        "refits": [
+            {"base": float(base), "first_tree": int(first), "keeps": keeps.tolist(), "own_trees": own.tolist()}
+            for base, first, keeps, own in zip(
+                found.base_scores, found.common_trees, found.quits, found.own_trees, strict=True
+            )
+        ],
+        "trees": {
+            "ends": trees.ends.tolist(), "feature": trees.feature.tolist(), "child": trees.child.tolist(),
+            "left": [bytes(row).hex() if j >= 0 else "" for row, j in zip(trees.left, trees.feature, strict=True)],
+            "value": trees.value.tolist(),
+        },
+    }  # fmt: skip
+
+
+def _feature(bins: Bins) -> dict[str, Any]:
+    feature = bins.feature
+    return {
+        "name": feature.name, "column": feature.column, "kind": feature.kind, "part": feature.part,
+        "bins": bins.n_values, "cuts": bins.cuts.tolist(), "levels": list(bins.levels), "rare": list(bins.pooled),
+    }  # fmt: skip
+
+
+def from_json(text: str | bytes) -> Formula | TaskFormula:
+    """What predicts as the model that `to_json` wrote; ScoringError where the text is none."""
+    try:
+        told = json.loads(text)
+        if not isinstance(told, dict) or told.get("format") != FORMAT:
+            raise ScoringError("This is no model in the JSON of this package: write one with to_json.")
+        if told["version"] != VERSION:
+            raise ScoringError(f"The model is in version {told['version']!r} of the JSON: this reads {VERSION}.")
+        return _additive(told) if told["model"] == "additive" else _tasks(told)
+    except ScoringError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise ScoringError(f"The model's JSON is damaged ({type(error).__name__}: {error}): write it again.") from error
+
+
+def _bins(told: dict[str, Any]) -> Bins:
+    levels = tuple(str(level) for level in told["levels"])
+    feature = Feature(told["name"], told["column"], told["kind"], told["part"], levels + tuple(told["rare"]))
+    cuts = np.array(told["cuts"], np.float64)
+    if (np.diff(cuts) <= 0).any() or not np.isfinite(cuts).all():
+        raise ScoringError(f"The cuts of {told['name']!r} do not rise: the JSON is damaged.")
+    n_values = int(told["bins"])
+    if not feature.is_category and n_values != (cuts.size + 1 if n_values else 0):
+        raise ScoringError(f"{told['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
+    return Bins(feature, cuts, np.zeros(0 if feature.is_category else n_values), levels, tuple(told["rare"]))
+
+
+def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
+    found = np.array(values, np.float64)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ScoringError(f"The scores of {what} are not {' x '.join(map(str, shape))} numbers: the JSON is damaged.")
+    return found
+
+
+def _additive(told: dict[str, Any]) -> Formula:
+    bins = tuple(_bins(feature) for feature in told["features"])
+    terms = tuple(
+        (term["feature"], _table(term["scores"], (bins[term["feature"]].size,), bins[term["feature"]].feature.name))
+        for term in told["terms"]
+    )
+    pairs = []
+    for pair in told["pairs"]:
+        first, second = pair["features"]
+        name = f"{bins[first].feature.name} x {bins[second].feature.name}"
+        pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
+    loss = LOSSES[told["loss"]].name
+    return Formula(bins, float(told["intercept"]), terms, tuple(pairs), loss, tuple(told["classes"]))
+
+
+def _tasks(told: dict[str, Any]) -> TaskFormula:
+    trees, refits = told["trees"], told["refits"]
+    n = len(trees["feature"])
+    left = np.zeros((n, N_BYTES), np.uint8)
+    for k, text in enumerate(trees["left"]):
+        if text:
+            left[k] = np.frombuffer(bytes.fromhex(text), np.uint8)
+    nothing = np.zeros(n)
+    forest = Trees(
+        np.array(trees["feature"], np.int32), np.array(trees["child"], np.int32), left,
+        np.array(trees["value"], np.float64), nothing, nothing, np.array(trees["ends"], np.int64),
+    )  # fmt: skip
+    bins = tuple(_bins(feature) for feature in told["features"])
+    owned = np.array(told["owned"], np.bool_).reshape(len(told["tasks"]), len(bins))
+    _check_trees(forest, len(bins) + 1)
+    model = TaskModel(
+        bins, tuple(told["tasks"]), dict(told["aliases"]), np.array(told["task_codes"], np.int64), owned,
+        np.ones(len(bins), np.bool_), Forest(forest), np.array([refit["base"] for refit in refits], np.float64),
+        np.array([refit["first_tree"] for refit in refits], np.int64),
+        np.array([refit["keeps"] for refit in refits], np.int64),
+        np.array([refit["own_trees"] for refit in refits], np.int64),
+        np.zeros((len(refits), len(told["tasks"]) + 1)), (), LOSSES[told["loss"]], False,
+    )  # fmt: skip
+    for k in range(model.n_refits):
+        for t in range(-1, len(model.tasks)):
+            if any(not 0 <= first <= last <= model.forest.n_trees for first, last in model.ranges(k, t)):
+                raise ScoringError("The model's JSON names trees that are not there: it is damaged.")
+    return TaskFormula(model, tuple(told["classes"]))
+
+
+def _check_trees(trees: Trees, n_features: int) -> None:
+    """Refuse trees that a walk would leave, or never end in: kernels do not check."""
+    n = trees.feature.size
+    sizes = [trees.child.size, trees.value.size, len(trees.left)]
+    whole = trees.ends.size and trees.ends[0] == 0 and trees.ends[-1] == n and bool((np.diff(trees.ends) > 0).all())
+    if any(size != n for size in sizes) or not whole or not np.isfinite(trees.value).all():
+        raise ScoringError("The trees of the model's JSON do not fit together: it is damaged.")
+    ends = np.repeat(trees.ends[1:], np.diff(trees.ends))
+    split = trees.feature >= 0
+    child = trees.child[split]
+    if ((child <= np.flatnonzero(split)) | (child + 1 >= ends[split])).any() or (trees.feature >= n_features).any():
+        raise ScoringError("A tree of the model's JSON points outside itself: it is damaged.")

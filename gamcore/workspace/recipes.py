@@ -1,0 +1,111 @@
+"""Recipes of reports: which plots and tables in which order, with what comments, so that next month's is one press.
+
+reports/<id>/about.json   the recipe; it names no model, so that it can be made on any
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final
+
+from gamcore.workspace.board import Board
+from gamcore.workspace.files import new_folder, read_json, write_json
+from gamcore.workspace.store import ModelAbout, StoreError, Workspace, clean_name, new_id, now, readable
+
+KINDS: Final[dict[str, str]] = {
+    "decision": "The decision: strategies in their order",
+    "reach": "Reach of the strategies",
+    "overlap": "How rules overlap",
+    "segments": "Segments that were kept",
+    "plan": "The plan of the test",
+    "lifts": "Measured lifts",
+    "importance": "What matters",
+    "curve": "Curve",
+    "pair": "Pair",
+    "ROC": "How well it ranks",
+    "calibration": "Calibration",
+    "residuals": "Residuals",
+}
+OF_BOARD: Final = ("decision", "reach", "overlap", "plan", "lifts")
+USUAL_CURVES: Final = 6
+MOST_COMMENT: Final = 2_000
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing in a report: its kind, what it is of (a feature, or both of a pair), and what somebody says of it."""
+
+    kind: str
+    of: tuple[str, ...] = ()
+    comment: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is called in a list."""
+        return KINDS[self.kind] + (f": {' × '.join(self.of)}" if self.of else "")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A report as somebody put it together. board : the one whose strategies it is about; empty for none."""
+
+    id: str
+    name: str
+    created: str
+    items: tuple[Item, ...] = ()
+    subtitle: str = ""
+    board: str = ""
+    scale: str = "points"
+    extras: dict[str, Any] = field(default_factory=dict)
+
+
+def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], board: Board | None) -> Recipe:
+    """What most reviews want: the decision first, what matters, the strongest curves, how good the model is."""
+    items = [Item(kind) for kind in ("decision", "reach")] if board is not None else []
+    items += [Item("importance"), *(Item("curve", (name,)) for name in features[:USUAL_CURVES])]
+    items += [Item("pair", pair) for pair in pairs[:2]]
+    if board is not None:
+        items += [Item("plan")] if board.plan else []
+        items += [Item("lifts")] if board.outcome else []
+    binary = model.kind.endswith("classifier")
+    items += [Item("ROC"), Item("calibration")] if binary else [Item("residuals")]
+    name = clean_name(board.name if board is not None else model.name)
+    return Recipe("", name, now(), tuple(items), model.target, board.id if board is not None else "")
+
+
+def save(workspace: Workspace, recipe: Recipe) -> Recipe:
+    """Keep a recipe; without an id as a new one."""
+    items = tuple(replace(item, comment=item.comment[:MOST_COMMENT]) for item in recipe.items)
+    kept = replace(recipe, name=clean_name(recipe.name), items=items)
+    if kept.id:
+        write_json(workspace.folder("reports", kept.id) / "about.json", asdict(kept))
+        return kept
+    kept = replace(kept, id=new_id(), created=now())
+    with new_folder(workspace.root / "reports" / kept.id) as folder:
+        write_json(folder / "about.json", asdict(kept))
+    return kept
+
+
+def recipe(workspace: Workspace, identifier: str) -> Recipe:
+    """A recipe that was kept; what a newer version added is left out."""
+    return from_dict(read_json(workspace.folder("reports", identifier) / "about.json"))
+
+
+def from_dict(told: Any) -> Recipe:
+    """A recipe from its file; StoreError where it is none."""
+    try:
+        items = tuple(
+            Item(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
+            for one in told["items"]
+            if one["kind"] in KINDS
+        )
+        names = {of.name for of in fields(Recipe)}
+        return Recipe(**{name: value for name, value in told.items() if name in names} | {"items": items})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise StoreError("A report's recipe does not hold what it should: make it anew.") from error
+
+
+def recipes(workspace: Workspace) -> list[Recipe]:
+    """All recipes, the newest first."""
+    found = readable(lambda identifier: recipe(workspace, identifier), workspace.ids("reports"))
+    return sorted(found, key=lambda one: one.created, reverse=True)

@@ -1,0 +1,228 @@
+"""A recipe carried out on a model: the report that a review gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import expit
+
+from gamcore import plots, quality, verdicts
+from gamcore.estimators import GAMClassifier, GAMRegressor, from_saved
+from gamcore.experiments import ExperimentError
+from gamcore.explain import Curve
+from gamcore.export.parts import Part, Report, Step, quiet
+from gamcore.rules import RuleError
+from gamcore.scales import Scale, unit
+from gamcore.strategies import StrategySet
+from gamcore.table import TableError
+from gamcore.workspace import board as stored
+from gamcore.workspace.board import Board
+from gamcore.workspace.card import card, line, target
+from gamcore.workspace.held import HeldOut, held_out
+from gamcore.workspace.outcome import planned, read_out
+from gamcore.workspace.recipes import Item, Recipe
+from gamcore.workspace.store import ModelAbout, StoreError, Workspace
+
+MOST_DOTS: Final = 3_000
+RISKS: Final = (
+    "Opportunity is an association; the scenario value assumes its lift. Only the test measures what acting does."
+)
+
+
+class Review:
+    """What parts of a report are made from: a model, perhaps a board, and what is read of them once."""
+
+    def __init__(self, space: Workspace, recipe: Recipe, model: str) -> None:
+        self._space, self._recipe = space, recipe
+        self.model: ModelAbout = space.model(model)
+        if self.model.of_tasks:
+            raise StoreError("A report is of a model of one target: choose another.")
+        self._estimator: GAMRegressor | GAMClassifier = from_saved(space.load_model(model))
+        binary = self.model.kind.endswith("classifier")
+        self._scale: Scale = recipe.scale if binary and recipe.scale in ("points", "ratio") else "link"  # type: ignore[assignment]
+        self._held: HeldOut | str | None = ""
+
+    def held(self) -> HeldOut:
+        """Held-out rows, predicted once."""
+        if isinstance(self._held, str):
+            self._held = held_out(self._space, self.model.id)
+        if self._held is None:
+            raise StoreError("The table of the model is gone, so it cannot be measured.")
+        return self._held
+
+    def board(self) -> tuple[Board, StrategySet]:
+        """The board that the report is about."""
+        if not self._recipe.board:
+            raise StoreError("The report has no board: choose one.")
+        found = stored.board(self._space, self._recipe.board)
+        return found, found.read()
+
+    def detail(self, curve: Curve) -> str:
+        """The grey line under a plot's title."""
+        parts = [f"effect on {target(self.model)}"]
+        if curve.loss == "logistic":
+            parts += [unit(curve.loss, curve.scale, ""), f"base rate {expit(curve.base):.1%}"]
+        return " · ".join(parts)
+
+    def part(self, item: Item) -> Part:
+        """One part; StoreError, KeyError or another error of ours says why it cannot be."""
+        made = MAKERS[item.kind](self, item)
+        note = self.model.notes.get(" × ".join(item.of)) if item.of else None
+        said = "\n".join(text for text in (item.comment, f"Note: {note}" if note else "") if text)
+        return replace(made, comment=said)
+
+
+def _curve(review: Review, item: Item) -> Part:
+    curve = review._estimator.explain_shape(item.of[0]).on(review._scale)
+    title = review.model.headlines.get(item.of[0])
+    return Part(plot=plots.curve(curve, target(review.model), review.detail(curve), title=title))
+
+
+def _pair(review: Review, item: Item) -> Part:
+    found = review._estimator.explain_pair(*item.of).on(review._scale)
+    title = review.model.headlines.get(" × ".join(item.of))
+    return Part(plot=plots.surface(found, target(review.model), review.detail(found.margins[0]), title=title))
+
+
+def _importance(review: Review, item: Item) -> Part:
+    found = review._estimator.importance(review._scale)
+    return Part(plot=plots.importance(found, detail=f"mean absolute effect on {target(review.model)}"))
+
+
+def _decision(review: Review, item: Item) -> Part:
+    board, made = review.board()
+    found = made.ledger(review._space.read_table(board.table))
+    whole = max(found.eligible, 1)
+    head = ["", "Strategy", "Who", "What is done", "Reach", "Value a scenario (mid)"]
+    rows = [
+        [str(k + 1), one.name, one.rule.words(), one.action or "-", f"{reached:,} ({reached / whole:.0%})",
+         f"{one.worth(int(reached))[1]:,.0f}" if one.value else "-"]
+        for k, (one, reached) in enumerate(zip(made.strategies, found.exclusive, strict=True))
+    ]  # fmt: skip
+    reached = 1 - found.remainder / whole
+    said = (
+        f"Each customer gets the first strategy that fits: {reached:.0%} of {found.eligible:,} eligible ones get one."
+    )
+    text = [said, RISKS]
+    return Part("The decision", text, table=[head, *rows])
+
+
+def _reach(review: Review, item: Item) -> Part:
+    board, made = review.board()
+    found = made.ledger(review._space.read_table(board.table))
+    return Part(plot=plots.reach(found, [one.name for one in made.strategies]))
+
+
+def _overlap(review: Review, item: Item) -> Part:
+    board, made = review.board()
+    found = made.ledger(review._space.read_table(board.table))
+    return Part(plot=plots.overlap(found, [one.name for one in made.strategies]))
+
+
+def _segments(review: Review, item: Item) -> Part:
+    kept = stored.segments(review._space, review.model.table)
+    head = ["Segment", "Who", "Held-out rows", "Opportunity (95%)"]
+    rows = []
+    for one in kept:
+        told = one.told()
+        said = ["-", "-"]
+        if told is not None:
+            low, high = told.opportunity_interval
+            form = "+.1%" if told.binary else "+.4g"
+            said = [f"{told.rows:,.0f}", f"{told.opportunity:{form}} ({low:{form}} to {high:{form}})"]
+        rows.append([one.name, one.read().words(), *said])
+    if not rows:
+        raise StoreError("No segment of this table was kept yet.")
+    text = ["Opportunity: what held-out rows inside do more than the rest. An association, no effect of acting."]
+    return Part("Segments", text, table=[head, *rows])
+
+
+def _plan(review: Review, item: Item) -> Part:
+    board, made = review.board()
+    if not board.plan:
+        raise StoreError("The board has no plan yet: make one on the page Experiment.")
+    found = planned(board.plan, made, made.ledger(review._space.read_table(board.table)))
+    frame = found.frame()
+    cells = [[_cell(value) for value in row] for row in frame.to_numpy()]
+    text = [f"{found.power:.0%} power, {found.share:.0%} treated; Holm over strategies and metrics. Read it once."]
+    return Part("The plan of the test", text, table=[[str(name) for name in frame.columns], *cells])
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "-" if not np.isfinite(value) else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value)
+
+
+def _lifts(review: Review, item: Item) -> Part:
+    board, made = review.board()
+    way = board.outcome.get("way", "rows")
+    if not board.outcome.get(way):
+        raise StoreError("The experiment has not been read yet: do it on the page Experiment.")
+    tested = board.plan.get("tested")
+    made = StrategySet.from_dict(tested) if tested else made
+    metrics = board.plan.get("metrics", [])
+    found = read_out(made, way, board.outcome[way], metrics, review._space.read_table)
+    tone, words = verdicts.overall(found)
+    text = [f"{verdicts.WORDS[tone]}. {words}"]
+    if found.stopped:
+        return Part("Measured lifts", text)
+    text += [verdicts.of_strategy(found, one.name)[1] for one in made.strategies]
+    return Part(plot=plots.lifts(found), text=text)
+
+
+def _roc(review: Review, item: Item) -> Part:
+    found = review.held()
+    told = quality.roc(found.y, found.predicted, found.weight)
+    said = f"AUC {told.summary:.3f}: a row with {target(review.model)} ranks above one without that often"
+    axes = ("negatives taken for positives", "positives found")
+    return Part(plot=plots.ranked(told, "ROC", said, axes, ([0, 1], [0, 1])))
+
+
+def _calibration(review: Review, item: Item) -> Part:
+    found = review.held()
+    return Part(plot=plots.calibration(quality.calibration(found.y, found.predicted, found.weight), found.predicted))
+
+
+def _residuals(review: Review, item: Item) -> Part:
+    found = review.held()
+    some = np.random.default_rng(0).permutation(found.y.size)[:MOST_DOTS]
+    table = quality.residuals(found.y, found.predicted, found.weight)
+    gaps = found.y - found.predicted
+    return Part(plot=plots.residuals(table, found.predicted[some], gaps[some], target(review.model)))
+
+
+MAKERS: Final[dict[str, Callable[[Review, Item], Part]]] = {
+    "curve": _curve, "pair": _pair, "importance": _importance, "decision": _decision, "reach": _reach,
+    "overlap": _overlap, "segments": _segments, "plan": _plan, "lifts": _lifts, "ROC": _roc,
+    "calibration": _calibration, "residuals": _residuals,
+}  # fmt: skip
+
+
+def review_of(space: Workspace, recipe: Recipe, model: str, step: Step = quiet) -> Report:
+    """The report of a recipe on a model: what cannot be made of it is said in the appendix, and left out."""
+    review = Review(space, recipe, model)
+    parts, left = [], []
+    for k, item in enumerate(recipe.items):
+        step(k / max(len(recipe.items), 1), item.label)
+        try:
+            parts.append(review.part(item))
+        except (StoreError, KeyError, TableError, RuleError, ExperimentError, OSError) as error:
+            left.append(
+                f"{item.label}: {error}" if not isinstance(error, KeyError) else f"{item.label}: not in the model."
+            )
+    subtitle = " · ".join(text for text in (recipe.subtitle, datetime.now(UTC).date().isoformat()) if text)
+    return Report(recipe.name, subtitle, tuple(parts), tuple(_appendix(space, review.model, left)), line(review.model))
+
+
+def _appendix(space: Workspace, model: ModelAbout, left: list[str]) -> Iterator[Part]:
+    """The card of the model, and what was left out."""
+    made = card(space, model.id)
+    yield Part(f"Model card: {made.name}", table=[["", ""], *([label, told] for label, told in made.rows)])
+    yield Part("How to read it", made.caveats)
+    if left:
+        yield Part("Left out of this report", left)

@@ -9,7 +9,7 @@ from gamcore import ModelFileError, export
 from gamcore.workspace import runs
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, downloads, state
+from pages.shared import cards, downloads, elsewhere, state
 from pages.shared.frame import begin
 from pages.shared.words import date, duration, md, metric
 
@@ -107,6 +107,11 @@ with st.container(horizontal=True):
         confirm_delete(model)
 if model.spec.get("conditions"):
     st.caption("Only rows where " + md(state.row_filter(model)) + ".")
+if not model.of_tasks:
+    with st.expander("Score a table"):
+        elsewhere.score(model)
+with st.expander("Use it in other programs"):
+    elsewhere.code(model)
 with st.expander("Settings"):
     st.json(model.spec)
 with st.expander("Bring in a model file"):

@@ -132,6 +132,7 @@ def test_pages_are_named_as_their_urls():
         "tasks",
         "strategies",
         "experiment",
+        "report",
     }
 
 

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.browser
 REAL_DATA = ROOT.parent / "shared" / "data"
 PAGES = [
     "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies", "experiment",
+    "report",
 ]  # fmt: skip
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 
@@ -549,3 +550,38 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     settle(page)
     segment(page, "Read-out")
     page.get_by_text("no expected null speaks against them").wait_for(timeout=60_000)
+
+
+def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, space, chromium, tmp_path):
+    """From the page Report to a web page that draws itself offline, with hostile names in it."""
+    model = small_model(space)
+    space.rename_model(model.id, '<img src=x onerror="window.hacked=1">')
+    space.set_note(model.id, "area_sqm", "<script>window.hacked=1</script>")
+    page.goto(f"/report?model={model.id}")
+    settle(page)
+    page.get_by_placeholder("What should the reader take away?").nth(1).fill("<b>Size</b> first")
+    page.keyboard.press("Enter")
+    settle(page)
+    page.get_by_role("radio", name="Web page (HTML)").click()
+    settle(page)
+    press(page, "Make the report")
+    page.get_by_role("button", name="Download the file").wait_for(timeout=60_000)
+    with page.expect_download() as waiting:
+        press(page, "Download the file")
+    file = tmp_path / "report.html"
+    file.write_bytes(Path(waiting.value.path()).read_bytes())
+    context = chromium.new_context(offline=True)
+    opened, asked, errors = context.new_page(), [], []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(file.as_uri())
+    opened.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
+    plots = opened.locator(".js-plotly-plot").count()
+    assert plots > 5
+    assert opened.locator('img[src="x"]').count() == 0
+    assert opened.evaluate("window.hacked") is None
+    assert opened.get_by_text("<b>Size</b> first").count() == 1
+    context.close()
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

@@ -134,7 +134,7 @@ def _levelled(slide: Any, panel: Panel, area: Place) -> Any:
     axis, other = (panel.y, panel.x) if lying else (panel.x, panel.y)
     names = [name for _, name in axis.ticks or ()]
     bars: list[Bars | Points] = [mark for mark in panel.marks if isinstance(mark, Bars)]
-    marks = bars or [mark for mark in panel.marks if isinstance(mark, Points)]
+    marks = bars or [mark for mark in panel.marks if isinstance(mark, Points) and mark.symbol == "dot"]
     n = max([len(names), *(int(np.max(_at(mark, lying), initial=-1)) + 1 for mark in marks)])
     names = _all_names(axis.ticks or (), n)
     if not lying and any(isinstance(mark, Path) for mark in panel.marks):
@@ -157,7 +157,8 @@ def _levelled(slide: Any, panel: Panel, area: Place) -> Any:
     }  # fmt: skip
     made = slide.shapes.add_chart(kinds[lying, stacked], *area.inches(), data)
     plot = made.chart.plots[0]
-    plot.gap_width, plot.overlap = 60, 100 if stacked or len(series) == 1 else 0
+    apart = len(series) > 1 and not stacked and not lying  # lists have one bar a row, of one series or another
+    plot.gap_width, plot.overlap = 60, 0 if apart else 100
     whiskers = [mark for mark in panel.marks if isinstance(mark, Whiskers)]
     for drawn, (_, values, mark) in zip(plot.series, series, strict=True):
         fill(drawn, mark, len(values))

@@ -23,6 +23,8 @@ NUMBERS: Final = {"plain": "General", "percent": "0%", "signed percent": "+0%;-0
                   "factor": "General", "power": "0E+0"}  # fmt: skip
 
 
+SLACK: Final = 0.12
+"""Part of a step that limits may lose to round numbers: no more than the margin they have."""
 LARGE: Final = 10_000
 """Numbers from which an axis groups their digits."""
 DECADE: Final = 0.1
@@ -168,7 +170,7 @@ def nice(axis: Axis) -> tuple[float, float, float | None]:
     rough = (high - low) / 8
     size = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
     step = next(size * k for k in (1, 2, 2.5, 5, 10) if size * k >= rough)
-    return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step
+    return math.floor(low / step + SLACK) * step, math.ceil(high / step - SLACK) * step, step
 
 
 def _cross(value_axis: Any, at: float) -> None:

@@ -7,10 +7,26 @@ from typing import Any, Final
 from gamcore.export.charts import Box, grid
 from gamcore.export.paper import shares
 from gamcore.export.parts import Part, Report, Step, quiet
-from gamcore.export.slides import COLOR, FOOT, MARGIN, TOP, WIDTH, add_plot, foot, new_deck, saved, titled, write
+from gamcore.export.slides import (
+    COLOR,
+    FOOT,
+    HEIGHT,
+    MARGIN,
+    TOP,
+    WIDTH,
+    add_plot,
+    bar,
+    foot,
+    new_deck,
+    saved,
+    titled,
+    write,
+)
 
-ROWS: Final = 13
+ROWS: Final = 15
 """Rows of a table that a slide has room for."""
+FEW: Final = 8
+"""Rows up to which a table is written larger."""
 MOST_TEXT: Final = 900
 
 
@@ -18,6 +34,7 @@ def to_deck(report: Report, step: Step = quiet) -> bytes:
     """The report as a file's bytes."""
     deck = new_deck(report.title, report.about)
     cover = deck.slides.add_slide(deck.slide_layouts[6])
+    bar(cover, Box(0.0, 0.0, 0.18, HEIGHT), COLOR.primary)
     write(cover, Box(MARGIN, 2.4, WIDTH - 2 * MARGIN, 1.4), report.title, 36, bold=True)
     write(cover, Box(MARGIN, 4.0, WIDTH - 2 * MARGIN, 0.9), report.subtitle, 16, COLOR.muted)
     foot(cover, report.about)
@@ -46,5 +63,5 @@ def _told(deck: Any, part: Part, about: str) -> None:
         if piece:
             table = [[str(cell) for cell in row] for row in (*head, *piece)]
             widths = [share * wide for share in shares(table)]
-            grid(slide, table, Box(MARGIN, top, wide, FOOT - top - 0.1), 11, widths)
+            grid(slide, table, Box(MARGIN, top, wide, FOOT - top - 0.1), 14 if len(table) <= FEW else 11, widths)
         foot(slide, about)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from gamcore.export.parts import Part, Report, Step, quiet
 from gamcore.export.picture import LETTER, compose, house, wrapped
@@ -20,8 +21,12 @@ MARGIN: Final = 0.7
 LINE: Final = 0.27
 """Inches of a line of text of the usual size."""
 TEXT, COVER, HEAD, FOOT = 12.0, 30.0, 20.0, 8.5
+LEADING: Final = 0.021
+"""Inches of a table's line, by points of its font."""
 COLOR: Final = PALETTES["light"]
 MOST_CELL: Final = 400
+FEW: Final = 8
+"""Rows up to which a table is written larger."""
 
 
 def to_pdf(report: Report, step: Step = quiet) -> bytes:
@@ -29,15 +34,14 @@ def to_pdf(report: Report, step: Step = quiet) -> bytes:
     made = io.BytesIO()
     told = {"Title": report.title, "Subject": report.subtitle, "Creator": "Shapewise", "Keywords": report.about}
     n = len(report.every)
-    with PdfPages(made, metadata=told) as pages:
+    with house(), PdfPages(made, metadata=told) as pages:  # fonts are written at the very end, by the house's settings
         number = 0
         for k, part in enumerate((None, *report.every)):
             step(k / (n + 1), part.heading if part is not None else "cover")
-            with house():
-                for page in [_cover(report)] if part is None else _pages(part):
-                    number += 1
-                    _foot(page, report.about, number)
-                    pages.savefig(page, facecolor=COLOR.background)
+            for page in [_cover(report)] if part is None else _pages(part):
+                number += 1
+                _foot(page, report.about, number)
+                pages.savefig(page, facecolor=COLOR.background)
     return made.getvalue()
 
 
@@ -58,6 +62,7 @@ def _foot(page: Figure, about: str, number: int) -> None:
 
 def _cover(report: Report) -> Figure:
     page = _page()
+    page.add_artist(Rectangle((0, 0), 0.16 / SIZE[0], 1, facecolor=COLOR.primary, linewidth=0))
     y = 2.4
     for line in wrapped(report.title, SIZE[0] - 2 * MARGIN, COVER, 3):
         _write(page, y, line, COVER, COLOR.ink, 600)
@@ -104,10 +109,10 @@ def _texts(part: Part) -> Iterator[Figure]:
         y += 0.12
     rows = [[cut(cell, MOST_CELL) for cell in row] for row in part.table]
     widths = shares(rows)
-    size = 10.0
+    size = 12.0 if len(rows) <= FEW else 10.0
     for k, row in enumerate(rows):
         cells = [_lines(cell, share * room - 0.15, size) for cell, share in zip(row, widths, strict=True)]
-        high = 0.21 * max(len(cell) for cell in cells) + 0.1
+        high = LEADING * size * max(len(cell) for cell in cells) + 0.1
         if y + high > bottom:
             yield page
             page, y = _headed(part.title)
@@ -129,9 +134,9 @@ def _row(page: Any, y: float, cells: Sequence[Sequence[str]], widths: Sequence[f
     x, room = MARGIN, SIZE[0] - 2 * MARGIN
     for lines, share in zip(cells, widths, strict=True):
         for k, line in enumerate(lines):
-            _write(page, y + 0.21 * k, line, size, COLOR.muted if head else COLOR.ink, x=x)
+            _write(page, y + LEADING * size * k, line, size, COLOR.muted if head else COLOR.ink, x=x)
         x += share * room
-    under = 1 - (y + 0.21 * max(len(lines) for lines in cells) + 0.04) / SIZE[1]
+    under = 1 - (y + LEADING * size * max(len(lines) for lines in cells) + 0.04) / SIZE[1]
     ends = [MARGIN / SIZE[0], 1 - MARGIN / SIZE[0]]
     page.add_artist(_rule(ends, under))
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pptx import Presentation
 from pptx.dml.color import RGBColor
+from pptx.enum.shapes import MSO_SHAPE
 from pptx.enum.text import MSO_ANCHOR, MSO_AUTO_SIZE, PP_ALIGN
 from pptx.util import Emu, Inches, Pt
 
@@ -113,6 +114,15 @@ def write(slide: Any, box: Box, text: str, size: float, color: str = COLOR.ink, 
     frame.text = clean(text)
     style(frame, size, color, bold)
     return placed
+
+
+def bar(slide: Any, box: Box, color: str) -> None:
+    """A bar of one colour, which says nothing."""
+    drawn = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, Inches(box.left), Inches(box.top), Inches(box.width),
+                                   Inches(box.height))  # fmt: skip
+    drawn.fill.solid()
+    drawn.fill.fore_color.rgb = RGBColor.from_string(color[1:])
+    drawn.line.fill.background()
 
 
 def style(frame: Any, size: float, color: str, bold: bool = False) -> None:

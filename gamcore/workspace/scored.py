@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from gamcore.binning import Bins
 from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.export.sheets import safe_csv, to_xlsx
+from gamcore.table import Kind as ColumnKind
 from gamcore.table import TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
 
 Kind = Literal["parquet", "csv", "xlsx"]
@@ -91,7 +92,9 @@ def score(
     Columns that the model misses count as missing cells. step is told the share that is done, batch by batch.
     """
     frame = as_frame(frame)
-    columns = list(dict.fromkeys(of.feature.column for of in estimator.model_.bins))
+    kinds: dict[str, ColumnKind] = {}
+    for of in estimator.model_.bins:
+        kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
     stops = [f"{one.column!r} {one.problem}" for one in fits(frame.head(BATCH), estimator.model_.bins) if one.stops]
     if stops:
         raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
@@ -99,7 +102,7 @@ def score(
     for start in range(0, len(frame), BATCH):
         step(start / max(len(frame), 1))
         part = frame.iloc[start : start + BATCH]
-        X = part.reindex(columns=columns)
+        X = _columns(part, kinds)
         told = estimator.explain_rows(X)
         names = np.array(told.features, object)
         order = np.argsort(-np.abs(told.contributions), axis=1, kind="stable")[:, :top]
@@ -110,6 +113,20 @@ def score(
             extra |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
         made.append(pd.DataFrame({_free(name, frame): values for name, values in extra.items()}, index=part.index))
     return pd.concat([frame, pd.concat(made)], axis=1)
+
+
+def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
+    """The columns that a model looks at; one that is missing, or has no value, as missing cells of its kind."""
+    found = {}
+    for name, kind in kinds.items():
+        if name in part.columns and part[name].notna().any():
+            found[name] = part[name]
+        elif kind == "date":
+            found[name] = pd.Series(pd.NaT, part.index, "datetime64[us]")
+        else:
+            empty = (np.nan, "float64") if kind == "number" else (None, "object")
+            found[name] = pd.Series(empty[0], part.index, empty[1])
+    return pd.DataFrame(found, index=part.index)
 
 
 def _free(name: str, frame: pd.DataFrame) -> str:

@@ -50,7 +50,11 @@ def navigation() -> Any:
                 page("compare", "Compare", "compare_arrows"),
                 page("tasks", "Tasks", "hub"),
             ],
-            "Act": [page("strategies", "Strategies", "low_priority"), page("experiment", "Experiment", "science")],
+            "Act": [
+                page("strategies", "Strategies", "low_priority"),
+                page("experiment", "Experiment", "science"),
+                page("report", "Report", "slideshow"),
+            ],
         }
     )
 

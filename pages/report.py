@@ -1,0 +1,112 @@
+"""A report for a review: which plots and tables in which order, with what comments, as slides, PDF or a web page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from gamcore import export
+from gamcore.workspace import board as stored
+from gamcore.workspace import packs, recipes
+from gamcore.workspace.board import Board
+from gamcore.workspace.recipes import Item, Recipe
+from pages.shared import cards, ingredients, packing, state
+from pages.shared.frame import begin
+from pages.shared.words import date, md, told_apart
+
+NEW = ""
+
+begin("Report", "What goes to the review: the decision first, then what it rests on.")
+model = cards.pick_model()
+scale = cards.pick_scale("logistic" if model.kind.endswith("classifier") else "squared")
+boards = {one.id: one for one in stored.boards(state.workspace(), model.table)} if model.table else {}
+kept = {one.id: one for one in recipes.recipes(state.workspace())}
+
+
+def named(one: Recipe | Board) -> str:
+    """A thing in a list."""
+    return f"{one.name} ({date(one.created)})"
+
+
+def pick_recipe() -> Recipe:
+    """A recipe that was kept, or a new one with what most reviews want."""
+    chosen = NEW
+    if kept:
+        labels = told_apart(
+            {NEW: "A new report", **{i: f"{one.name} ({date(one.created)})" for i, one in kept.items()}}
+        )
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            chosen = st.selectbox("Recipe", list(labels), format_func=labels.__getitem__, key="recipe",
+                                  help="A report that was kept, made on the model above.")  # fmt: skip
+            if chosen and st.button("Delete the recipe", icon=":material/delete:"):
+                confirm_delete(kept[chosen])
+    if chosen:
+        return kept[chosen]
+    estimator = state.estimator(model.id)
+    names = estimator.importance().ranked_features()
+    newest = list(boards.values())[-1] if boards else None
+    return recipes.usual(model, names, ingredients.pairs_of(estimator), newest)
+
+
+@st.dialog("Delete this recipe?")
+def confirm_delete(recipe: Recipe) -> None:
+    """Ask once."""
+    st.markdown(f"**{md(recipe.name)}**, with its order and its comments. Files made by it stay.")
+    if st.button("Delete recipe", icon=":material/delete:"):
+        state.workspace().delete("reports", recipe.id)
+        st.session_state.pop("recipe", None)
+        st.rerun()
+
+
+def head(recipe: Recipe, key: str) -> Recipe:
+    """Title, subtitle and board."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Title", recipe.name, max_chars=120, key=f"title-{key}")
+        subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
+                                 help="Under the title, before the date.")  # fmt: skip
+        if boards:
+            listed = [NEW, *boards]
+            at = listed.index(recipe.board) if recipe.board in boards else 0
+            labels = told_apart({NEW: "No strategies", **{i: named(one) for i, one in boards.items()}})
+            board = st.selectbox("Board of strategies", listed, at, format_func=labels.__getitem__, key=f"board-{key}")
+        else:
+            board = ""
+    return replace(recipe, name=name.strip() or model.name, subtitle=subtitle.strip(), board=board, scale=scale)
+
+
+def make(recipe: Recipe) -> None:
+    """Make a file, and keep the recipe."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = st.segmented_control(
+            "As", list(export.KINDS), default="pptx", required=True, format_func=export.KINDS.__getitem__, key="kind"
+        )
+        busy = any(one.state == "running" for one in packs.packs(state.workspace(), "report"))
+        if st.button("Make the report", type="primary", icon=":material/slideshow:", disabled=busy or not recipe.items):
+            packing.begun(packs.start_report(state.workspace(), recipe, model.id, kind), "report")
+            st.rerun()
+        if st.button("Keep as a recipe", icon=":material/bookmark:", disabled=not recipe.items,
+                     help="Its order and comments, to be made on another model next month."):  # fmt: skip
+            saved = recipes.save(state.workspace(), recipe)
+            st.session_state["recipe-saved"] = saved.name
+            st.rerun()
+    saved = st.session_state.pop("recipe-saved", None)
+    if saved:
+        st.caption(f":material/check: {md(saved)} is kept.")
+
+
+recipe = pick_recipe()
+key = f"{recipe.id or 'new'}-{model.id}"
+with st.container(border=True):
+    recipe = head(recipe, key)
+    buttons = st.container()
+made = st.container()
+items: list[Item] = ingredients.edit(recipe, model, key)
+with buttons:
+    make(replace(recipe, items=tuple(items)))
+with made:
+    packing.show("report")
+st.caption(
+    "The model card, and what it does not say, stand at the end of each report. Files need neither a browser nor the "
+    "network."
+)

@@ -1,0 +1,69 @@
+"""Files that a child process makes, on a page: how far they are, the way to stop them, and their download."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gamcore.workspace import packs
+from gamcore.workspace.packs import Pack, Work
+from gamcore.workspace.store import StoreError
+from pages.shared import downloads, state
+from pages.shared.words import date, md, size
+
+MOST = 6
+
+
+def begun(identifier: str, work: Work) -> None:
+    """Remember which file of this session is being made."""
+    st.session_state[f"pack-{work}"] = identifier
+
+
+def show(work: Work) -> None:
+    """The file that is being made, and those made before."""
+    listed = packs.packs(state.workspace(), work)
+    now = next((one for one in listed if one.id == st.session_state.get(f"pack-{work}")), None)
+    now = now or next((one for one in listed if one.state == "running"), None)
+    if now is not None and now.state == "running":
+        _watch(now.id)
+    elif now is not None:
+        _ended(now)
+    before = [one for one in listed if one.size and (now is None or one.id != now.id)][:MOST]
+    if before:
+        with st.expander(f"Made before ({len(before)})"):
+            for one in before:
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    _download(one)
+                    st.caption(f"{date(one.created)} · {size(one.size)}")
+
+
+@st.fragment(run_every=0.7)
+def _watch(identifier: str) -> None:
+    try:
+        found = packs.pack(state.workspace(), identifier)
+    except StoreError:
+        st.rerun()
+    if found.state != "running":
+        st.rerun()
+    with st.container(border=True):
+        st.progress(found.share, md(found.words))
+        if (state.workspace().folder("packs", identifier) / "cancel").exists():
+            st.caption("Stopping.")
+        elif st.button("Cancel", key=f"cancel-pack-{identifier}", icon=":material/cancel:"):
+            packs.cancel(state.workspace(), identifier)
+            st.rerun(scope="fragment")
+
+
+def _ended(found: Pack) -> None:
+    if found.state == "cancelled":
+        st.caption("Cancelled: nothing was made.")
+    elif found.state != "done":
+        st.error(md(found.message[:600]), icon=":material/error:")
+    else:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(f":material/check_circle: **{md(found.name)}** · {size(found.size)}")
+            _download(found, "Download the file")
+
+
+def _download(found: Pack, label: str = "") -> None:
+    downloads.button(label or md(found.name), found.path.read_bytes, found.name, f"pack-{found.id}",
+                     ":material/download:")  # fmt: skip

@@ -1,0 +1,103 @@
+"""The page Report, and a model put to work on the page Models."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gamcore.workspace import packs, recipes
+from tests.test_app import button, open_page
+
+pytestmark = pytest.mark.usefixtures("space")
+
+
+def kinds(app):
+    return [found.value.split("**")[1] for found in app.markdown if found.value[:1].isdigit() and "**" in found.value]
+
+
+def named(elements, label):
+    return next(element for element in elements if element.label == label)
+
+
+def ended(space):
+    for _ in range(600):
+        if all(one.state != "running" for one in packs.packs(space)):
+            return packs.packs(space)
+        time.sleep(0.1)
+    raise AssertionError("It did not end.")
+
+
+def test_the_usual_report_begins_with_the_decision(acted):
+    _, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    assert not app.exception
+    listed = kinds(app)
+    assert listed[0].startswith("The decision")
+    assert any(label.startswith("Curve") for label in listed)
+    assert named(app.text_input, "Title").value == made.name
+
+
+def test_items_are_added_moved_commented_and_removed(acted):
+    space, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    first = kinds(app)
+    named(app.multiselect, "Add").set_value(["How rules overlap"]).run()
+    button(app, "Add").click().run()
+    assert kinds(app) == [*first, "How rules overlap"]
+    next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-overlap-")).click().run()
+    assert kinds(app) == [*first[:-1], "How rules overlap", first[-1]]
+    next(t for t in app.text_input if t.key and t.key.endswith("-overlap-")).set_value("Few").run()
+    next(b for b in app.button if b.key and b.key.startswith("remove-") and b.key.endswith("-decision-")).click().run()
+    assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
+    button(app, "Keep as a recipe").click().run()
+    (kept,) = recipes.recipes(space)
+    assert kept.items[0].kind == "reach"
+    assert next(item.comment for item in kept.items if item.kind == "overlap") == "Few"
+    named(app.selectbox, "Recipe").set_value(kept.id).run()
+    assert not app.exception
+    assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
+
+
+def test_a_report_is_made_and_handed_out(acted):
+    space, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    button(app, "Make the report").click().run()
+    (pack,) = ended(space)
+    assert pack.state == "done"
+    app.run()
+    assert any(pack.name.replace("_", r"\_").replace("-", r"\-") in found.value.replace("\\.", ".")
+               for found in app.markdown)  # fmt: skip
+
+
+def test_a_report_without_a_board_or_a_table(full):
+    space, table, _, model = full
+    app = open_page("report", model=model.id)
+    assert not app.exception
+    assert not any("decision" in label for label in kinds(app))
+    space.delete("tables", table.id)
+    app = open_page("report", model=model.id)
+    assert not app.exception
+
+
+def test_a_table_is_scored_on_the_page(acted):
+    space, table, made = acted
+    app = open_page("models", model=made.read().strategies[0].model)
+    assert not app.exception
+    named(app.selectbox, "Table").set_value(table.id).run()
+    button(app, "Score the table").click().run()
+    (pack,) = ended(space)
+    assert (pack.state, pack.work) == ("done", "scores")
+    app.run()
+    assert not app.exception
+
+
+def test_a_note_is_pinned_to_a_curve(acted):
+    space, _, made = acted
+    model = made.read().strategies[0].model
+    app = open_page("shapes", model=model, feature="balance")
+    named(app.text_area, "Note").set_value("Agreed *with* sales").run()
+    assert space.model(model).notes == {"balance": "Agreed *with* sales"}
+    assert any("Agreed \\*with\\* sales" in found.value for found in app.caption)
+    named(app.text_area, "Note").set_value("").run()
+    assert space.model(model).notes == {}

@@ -1,0 +1,285 @@
+"""Reports, recipes, model cards and scored tables: made in this process and by a worker, and read back."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from pptx import Presentation
+from pypdf import PdfReader
+from sklearn.metrics import roc_auc_score
+
+from gamcore import export
+from gamcore.estimators import from_saved
+from gamcore.export.parts import Part, Report
+from gamcore.workspace import board as stored
+from gamcore.workspace import card, child, packs, recipes, scored
+from gamcore.workspace.held import held_out
+from gamcore.workspace.recipes import Item
+from gamcore.workspace.review import MAKERS, review_of
+from gamcore.workspace.store import StoreError
+from tests import kinds
+from tests.kinds import FOREIGN, FORMULA, LONG, MARKUP
+
+WAIT = 60
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """A report of names as hostile as they get."""
+    every = kinds.every()
+    table = [[MARKUP, "n"], *([FORMULA, str(k)] for k in range(40))]
+    parts = (Part(MARKUP, [f"{FORMULA}\n{FOREIGN} {LONG}"], table=table),
+             Part(plot=every["curve of 0"], comment=MARKUP), Part(plot=every["surface"], text=[FOREIGN]),
+             Part(plot=every["reach"]))  # fmt: skip
+    return Report(MARKUP, f"{LONG} {FOREIGN}", parts, (Part("Card", table=[["", ""], ["Model", MARKUP]]),), MARKUP)
+
+
+def test_slides_have_the_decision_first_and_a_chart_each(hostile):
+    deck = Presentation(io.BytesIO(export.to_report(hostile, "pptx")))
+    slides = list(deck.slides)
+    titles = [slide.shapes.title.text for slide in slides[1:]]
+    assert titles[0].startswith(MARKUP[:40])
+    assert titles[-1] == "Card"
+    charts = [any(shape.has_chart for shape in slide.shapes) for slide in slides]
+    assert sum(charts) == 2  # the heat map is a picture beside its table
+    cells = [cell.text for slide in slides for shape in slide.shapes if shape.has_table
+             for row in shape.table.rows for cell in row.cells]  # fmt: skip
+    assert cells.count(FORMULA) == 40
+    for slide in slides:
+        for shape in slide.shapes:
+            assert shape.top + shape.height <= deck.slide_height + 10
+
+
+def test_a_pdf_is_a4_landscape_with_its_fonts(hostile):
+    found = PdfReader(io.BytesIO(export.to_report(hostile, "pdf")))
+    assert len(found.pages) >= 6
+    text = ""
+    for page in found.pages:
+        assert [round(float(side) / 72, 1) for side in page.mediabox[2:]] == [11.7, 8.3]
+        text += page.extract_text()
+        for font in page["/Resources"]["/Font"].values():  # of many figures, fonts are written at the very end
+            assert font.get_object()["/Subtype"] in ("/Type0", "/TrueType")
+    assert "<script>" in text
+    assert text.count("HYPERLINK") >= 40
+
+
+def test_a_page_runs_its_own_scripts_only(hostile):
+    page = export.to_report(hostile, "html").decode()
+    assert "default-src 'none'" in page
+    assert page.count("<script>") == 2  # plotly once, and the few lines that draw
+    assert MARKUP not in page
+    assert "<img" not in page.split("</style>")[1].split("<script>")[0]
+    assert 'src="http' not in page
+    assert "&lt;script&gt;window.hacked=1" in page
+
+
+def test_an_archive_has_everything(hostile):
+    found = zipfile.ZipFile(io.BytesIO(export.to_report(hostile, "zip")))
+    names = found.namelist()
+    assert sum(name.startswith("plots/") for name in names) == 3 * 5
+    assert {name.rpartition(".")[2] for name in names} == {"pptx", "pdf", "html", "png", "svg", "csv", "xlsx", "txt"}
+    assert found.testzip() is None
+    assert not any(".." in name or name.startswith("/") for name in names)
+
+
+def test_steps_are_told_and_may_stop_a_report(hostile):
+    told = []
+    export.to_report(hostile, "zip", lambda share, words: told.append(share))
+    assert told == sorted(told)
+    assert told[0] == 0
+    assert 0.9 < told[-1] < 1
+
+    def stop(share, words):
+        raise child.StoppedError("Cancelled.")
+
+    for kind in export.KINDS:
+        with pytest.raises(child.StoppedError):
+            export.to_report(hostile, kind, stop)
+
+
+def everything(space, made):
+    """A recipe of all that there is."""
+    model = space.model(made.read().strategies[0].model)
+    items = [Item(kind) for kind in MAKERS if kind not in ("curve", "pair", "residuals")]
+    items += [Item("curve", ("balance",), "Look here"), Item("curve", ("not there",))]
+    return model, recipes.save(space, recipes.Recipe("", "A review", "", tuple(items), "of step", made.id))
+
+
+def test_a_recipe_is_carried_out_and_says_what_it_left_out(acted):
+    space, _, made = acted
+    model, recipe = everything(space, made)
+    space.set_note(model.id, "balance", "Agreed with sales")
+    report = review_of(space, recipe, model.id)
+    headings = [part.heading for part in report.parts]
+    assert headings[0].startswith("The decision") or "The decision" in headings
+    curve = next(part for part in report.parts if part.plot is not None and part.plot.name == "balance")
+    assert curve.comment == "Look here\nNote: Agreed with sales"
+    left = next(part for part in report.appendix if part.title.startswith("Left out"))
+    assert any("not there" in line and "not in the model" in line for line in left.text)
+    decision = next(part for part in report.parts if part.title == "The decision")
+    assert [row[1] for row in decision.table[1:]] == [one.name for one in made.read().strategies]
+    for kind in ("pptx", "pdf", "html"):
+        assert len(export.to_report(report, kind)) > 10_000
+
+
+def test_next_month_the_same_recipe_goes_over_another_model(acted):
+    space, _table, made = acted
+    others = [one for one in space.models() if one.id != made.read().strategies[0].model]
+    _model, recipe = everything(space, made)
+    again = recipes.recipe(space, recipe.id)
+    assert again == recipe
+    for other in others:
+        assert len(review_of(space, again, other.id).parts) > 5
+    changed = recipes.save(space, replace(again, name="Renamed", items=again.items[:2]))
+    assert recipes.recipe(space, recipe.id) == changed
+    space.delete("reports", recipe.id)
+    assert recipes.recipes(space) == []
+    for bad in ({}, [], {"items": [{}]}, {"items": 3}, None):
+        with pytest.raises(StoreError):
+            recipes.from_dict(bad)
+
+
+def test_the_card_says_what_how_and_how_surely(acted):
+    space, table, made = acted
+    model = space.model(made.read().strategies[0].model)
+    told = dict(card.card(space, model.id).rows)
+    assert table.id in told["Table"]
+    assert told["Rows"].startswith(f"{model.rows['training']:,} for training")
+    assert "95%" in told["Held-out AUC"]
+    assert "Shapewise" in told["Written with"]
+    assert model.name in card.line(model)
+    assert "not causes" in card.card(space, model.id).text()
+    found = held_out(space, model.id)
+    assert f"{roc_auc_score(found.y, found.predicted):.3f}" in told["Held-out AUC"]
+
+
+def test_an_interval_of_an_auc_covers_it():
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(400):
+        y = np.repeat([0, 1], [60, 40])
+        score = rng.normal(size=100) + 1.0 * y
+        low, high = card.auc_interval(roc_auc_score(y, score), 40, 60)
+        inside += low <= 0.76025 <= high  # Phi(1 / sqrt 2)
+    assert 0.92 <= inside / 400 <= 0.985
+
+
+def wait(space, identifier):
+    for _ in range(WAIT * 10):
+        found = packs.pack(space, identifier)
+        if found.state != "running":
+            return found
+        time.sleep(0.1)
+    raise AssertionError("The pack did not end.")
+
+
+def test_a_worker_makes_a_report_and_a_scored_table(acted):
+    space, table, made = acted
+    model, recipe = everything(space, made)
+    first = packs.start_report(space, recipe, model.id, "pptx")
+    second = packs.start_scores(space, model.id, table.id, "parquet", 2)
+    found = wait(space, first)
+    assert (found.state, found.message) == ("done", "")
+    assert len(Presentation(io.BytesIO(packs.content(space, first))).slides) > 10
+    assert found.name.endswith(".pptx")
+    found = wait(space, second)
+    scores = pd.read_parquet(io.BytesIO(packs.content(space, second)))
+    estimator = from_saved(space.load_model(model.id))
+    expected = estimator.predict_proba(space.read_table(table.id)[list(estimator.feature_names_in_)])[:, 1]
+    np.testing.assert_array_equal(scores["prediction"], expected)
+    assert {"score", "reason 1", "effect 1", "reason 2", "effect 2"} <= set(scores.columns)
+    assert [one.id for one in packs.packs(space, "report")] == [first]
+
+
+def test_a_pack_is_cancelled_and_a_failure_is_told(acted):
+    space, _table, made = acted
+    model, recipe = everything(space, made)
+    identifier = packs.start_report(space, recipe, model.id, "zip")
+    packs.cancel(space, identifier)
+    assert wait(space, identifier).state == "cancelled"
+    with pytest.raises(StoreError, match="make it again"):
+        packs.content(space, identifier)
+    folder = space.root / "models" / model.id / "model.gamx"
+    folder.write_bytes(b"no model")
+    failed = wait(space, packs.start_report(space, recipe, model.id, "pptx"))
+    assert failed.state == "failed"
+    assert "model file" in failed.message
+
+
+def test_only_so_many_packs_are_kept(acted, monkeypatch):
+    space, table, made = acted
+    monkeypatch.setattr(packs, "MOST_KEPT", 2)
+    model = made.read().strategies[0].model
+    listed = []
+    for _ in range(3):
+        listed.append(packs.start_scores(space, model, table.id, "csv"))
+        wait(space, listed[-1])
+    assert [one.id for one in packs.packs(space)] == listed[:0:-1]
+
+
+def test_what_does_not_fit_is_said_by_column(acted):
+    space, table, made = acted
+    estimator = from_saved(space.load_model(made.read().strategies[0].model))
+    frame = space.read_table(table.id)
+    assert all("beyond" in one.problem and one.rows < 10 for one in scored.fits(frame, estimator.model_.bins))
+    assert scored.fits(frame.head(0).reindex(range(3)), ()) == []
+    odd = frame.drop(columns="age").assign(sex="other", balance=1e12, maturity_date="soon", income=np.nan)
+    found = {one.column: one for one in scored.fits(odd, estimator.model_.bins)}
+    assert found["age"].rows == len(frame)
+    assert "never seen" in found["sex"].problem
+    assert "other" in found["sex"].problem
+    assert "beyond" in found["balance"].problem
+    assert found["maturity_date"].stops
+    assert "no value" in found["income"].problem
+    with pytest.raises(scored.ScoreError, match="maturity_date"):
+        scored.score(odd, estimator)
+    made_of = scored.score(odd.drop(columns="maturity_date"), estimator, 1)
+    assert made_of["prediction"].between(0, 1).all()
+
+
+def test_scores_are_written_as_asked_and_names_stay_free(acted):
+    space, table, made = acted
+    estimator = from_saved(space.load_model(made.read().strategies[0].model))
+    frame = space.read_table(table.id).head(300).assign(prediction="=1+1", score=-1)
+    found = scored.score(frame, estimator, 3)
+    assert found["prediction"].tolist() == ["=1+1"] * 300
+    assert found["prediction_"].between(0, 1).all()
+    sums = found[[f"effect {k}" for k in (1, 2, 3)]].abs().to_numpy()
+    assert (np.diff(sums, axis=1) <= 0).all()
+    text = pd.read_csv(io.BytesIO(scored.to_file(found, "csv")), encoding="utf-8-sig")
+    assert text["prediction"].iloc[0] == "'=1+1"
+    np.testing.assert_allclose(text["prediction_"], found["prediction_"])
+    book = openpyxl.load_workbook(io.BytesIO(scored.to_file(found, "xlsx")), read_only=True)
+    assert book.worksheets[0].max_row == 301
+
+
+def test_batches_give_what_the_whole_gives(acted, monkeypatch):
+    space, table, made = acted
+    estimator = from_saved(space.load_model(made.read().strategies[0].model))
+    frame = space.read_table(table.id).head(500)
+    whole = scored.score(frame, estimator)
+    monkeypatch.setattr(scored, "BATCH", 70)
+    shares = []
+    pd.testing.assert_frame_equal(scored.score(frame, estimator, step=shares.append), whole)
+    assert len(shares) == 8
+
+
+def test_a_recipe_is_plain_json(acted):
+    space, _table, made = acted
+    _, recipe = everything(space, made)
+    told = json.loads((space.root / "reports" / recipe.id / "about.json").read_text())
+    assert recipes.from_dict(told) == recipe
+    told["items"].append({"kind": "of the future", "of": [], "comment": ""})
+    assert recipes.from_dict(told | {"new": 1}) == recipe
+    usual = recipes.usual(
+        space.model(made.read().strategies[0].model), ["a", "b"], [("a", "b")], stored.boards(space)[0]
+    )
+    assert [item.kind for item in usual.items][:3] == ["decision", "reach", "importance"]

@@ -61,7 +61,7 @@ def test_libraries_stay_in_their_places(path):
     mine, found = part_of(path), {name.split(".")[0] for name in imports(path)}
     assert "streamlit" not in found
     assert "plotly" not in found or mine in ("figures", "export")
-    assert not found & {"matplotlib", "pptx", "xlsxwriter", "lxml"} or mine == "export"
+    assert not found & {"matplotlib", "pptx", "xlsxwriter", "lxml", "fontTools"} or mine == "export"
     assert "numba" not in found or mine == "kernels"
     if mine in (
         "kernels",

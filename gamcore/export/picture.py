@@ -6,6 +6,7 @@ keeps settings for a whole process: so callers in several threads get each their
 
 from __future__ import annotations
 
+import base64
 import io
 import logging
 import math
@@ -16,9 +17,11 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
+from fontTools import subset
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
@@ -29,7 +32,8 @@ from gamcore.plots.grammar import Axis, Cells, Panel, Plot, Ribbon, Scale, Steps
 from gamcore.plots.palette import PALETTES, Mode, Palette, cut
 
 Kind = Literal["png", "svg", "pdf"]
-FAMILY: Final = ["Shapewise Sans", "DejaVu Sans", "Last Resort High-Efficiency"]
+FONTS: Final = Path(__file__).parent / "fonts"
+FAMILY: Final = ["Shapewise Sans", "DejaVu Sans", "Last Resort High-Efficiency", "sans-serif"]
 """The house's font, and those of matplotlib for letters that it lacks."""
 WIDTH, INCH, DPI = 1_000, 100.0, 200
 """Pixels of a plot; pixels to an inch; of a PNG, twice as many for sharp screens."""
@@ -59,7 +63,7 @@ def house() -> Iterator[None]:
 
 @cache
 def _fonts() -> None:
-    for file in sorted((Path(__file__).parent / "fonts").glob("*.ttf")):
+    for file in sorted(FONTS.glob("*.ttf")):
         fontManager.addfont(file)
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it tells of each weight that a font lacks
 
@@ -77,7 +81,26 @@ def picture(plot: Plot, kind: Kind, mode: Mode = "light", about: str = "") -> by
         else:
             words |= {"Subject": plot.words, "Keywords": about, "Creator": "Shapewise", "CreationDate": None}
         figure.savefig(made, format=kind, dpi=DPI, metadata=words, facecolor=figure.get_facecolor())
-    return made.getvalue()
+    return with_fonts(made.getvalue()) if kind == "svg" else made.getvalue()
+
+
+def with_fonts(svg: bytes) -> bytes:
+    """An SVG with the letters that it uses of the house's fonts: text stays text, and looks the same anywhere."""
+    letters = "".join(ElementTree.fromstring(svg).itertext())  # noqa: S314 (just written by us)
+    faces = []
+    for name, weight in (("Regular", 400), ("SemiBold", 600)):
+        options = subset.Options(flavor="woff", notdef_outline=True, hinting=False, layout_features=["kern"])
+        font = subset.load_font(str(FONTS / f"ShapewiseSans-{name}.ttf"), options)
+        chosen = subset.Subsetter(options)
+        chosen.populate(text=letters)
+        chosen.subset(font)
+        file = io.BytesIO()
+        subset.save_font(font, file, options)
+        font.close()
+        source = f"url(data:font/woff;base64,{base64.b64encode(file.getvalue()).decode()})"
+        faces.append(f"@font-face{{font-family:'Shapewise Sans';font-weight:{weight};src:{source}}}")
+    style = f'<style type="text/css">{"".join(faces)}</style>'.encode()
+    return svg.replace(b"<defs>", b"<defs>" + style, 1)
 
 
 def compose(

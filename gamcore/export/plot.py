@@ -9,11 +9,8 @@ from typing import Any, Final, Literal, get_args
 
 import pandas as pd
 
-from gamcore.export.page import to_html
 from gamcore.export.parts import Part
-from gamcore.export.picture import picture
 from gamcore.export.sheets import safe_csv, to_xlsx
-from gamcore.export.slides import to_slide
 from gamcore.plots.describe import describe
 from gamcore.plots.grammar import Plot
 from gamcore.plots.palette import Mode
@@ -52,12 +49,18 @@ def render(
 
 def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> bytes:
     """A plot as a file's bytes; see `render`."""
-    match fmt:
+    match fmt:  # libraries are imported by whoever needs them: the app starts half a second sooner
         case "png" | "svg" | "pdf":
+            from gamcore.export.picture import picture
+
             return picture(plot, fmt, mode, about)
         case "html":
+            from gamcore.export.page import to_html
+
             return to_html(plot.title, [Part(plot=plot)], about, mode)
         case "pptx":
+            from gamcore.export.slides import to_slide
+
             return to_slide(plot, about)
         case "csv":
             return safe_csv(plot.numbers)

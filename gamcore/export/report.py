@@ -6,9 +6,6 @@ import io
 import zipfile
 from typing import Final, Literal
 
-from gamcore.export.deck import to_deck
-from gamcore.export.page import to_html
-from gamcore.export.paper import to_pdf
 from gamcore.export.parts import Part, Report, Step, quiet
 from gamcore.export.plot import ExportError, Format, file_name, to_bytes
 
@@ -25,14 +22,20 @@ SINGLE: Final[tuple[Format, ...]] = ("png", "svg", "csv", "xlsx", "txt")
 
 def to_report(report: Report, kind: Kind, step: Step = quiet) -> bytes:
     """A report as a file's bytes; step is told what comes next, and may raise to stop."""
-    match kind:
+    match kind:  # libraries are imported by whoever needs them, as in `plot`
         case "html":
+            from gamcore.export.page import to_html
+
             step(0.0, report.title)
             cover = Part(report.title, (report.subtitle,))
             return to_html(report.title, [cover, *report.every], report.about)
         case "pdf":
+            from gamcore.export.paper import to_pdf
+
             return to_pdf(report, step)
         case "pptx":
+            from gamcore.export.deck import to_deck
+
             return to_deck(report, step)
         case "zip":
             return _archive(report, step)

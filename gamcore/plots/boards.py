@@ -9,6 +9,7 @@ import pandas as pd
 
 from gamcore.experiments import Effect, ReadOut
 from gamcore.plots.bars import levels
+from gamcore.plots.curves import widened
 from gamcore.plots.grammar import Axis, Bars, Cells, Line, Mark, Panel, Plot, Points, Role, Scale, Whiskers, single
 from gamcore.plots.palette import MOST_LABEL, cut
 from gamcore.strategies import Ledger
@@ -87,7 +88,9 @@ def lifts(found: ReadOut, detail: str = "") -> Plot:
         cut(f"{e.strategy} · {e.metric}" + (" (expected null)" if e.role == "expected null" else ""), 44)
         for e in listed
     ]  # fmt: skip
-    x = Axis("measured lift, relative", format="signed percent", grid=True)
+    ends = [0.0, *(end for effect in listed for end in effect.lift_interval)]
+    limits = widened(min(ends), max(ends), "link")
+    x = Axis("measured lift, relative", limits=limits, format="signed percent", grid=True)
     n_found = sum(effect.found for effect in listed)
     return Plot(
         "lifts", f"{n_found} of {len(listed)} measured lifts are told from chance",

@@ -97,7 +97,7 @@ def _decision(review: Review, item: Item) -> Part:
     board, made = review.board()
     found = made.ledger(review._space.read_table(board.table))
     whole = max(found.eligible, 1)
-    head = ["", "Strategy", "Who", "What is done", "Reach", "Value a scenario (mid)"]
+    head = ["", "Strategy", "Who", "What is done", "Reach", "Scenario value (mid)"]
     rows = [
         [str(k + 1), one.name, one.rule.words(), one.action or "-", f"{reached:,} ({reached / whole:.0%})",
          f"{one.worth(int(reached))[1]:,.0f}" if one.value else "-"]
@@ -171,7 +171,7 @@ def _lifts(review: Review, item: Item) -> Part:
     text = [f"{verdicts.WORDS[tone]}. {words}"]
     if found.stopped:
         return Part("Measured lifts", text)
-    text += [verdicts.of_strategy(found, one.name)[1] for one in made.strategies]
+    text += [f"{one.name}: {verdicts.of_strategy(found, one.name)[1]}" for one in made.strategies]
     return Part(plot=plots.lifts(found), text=text)
 
 

@@ -19,6 +19,7 @@ from pages.shared.words import count, date, md, metric, number, told_apart
 PAGES = Path(__file__).parent.parent
 FORMATS: dict[export.Format, str] = {
     "png": "PNG", "svg": "SVG", "pdf": "PDF", "pptx": "PPTX", "html": "HTML", "csv": "CSV", "xlsx": "XLSX",
+    "txt": "Text",
 }  # fmt: skip
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 
@@ -168,14 +169,14 @@ def _change(value: float, baseline: float, name: str) -> str | None:
 
 
 def figure(
-    plot: Plot, key: str, source: str, about: str = "", titled: bool = True,
+    plot: Plot, key: str, source: str, about: Callable[[], str] = str, titled: bool = True,
     drawn: go.Figure | None = None, on_box: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
     """A plot with its numbers and its downloads.
 
-    source : what it is of, for names of files. about : the card of its model, for the ends of files. titled : False
-    where the page says what it is. drawn : the figure, where the page adds to it; `on_box` is called when a rectangle
-    was dragged on it.
+    source : what it is of, for names of files. about : makes the card of its model, for the ends of files. titled :
+    False where the page says what it is. drawn : the figure, where the page adds to it; `on_box` is called when a
+    rectangle was dragged on it.
     """
     shown = drawn or figures.draw(plot, state.mode(), titled)
     if on_box is None:
@@ -189,8 +190,12 @@ def figure(
             st.dataframe(plot.numbers, hide_index=True, width=640)
         with st.popover("Download", icon=":material/download:"), st.container(horizontal=True, width=420):
             for form, label in FORMATS.items():
-                downloads.button(label, partial(export.to_bytes, plot, form, about),
+                downloads.button(label, partial(_made, plot, form, about),
                                  export.file_name(source, plot.name, form), f"{key}-{form}")  # fmt: skip
+
+
+def _made(plot: Plot, form: export.Format, about: Callable[[], str]) -> bytes:
+    return export.to_bytes(plot, form, about())
 
 
 def small(plot: Plot, key: str) -> None:

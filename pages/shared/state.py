@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -20,6 +22,7 @@ from gamcore.explain import Curve
 from gamcore.plots import Mode
 from gamcore.scales import Scale, unit
 from gamcore.surface import Surface
+from gamcore.workspace.card import card as full_card
 from gamcore.workspace.card import line, target
 from gamcore.workspace.doctor import ColumnReport, examine
 from gamcore.workspace.rows import Data, read_data
@@ -144,9 +147,13 @@ def goal(model: ModelAbout) -> str:
     return target(model)
 
 
-def card(model: ModelAbout) -> str:
-    """A model in one line, for the foot of files."""
-    return line(model)
+def card(model: ModelAbout) -> Callable[[], str]:
+    """What makes the card of a model, for the ends of files: in a line, then in full. It may run without a session."""
+    return partial(_card, workspace(), model)
+
+
+def _card(space: Workspace, model: ModelAbout) -> str:
+    return f"{line(model)}\n{full_card(space, model.id).text()}"
 
 
 def row_filter(model: ModelAbout) -> str:

@@ -57,9 +57,9 @@ class Cascade:
 # SQL
 
 
-def free_name(columns: Iterable[str]) -> str:
-    """A name for the column of strategies that no column of the table has, in any case of letters."""
-    taken, name = {column.lower() for column in columns}, COLUMN
+def free_name(columns: Iterable[str], wanted: str = COLUMN) -> str:
+    """A name for a new column, such as that of strategies, that no column has, in any case of letters."""
+    taken, name = {column.lower() for column in columns}, wanted
     while name in taken:
         name += "_"
     return name

@@ -108,10 +108,14 @@ with st.container(horizontal=True):
 if model.spec.get("conditions"):
     st.caption("Only rows where " + md(state.row_filter(model)) + ".")
 if not model.of_tasks:
-    with st.expander("Score a table"):
-        elsewhere.score(model)
-with st.expander("Use it in other programs"):
-    elsewhere.code(model)
+    box = st.expander("Score a table", key="score", on_change="rerun")
+    if box.open:  # a table is only read for those who ask
+        with box:
+            elsewhere.score(model)
+box = st.expander("Use it in other programs", key="elsewhere", on_change="rerun")
+if box.open:
+    with box:
+        elsewhere.code(model)
 with st.expander("Settings"):
     st.json(model.spec)
 with st.expander("Bring in a model file"):

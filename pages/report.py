@@ -19,8 +19,7 @@ NEW = ""
 
 begin("Report", "What goes to the review: the decision first, then what it rests on.")
 model = cards.pick_model()
-scale = cards.pick_scale("logistic" if model.kind.endswith("classifier") else "squared")
-boards = {one.id: one for one in stored.boards(state.workspace(), model.table)} if model.table else {}
+boards = {one.id: one for one in stored.boards(state.workspace())}
 kept = {one.id: one for one in recipes.recipes(state.workspace())}
 
 
@@ -32,6 +31,9 @@ def named(one: Recipe | Board) -> str:
 def pick_recipe() -> Recipe:
     """A recipe that was kept, or a new one with what most reviews want."""
     chosen = NEW
+    following = st.session_state.pop("recipe-next", None)
+    if following in kept:
+        st.session_state["recipe"] = following
     if kept:
         labels = told_apart(
             {NEW: "A new report", **{i: f"{one.name} ({date(one.created)})" for i, one in kept.items()}}
@@ -45,7 +47,7 @@ def pick_recipe() -> Recipe:
         return kept[chosen]
     estimator = state.estimator(model.id)
     names = estimator.importance().ranked_features()
-    newest = list(boards.values())[-1] if boards else None
+    newest = next((one for one in reversed(boards.values()) if one.table == model.table), None)
     return recipes.usual(model, names, ingredients.pairs_of(estimator), newest)
 
 
@@ -60,18 +62,24 @@ def confirm_delete(recipe: Recipe) -> None:
 
 
 def head(recipe: Recipe, key: str) -> Recipe:
-    """Title, subtitle and board."""
+    """Title, subtitle, board and scale: what the recipe has, until somebody changes it."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Title", recipe.name, max_chars=120, key=f"title-{key}")
+        name = st.text_input("Title", recipe.name, max_chars=120, key=f"title-{key}", persist_state="session")
         subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
-                                 help="Under the title, before the date.")  # fmt: skip
+                                 persist_state="session", help="Under the title, before the date.")  # fmt: skip
+        labels = told_apart({NEW: "No strategies", **{i: named(one) for i, one in boards.items()}})
+        board = NEW
         if boards:
-            listed = [NEW, *boards]
-            at = listed.index(recipe.board) if recipe.board in boards else 0
-            labels = told_apart({NEW: "No strategies", **{i: named(one) for i, one in boards.items()}})
-            board = st.selectbox("Board of strategies", listed, at, format_func=labels.__getitem__, key=f"board-{key}")
-        else:
-            board = ""
+            at = list(labels).index(recipe.board) if recipe.board in boards else 0
+            board = st.selectbox("Board of strategies", list(labels), at, format_func=labels.__getitem__,
+                                 key=f"board-{key}", persist_state="session")  # fmt: skip
+        scale = recipe.scale
+        if model.kind.endswith("classifier"):
+            usual = scale if scale in cards.SCALE_WORDS else "points"
+            scale = st.segmented_control(
+                "Scale", list(cards.SCALE_WORDS), default=usual, required=True, key=f"scale-{key}",
+                format_func=cards.SCALE_WORDS.__getitem__, persist_state="session",
+            )  # fmt: skip
     return replace(recipe, name=name.strip() or model.name, subtitle=subtitle.strip(), board=board, scale=scale)
 
 
@@ -89,6 +97,7 @@ def make(recipe: Recipe) -> None:
                      help="Its order and comments, to be made on another model next month."):  # fmt: skip
             saved = recipes.save(state.workspace(), recipe)
             st.session_state["recipe-saved"] = saved.name
+            st.session_state["recipe-next"] = saved.id  # a widget's own value cannot be set after it is drawn
             st.rerun()
     saved = st.session_state.pop("recipe-saved", None)
     if saved:

@@ -52,6 +52,8 @@ def test_the_guide_leads_to_a_board(space):
     button(app, "Make the board").click().run()
     assert not app.exception
     assert [one.name for one in board.boards(space, space.tables()[0].id)[0].read().strategies] == ["A", "C", "B"]
+    app.session_state["guide-False"] = True  # folded, where there is a board
+    app.run()
     assert button(app, "Open the plan")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gamcore.export.page import to_html
+from gamcore.export.parts import Part
 from gamcore.workspace import board, runs
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import add_bands, train
+from tests import kinds
 from tests.serving import LOG, ROOT, Server, browser_path, browsing, settle
 
 pytest.importorskip("playwright.sync_api")
@@ -570,18 +574,37 @@ def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, spac
         press(page, "Download the file")
     file = tmp_path / "report.html"
     file.write_bytes(Path(waiting.value.path()).read_bytes())
+    with offline(chromium, file) as opened:
+        assert opened.locator(".js-plotly-plot").count() > 5
+        assert opened.get_by_text("<b>Size</b> first").count() == 1
+
+
+@contextmanager
+def offline(chromium, file):
+    """A file in a browser without a network: it asks nobody for anything, runs nothing of its names, has no error."""
     context = chromium.new_context(offline=True)
     opened, asked, errors = context.new_page(), [], []
     opened.on("request", lambda request: asked.append(request.url))
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(file.as_uri())
-    opened.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
-    plots = opened.locator(".js-plotly-plot").count()
-    assert plots > 5
-    assert opened.locator('img[src="x"]').count() == 0
+    opened.locator(".js-plotly-plot .plot-container").first.wait_for()
+    yield opened
+    assert opened.locator("img, script[src], iframe, a[href^=http]").count() == 0
     assert opened.evaluate("window.hacked") is None
-    assert opened.get_by_text("<b>Size</b> first").count() == 1
-    context.close()
     assert errors == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_every_kind_of_plot_draws_itself_without_a_network(chromium, tmp_path, mode):
+    every = kinds.every()
+    file = tmp_path / "all.html"
+    file.write_bytes(to_html(kinds.MARKUP, [Part(plot=plot) for plot in every.values()], kinds.MARKUP, mode))
+    with offline(chromium, file) as opened:
+        drawn = "document.querySelectorAll('.js-plotly-plot .main-svg').length"
+        opened.wait_for_function(f"{drawn} >= {len(every)}")
+        assert opened.locator(".js-plotly-plot").count() == len(every)
+        titles = opened.locator(".js-plotly-plot .gtitle").all_text_contents()
+        assert len(titles) == len(every)

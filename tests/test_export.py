@@ -7,6 +7,7 @@ import io
 import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,14 +19,18 @@ from pptx import Presentation
 from pptx.enum.shapes import MSO_SHAPE_TYPE
 from pypdf import PdfReader
 
-from gamcore import export
+from gamcore import GAMRegressor, export, plots
+from gamcore.export.chartxml import END
 from gamcore.export.picture import number
 from gamcore.export.sheets import sheet_names
-from gamcore.plots.grammar import Bars, Cells, Steps
+from gamcore.plots.grammar import Axis, Bars, Cells, Panel, Plot, Steps
+from gamcore.plots.palette import clean
+from gamcore.rules import Range
+from gamcore.strategies import Strategy, StrategySet
 from tests import kinds
 from tests.kinds import FOREIGN, FORMULA, JOBS, LONG, MARKUP
 
-ABOUT = f"Model churn · table customers {MARKUP}\nseed 0"
+ABOUT = f"Model churn · table customers {MARKUP}\nseed 0\n{LONG}"  # longer than a property of a document may be
 KINDS = [
     *(f"curve of {k}" for k in range(6)), "ratio", "marked", "before", "small", "surface", "surface of numbers",
     "slices", "importance", "task importance", "row, points", "row, link", "comparison", "comparison of levels",
@@ -78,7 +83,7 @@ def test_svg_and_pdf_are_text(kind):
     drawn = "".join(root.itertext())
     page = PdfReader(io.BytesIO(export.to_bytes(plot, "pdf", ABOUT)))
     told = page.pages[0].extract_text()
-    assert page.metadata["/Title"] == plot.title
+    assert page.metadata["/Title"] == clean(plot.title)
     assert any("ShapewiseSans" in str(font) for font in fonts(page.pages[0]))
     for word in words_of(plot):
         assert squeezed(word) in squeezed(drawn)
@@ -98,7 +103,7 @@ def test_a_slide_holds_native_charts_of_the_same_numbers(kind):
     plot = kinds.every()[kind]
     deck = Presentation(io.BytesIO(export.to_bytes(plot, "pptx", ABOUT)))
     (slide,) = deck.slides
-    assert slide.shapes.title.text.startswith(export.slides.clean(plot.title)[:20])
+    assert slide.shapes.title.text.startswith(clean(plot.title)[:20])
     charts = [shape.chart for shape in slide.shapes if shape.has_chart]
     pictures = [shape for shape in slide.shapes if shape.shape_type == MSO_SHAPE_TYPE.PICTURE]
     tables = [shape.table for shape in slide.shapes if shape.has_table]
@@ -112,13 +117,16 @@ def test_a_slide_holds_native_charts_of_the_same_numbers(kind):
         return
     assert charts
     assert not pictures
-    series = {found.name: list(found.values) for chart in charts for found in chart.plots[0].series}
+    series: dict[str, list] = {}
+    for chart in charts:
+        for found in chart.plots[0].series:  # the pieces of a line with gaps
+            series.setdefault(found.name.removesuffix(END), []).extend(found.values)
     for mark in plot.main.marks:
         if isinstance(mark, Steps) and mark.name:
             known = np.repeat(mark.values, 2)
-            np.testing.assert_allclose(series[mark.name], known[np.isfinite(known)])
+            np.testing.assert_allclose(series[clean(mark.name)], known[np.isfinite(known)])
         if isinstance(mark, Bars) and mark.name and not mark.outlined:
-            told = [value for value in series[mark.name] if value is not None]
+            told = [value for value in series[clean(mark.name)] if value is not None]
             base = 0.0 if plot.main.stacked else mark.bases
             np.testing.assert_allclose(told, (mark.sizes + base)[np.isfinite(mark.sizes)])
     assert "Model churn" in slide.notes_slide.notes_text_frame.text
@@ -154,7 +162,7 @@ def test_numbers_are_in_csv_and_xlsx_and_no_cell_is_a_formula(kind):
 @each_kind
 def test_the_alternative_text_is_a_file_too(kind):
     plot = kinds.every()[kind]
-    assert plot.words in export.to_bytes(plot, "txt").decode()
+    assert clean(plot.words) in export.to_bytes(plot, "txt").decode()
     assert len(plot.words) > 3
 
 
@@ -218,3 +226,63 @@ def test_hostile_cells_stay_text():
     assert cells[0] == FORMULA
     assert cells[1:6] == [job.replace("\u202e", "") for job in JOBS]  # what turns text around is no text
     assert book.worksheets[0]["A1"].data_type == "s"
+
+
+def drawn(plot):
+    """The native charts of a plot."""
+    deck = Presentation(io.BytesIO(export.to_bytes(plot, "pptx", ABOUT)))
+    return [shape.chart for shape in deck.slides[0].shapes if shape.has_chart]
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.1, 0.3, 1.0, 4.0])
+def test_an_axis_of_ratios_holds_the_whole_curve(factor):
+    curve = kinds.model()[0].explain_shape("age")
+    narrow = replace(curve, scores=factor * curve.scores, lower=factor * curve.lower, upper=factor * curve.upper,
+                     whole=factor * curve.whole, missing=(0.0,) * 4).on("ratio")  # fmt: skip
+    axis = drawn(plots.describe(narrow))[0].value_axis
+    assert axis.minimum_scale < narrow.scores.min()
+    assert axis.maximum_scale > narrow.scores.max()
+    logs = axis._element.find(".//{*}logBase") is not None
+    assert logs == (axis.maximum_scale / axis.minimum_scale >= 10 and axis.minimum_scale > 0 and factor >= 0.3)
+
+
+def test_a_gap_in_a_line_is_no_line():
+    edges = np.arange(7.0)
+    values = np.array([1.0, 2.0, np.nan, np.nan, 3.0, 4.0])
+    panel = Panel(Axis(), Axis(), (Steps(edges, values, name="thin"),))
+    plot = Plot("gap", "gap", "", ((panel,),), "words", pd.DataFrame({"a": [1]}))
+    (chart,) = drawn(plot)
+    assert [list(found.values) for found in chart.plots[0].series] == [[1.0, 1.0, 2.0, 2.0], [3.0, 3.0, 4.0, 4.0]]
+
+
+@pytest.mark.parametrize("names", [("only",), ("first", "second")])
+def test_stacked_bars_are_as_long_as_they_say(names):
+    X = pd.DataFrame({"a": np.arange(100.0)})
+    rules = [Range("a", 10.0 * k, 10.0 * k + 10.0) for k in range(len(names))]  # equal reach, nothing lost
+    made = StrategySet("s", tuple(Strategy(name, rule) for name, rule in zip(names, rules, strict=True)))
+    (chart,) = drawn(plots.reach(made.ledger(X), names))
+    told = {found.name: [value for value in found.values if value is not None] for found in chart.plots[0].series}
+    assert told["exclusive reach"] == [10.0] * len(names)
+    assert told["lost to higher ones"] == [0.0] * len(names)
+    nobody = plots.reach(made.ledger(X.head(0)), names)
+    assert nobody.title == "No row is eligible"
+
+
+def test_controls_and_turned_text_are_taken_out_of_names():
+    bad = "A\x07\x0b\ud800B\u202e"
+    curve = replace(kinds.model()[0].explain_shape("age"), feature=bad)
+    plot = plots.curve(curve, bad, bad, title=bad)
+    for form in export.FORMATS:
+        made = export.to_bytes(plot, form, bad)
+        assert made
+    assert "AB" in export.to_bytes(plot, "svg").decode()
+    titles = [chart.category_axis.axis_title.text_frame.text for chart in drawn(plot) if chart.category_axis.has_title]
+    assert titles[0] == "AB"
+
+
+def test_a_feature_without_values_is_a_file_too():
+    X = pd.DataFrame({"none": pd.Series([None] * 60, dtype=object), "nan": [np.nan] * 60, "a": np.arange(60.0)})
+    model = GAMRegressor(outer_bags=2, max_rounds=5, random_state=0).fit(X, X["a"])
+    for name in X.columns:
+        for form in export.FORMATS:
+            assert export.to_bytes(plots.describe(model.explain_shape(name)), form)

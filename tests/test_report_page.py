@@ -48,7 +48,7 @@ def test_items_are_added_moved_commented_and_removed(acted):
     next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-overlap-")).click().run()
     assert kinds(app) == [*first[:-1], "How rules overlap", first[-1]]
     next(t for t in app.text_input if t.key and t.key.endswith("-overlap-")).set_value("Few").run()
-    next(b for b in app.button if b.key and b.key.startswith("remove-") and b.key.endswith("-decision-")).click().run()
+    next(b for b in app.button if b.key and b.key.startswith("Remove-") and b.key.endswith("-decision-")).click().run()
     assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
     button(app, "Keep as a recipe").click().run()
     (kept,) = recipes.recipes(space)
@@ -84,6 +84,9 @@ def test_a_table_is_scored_on_the_page(acted):
     space, table, made = acted
     app = open_page("models", model=made.read().strategies[0].model)
     assert not app.exception
+    assert not any(box.label == "Table" for box in app.selectbox)  # folded, it reads no table
+    app.session_state["score"] = True
+    app.run()
     named(app.selectbox, "Table").set_value(table.id).run()
     button(app, "Score the table").click().run()
     (pack,) = ended(space)
@@ -101,3 +104,13 @@ def test_a_note_is_pinned_to_a_curve(acted):
     assert any("Agreed \\*with\\* sales" in found.value for found in app.caption)
     named(app.text_area, "Note").set_value("").run()
     assert space.model(model).notes == {}
+
+
+def test_a_comment_and_a_move_in_one_turn_are_both_kept(acted):
+    _, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    next(t for t in app.text_input if t.key and t.key.endswith("-importance-")).set_value("Said first")
+    next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-importance-")).click().run()
+    items = app.session_state[f"items-new-{made.read().strategies[0].model}"]
+    assert [kind for kind, _, _ in items][1] == "importance"
+    assert items[1][2] == "Said first"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 import zipfile
 from dataclasses import replace
@@ -21,10 +22,12 @@ from gamcore.estimators import from_saved
 from gamcore.export.parts import Part, Report
 from gamcore.workspace import board as stored
 from gamcore.workspace import card, child, packs, recipes, scored
-from gamcore.workspace.held import held_out
+from gamcore.workspace.held import HeldOut, held_out
 from gamcore.workspace.recipes import Item
 from gamcore.workspace.review import MAKERS, review_of
+from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError
+from gamcore.workspace.training import train
 from tests import kinds
 from tests.kinds import FOREIGN, FORMULA, LONG, MARKUP
 
@@ -283,3 +286,55 @@ def test_a_recipe_is_plain_json(acted):
         space.model(made.read().strategies[0].model), ["a", "b"], [("a", "b")], stored.boards(space)[0]
     )
     assert [item.kind for item in usual.items][:3] == ["decision", "reach", "importance"]
+
+
+def test_long_comments_are_there_to_the_last_word(hostile):
+    words = " ".join(f"word{k}" for k in range(330))
+    plot = kinds.every()["ratio"]
+    report = Report("Long", "", (Part(plot=plot, comment=words), Part("Text", [words])))
+    paper = "".join(page.extract_text() for page in PdfReader(io.BytesIO(export.to_report(report, "pdf"))).pages)
+    deck = Presentation(io.BytesIO(export.to_report(report, "pptx")))
+    slides = " ".join(shape.text_frame.text for slide in deck.slides for shape in slide.shapes if shape.has_text_frame)
+    for found in (paper, slides):
+        for k in (0, 150, 329):
+            assert len(re.findall(rf"word{k}\b", found)) == 2, k
+
+
+def test_a_part_that_breaks_does_not_cost_the_others(acted, monkeypatch):
+    space, _, made = acted
+    model, recipe = everything(space, made)
+
+    def broken(review, item):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setitem(MAKERS, "calibration", broken)
+    report = review_of(space, recipe, model.id)
+    left = next(part for part in report.appendix if part.title.startswith("Left out"))
+    assert any("a bug" in line for line in left.text)
+    assert len(report.parts) > 5
+    monkeypatch.setattr("gamcore.export.deck.add_plot", broken)
+    assert len(Presentation(io.BytesIO(export.to_report(report, "pptx"))).slides) > 10
+
+
+def test_the_board_stays_with_the_recipe_on_another_table(acted):
+    space, table, made = acted
+    frame = space.read_table(table.id).iloc[:20_000]
+    newer = space.add_table(frame, "next month")
+    old = space.model(made.read().strategies[0].model)
+    spec = replace(Spec.from_dict(old.spec), table=newer.id, seed=7)
+    other = train(space, spec)
+    _, recipe = everything(space, made)
+    report = review_of(space, recipe, other.id)
+    reach = next(part.plot for part in report.parts if part.plot is not None and part.plot.name == "reach")
+    assert f"{made.read().ledger(frame).eligible:,}" in reach.title  # of next month's table
+    assert dict(card.card(space, other.id).rows)["Seed"] == "7"
+
+
+def test_a_weighted_auc_is_as_sure_as_its_rows_are_many():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400).astype(float)
+    said = np.clip(0.3 * y + rng.uniform(0.2, 0.6, 400), 0.01, 0.99)
+    flat = dict(card.intervals(HeldOut(y, said, None, 0.5, True)))["Held-out AUC"]
+    few = dict(card.intervals(HeldOut(y, said, np.where(np.arange(400) < 20, 1000.0, 1.0), 0.5, True)))["Held-out AUC"]
+    wide = [float(b) - float(a) for a, b in (re.findall(r"95%: ([.\d]+) to ([.\d]+)", told)[0] for told in (flat, few))]
+    assert wide[1] > 2 * wide[0]

@@ -233,3 +233,55 @@ def test_a_cut_of_dates_is_the_first_moment_that_goes_right():
         cut = low / 2 + high / 2
         first = moment(cut)
         assert float(first) / 86_400_000_000 >= cut > float(first - 1) / 86_400_000_000
+
+
+def dated(n=600):
+    X = pd.DataFrame({"when": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) % 60 * 2, "D")})
+    return X, GAMRegressor(max_rounds=60, random_state=0).fit(X, (X["when"] > pd.Timestamp("2024-02-01")).astype(float))
+
+
+def test_dates_that_a_database_keeps_as_dates_are_compared_alike():
+    X, model = dated()
+    with duckdb.connect() as base:
+        base.register("given", X)
+        for kind in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "VARCHAR"):
+            base.execute(f'CREATE OR REPLACE TABLE t AS SELECT CAST("when" AS {kind}) AS "when" FROM given')
+            found = base.execute(to_sql(model, "t")).fetchdf()
+            np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9, err_msg=kind)
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"]
+)
+def test_dates_as_text_are_compared_in_any_length(form):
+    X, model = dated()
+    with sqlite3.connect(":memory:") as base:
+        X.assign(when=X["when"].dt.strftime(form)).to_sql("t", base, index=False)
+        found = pd.read_sql_query(to_sql(model, "t"), base)
+    np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_a_table_s_own_score_is_not_taken_for_the_model_s(run):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"Score": rng.normal(size=400), "prediction": rng.normal(size=400)})
+    model = GAMClassifier(max_rounds=20, random_state=0).fit(X[["Score"]], X["Score"] > 0)
+    frame = X.assign(when=pd.NaT)
+    found = run(frame, to_sql(model, "rows to score", columns=frame.columns))
+    assert list(found.columns) == ["Score", "prediction", "when", "score_", "prediction_"]
+    np.testing.assert_allclose(found["prediction_"], model.predict_proba(X[["Score"]])[:, 1], atol=1e-9)
+
+
+def test_json_that_could_not_predict_is_refused(fitted, tasked):
+    told = to_dict(fitted[0])
+    for change in (
+        {"intercept": float("nan")}, {"intercept": float("inf")}, {"terms": [{"feature": -1, "scores": []}]},
+        {"features": [{**told["features"][0], "bins": 10**400}, *told["features"][1:]]},
+        {"features": [{**told["features"][0], "bins": 999}, *told["features"][1:]]},
+    ):  # fmt: skip
+        with pytest.raises(ScoringError):
+            from_json(json.dumps({**told, **change}))
+    of_tasks = to_dict(tasked)
+    for change in ({"task_codes": [1]}, {"task_codes": [0, 1, 2]}):
+        with pytest.raises(ScoringError):
+            from_json(json.dumps({**of_tasks, **change}))

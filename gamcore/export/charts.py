@@ -108,12 +108,12 @@ def _levels(panel: Panel, side: str) -> bool:
     return axis.ticks is not None
 
 
-def _values(mark: Bars | Points, lying: bool, n: int) -> list[float | None]:
+def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> list[float | None]:
     """A value a level; none where a mark has none."""
     found: list[float | None] = [None] * n
     at: Floats
     if isinstance(mark, Bars):
-        at, values = mark.at, mark.sizes if _moving(mark) else mark.sizes + mark.bases
+        at, values = mark.at, mark.sizes if stacked else mark.sizes + mark.bases
     else:
         at, values = (mark.y, mark.x) if lying else (mark.x, mark.y)
     for place, value in zip(at, values, strict=True):
@@ -136,6 +136,8 @@ def _levelled(slide: Any, panel: Panel, area: Place) -> Any:
     bars: list[Bars | Points] = [mark for mark in panel.marks if isinstance(mark, Bars)]
     marks = bars or [mark for mark in panel.marks if isinstance(mark, Points) and mark.symbol == "dot"]
     n = max([len(names), *(int(np.max(_at(mark, lying), initial=-1)) + 1 for mark in marks)])
+    if not n:
+        return None
     names = _all_names(axis.ticks or (), n)
     if not lying and any(isinstance(mark, Path) for mark in panel.marks):
         return _joined(slide, panel, area, names)
@@ -147,7 +149,7 @@ def _levelled(slide: Any, panel: Panel, area: Place) -> Any:
         if isinstance(mark, Bars) and floating:
             series += _floated(mark, n)
         elif isinstance(mark, Bars) or mark.symbol == "dot" or len(marks) > 1:
-            series.append((mark.name or f"values {k + 1}", _values(mark, lying, n), mark))
+            series.append((mark.name or f"values {k + 1}", _values(mark, lying, n, panel.stacked), mark))
     for name, values, _ in series:
         data.add_series(name, values)
     stacked = panel.stacked or floating
@@ -262,8 +264,10 @@ def _lines(panel: Panel) -> list[tuple[str, Floats, Floats, Any]]:
     for mark in panel.marks:
         match mark:
             case Steps():
-                x, y = np.repeat(mark.edges, 2)[1:-1], np.repeat(mark.values, 2)
-                found.append((mark.name or "curve", *((y, x) if mark.upright else (x, y)), mark))
+                for k, (first, end) in enumerate(_known(mark.values)):  # a gap is no line: a series for each piece
+                    x, y = np.repeat(mark.edges[first : end + 1], 2)[1:-1], np.repeat(mark.values[first:end], 2)
+                    name = f"{mark.name or 'curve'}{END if k else ''}"
+                    found.append((name, *((y, x) if mark.upright else (x, y)), mark))
             case Ribbon():
                 x = np.repeat(mark.edges, 2)[1:-1]
                 for name, values in ((mark.name or "band", mark.lower), (f"{mark.name or 'band'}{END}", mark.upper)):
@@ -277,6 +281,13 @@ def _lines(panel: Panel) -> list[tuple[str, Floats, Floats, Any]]:
                 for at, called in ((mark.low, name), (mark.high, f"{name}{END}")):
                     found += _guide(panel, Line(at, True, mark.role, False), called)
     return found
+
+
+def _known(values: Floats) -> list[tuple[int, int]]:
+    """Where values are known: first places and those beyond the last, piece by piece."""
+    there = np.flatnonzero(np.isfinite(values))
+    pieces = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if there.size else []
+    return [(int(piece[0]), int(piece[-1]) + 1) for piece in pieces]
 
 
 def _guide(panel: Panel, mark: Line, name: str = "") -> list[tuple[str, Floats, Floats, Any]]:
@@ -334,12 +345,24 @@ def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
     found = plot.numbers
     score = next((name for name in ("(score)", "score") if name in found.columns), None)
     if score is not None:
-        found = found.reindex(found[score].abs().sort_values(ascending=False).index)
+        counted = next((name for name in ("(rows)", "rows") if name in found.columns), None)
+        found = found[found[counted] > 0] if counted is not None else found
+        size = np.abs(np.log(found[score])) if _is_ratio(plot) else found[score].abs()
+        found = found.reindex(size.sort_values(ascending=False).index)
         kept = [name for name in found.columns if not str(name).endswith((" (from)", " (below)"))][:2]
         found = found[[*kept, score, *(name for name in ("(rows)", "rows") if name in found.columns)]]
     found = found.iloc[:most, :5]
-    rows = [[str(name).strip("()") for name in found.columns], *([_cell(v) for v in line] for line in found.to_numpy())]
+    rows = [
+        [{"(score)": "score", "(rows)": "rows"}.get(str(name), str(name)) for name in found.columns],
+        *([_cell(v) for v in line] for line in found.to_numpy()),
+    ]
     return grid(slide, rows, box, 10)
+
+
+def _is_ratio(plot: Plot) -> bool:
+    """Whether a heat map is of ratios: its scale is by their logs, and says so by its ticks."""
+    cells = [mark for mark in plot.main.marks if isinstance(mark, Cells)]
+    return any(name.startswith("×") for mark in cells for _, name in mark.scale.ticks or ())
 
 
 def grid(slide: Any, rows: list[list[str]], box: Box, size: float, widths: list[float] | None = None) -> Any:

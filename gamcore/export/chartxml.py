@@ -15,7 +15,7 @@ from pptx.oxml.ns import qn
 from pptx.util import Inches, Pt
 
 from gamcore.plots.grammar import Axis, Bars, Floats, Line, Path, Points, Ribbon, Role, Steps
-from gamcore.plots.palette import PALETTES, cut, rgb
+from gamcore.plots.palette import PALETTES, clean, cut, rgb
 
 COLOR: Final = PALETTES["light"]
 TEXT: Final = 10
@@ -27,8 +27,6 @@ SLACK: Final = 0.12
 """Part of a step that limits may lose to round numbers: no more than the margin they have."""
 LARGE: Final = 10_000
 """Numbers from which an axis groups their digits."""
-DECADE: Final = 0.1
-"""Part of a decade of a logarithmic axis that is not worth another decade."""
 END: Final = " (end)"
 """What the second end of a band or a segment is called after its first."""
 
@@ -141,7 +139,7 @@ def dress_axis(
         drawn.minimum_scale, drawn.maximum_scale = low, high
         if step:
             drawn.major_unit = step
-    if axis.kind == "log":
+    if is_log(axis):
         base = etree.Element(qn("c:logBase"), val="10")
         scaling.insert(0, base)
     if flipped:
@@ -150,12 +148,19 @@ def dress_axis(
     drawn.has_title = bool(axis.title)
     if axis.title:
         frame = drawn.axis_title.text_frame
-        frame.text = cut("".join(c for c in axis.title if c.isprintable()), 70)
+        frame.text = cut(clean(axis.title), 70)
         run = frame.paragraphs[0].runs[0]
         run.font.size, run.font.bold = Pt(TEXT), False
         run.font.color.rgb = color_of("muted")
     if crosses is not None:
         _cross(drawn, crosses)
+
+
+def is_log(axis: Axis) -> bool:
+    """Whether an axis is drawn by logarithms: slides have them by whole powers of ten, too coarse for less than one."""
+    return (
+        axis.kind == "log" and axis.limits is not None and axis.limits[0] > 0 and axis.limits[1] >= 10 * axis.limits[0]
+    )
 
 
 def nice(axis: Axis) -> tuple[float, float, float | None]:
@@ -164,9 +169,8 @@ def nice(axis: Axis) -> tuple[float, float, float | None]:
     low, high = axis.limits
     if axis.kind == "date":
         return low + 25_569, high + 25_569, None
-    if axis.kind == "log":
-        ends = math.log10(max(low, 1e-12)) + DECADE, math.log10(max(high, 1e-12)) - DECADE
-        return 10.0 ** math.floor(ends[0]), 10.0 ** math.ceil(ends[1]), None
+    if is_log(axis):
+        return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)), None
     rough = (high - low) / 8
     size = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
     step = next(size * k for k in (1, 2, 2.5, 5, 10) if size * k >= rough)
@@ -286,7 +290,7 @@ def dress_table(table: Any, rows: Sequence[Sequence[str]], size: float, widths: 
     for row, line in enumerate(rows):
         for column, text in enumerate(line):
             cell = table.cell(row, column)
-            cell.text = cut("".join(c for c in text if c.isprintable()), 300)
+            cell.text = cut(clean(text).replace("\n", " "), 300)
             cell.margin_left = cell.margin_right = Inches(0.04)
             cell.margin_top = cell.margin_bottom = Inches(0.025)
             for run in cell.text_frame.paragraphs[0].runs:

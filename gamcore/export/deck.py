@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import textwrap
 from typing import Any, Final
 
 from gamcore.export.charts import Box, grid
@@ -25,6 +27,10 @@ from gamcore.export.slides import (
 
 ROWS: Final = 15
 """Rows of a table that a slide has room for."""
+BESIDE: Final = 320
+"""Characters that a slide has room for beside a chart; more go onto a slide of their own."""
+UNDRAWN: Final = "This plot could not be drawn as a chart: take it as a picture."
+log = logging.getLogger(__name__)
 FEW: Final = 8
 """Rows up to which a table is written larger."""
 MOST_TEXT: Final = 900
@@ -42,7 +48,17 @@ def to_deck(report: Report, step: Step = quiet) -> bytes:
     for k, part in enumerate(report.every):
         step(k / n, part.heading)
         if part.plot is not None:
-            add_plot(deck, part.plot, report.about, "\n".join([*part.text, part.comment]).strip())
+            said = "\n".join([*part.text, part.comment]).strip()
+            beside = said if len(said) <= BESIDE else ""
+            try:
+                add_plot(deck, part.plot, report.about, beside)
+            except Exception:  # one chart that cannot be made must not cost the others
+                log.exception("%s cannot be drawn", part.heading)
+                beside = f"{UNDRAWN}\n{said}"
+                said = beside
+                _told(deck, Part(part.heading, [said]), report.about)
+            if said != beside:
+                _told(deck, Part(f"{part.heading} (continued)", [said]), report.about)
         else:
             _told(deck, part, report.about)
     return saved(deck)
@@ -51,6 +67,12 @@ def to_deck(report: Report, step: Step = quiet) -> bytes:
 def _told(deck: Any, part: Part, about: str) -> None:
     """Slides of text and of a table, as many as its rows need."""
     text = "\n".join([*part.text, *([part.comment] if part.comment else [])])
+    pages = textwrap.wrap(text, MOST_TEXT, replace_whitespace=False) if len(text) > MOST_TEXT else [text]
+    for page in pages[:-1]:  # the last goes with the table
+        slide = titled(deck, part.title)
+        write(slide, Box(MARGIN, TOP - 0.2, WIDTH - 2 * MARGIN, FOOT - TOP), page, 14)
+        foot(slide, about)
+    text = pages[-1]
     head, rows = list(part.table[:1]), list(part.table[1:])
     pieces = [rows[k : k + ROWS] for k in range(0, len(rows), ROWS)] or [[]]
     for k, piece in enumerate(pieces):
@@ -58,7 +80,7 @@ def _told(deck: Any, part: Part, about: str) -> None:
         top, wide = TOP - 0.2, WIDTH - 2 * MARGIN
         if text and not k:
             high = 0.33 * (sum(1 + len(line) // 115 for line in text.split("\n"))) + 0.2
-            write(slide, Box(MARGIN, top, wide, high), text[:MOST_TEXT], 16 if len(text) < 500 else 13)
+            write(slide, Box(MARGIN, top, wide, high), text, 16 if len(text) < 500 else 13)
             top += high + 0.1
         if piece:
             table = [[str(cell) for cell in row] for row in (*head, *piece)]

@@ -24,6 +24,8 @@ TEXT, COVER, HEAD, FOOT = 12.0, 30.0, 20.0, 8.5
 LEADING: Final = 0.021
 """Inches of a table's line, by points of its font."""
 COLOR: Final = PALETTES["light"]
+MOST_CAPTION: Final = 6
+"""Lines under a plot; more go onto a page of their own."""
 MOST_CELL: Final = 400
 FEW: Final = 8
 """Rows up to which a table is written larger."""
@@ -79,7 +81,8 @@ def _pages(part: Part) -> Iterator[Figure]:
         yield from _texts(part)
         return
     said = [*part.text, *([part.comment] if part.comment else [])]
-    caption = [line for text in said for line in _lines(text, SIZE[0] - 2 * MARGIN, TEXT)][:6]
+    lines = [line for text in said for line in _lines(text, SIZE[0] - 2 * MARGIN, TEXT)]
+    caption = lines[:MOST_CAPTION]
     below = MARGIN + 0.15 + LINE * len(caption)
     page = compose(part.plot, size=SIZE, margins=(MARGIN, MARGIN, 0.6, below))
     y = SIZE[1] - below + 0.12
@@ -87,6 +90,8 @@ def _pages(part: Part) -> Iterator[Figure]:
         _write(page, y, line, TEXT, COLOR.ink)
         y += LINE
     yield page
+    if len(lines) > MOST_CAPTION:
+        yield from _texts(Part(f"{part.heading} (continued)", ["\n".join(lines[MOST_CAPTION:])]))
 
 
 def _lines(text: str, room: float, size: float) -> list[str]:

@@ -32,13 +32,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """Parts in their order, the decision first, and an appendix. about : the model in one line, for the foot."""
+    """Parts in their order, the decision first, and an appendix. about : the model in one line, for the foot;
+    card : in full, for files of single plots."""
 
     title: str
     subtitle: str
     parts: tuple[Part, ...]
     appendix: tuple[Part, ...] = ()
     about: str = ""
+    card: str = ""
 
     @property
     def every(self) -> tuple[Part, ...]:

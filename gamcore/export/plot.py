@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -12,7 +13,7 @@ import pandas as pd
 from gamcore.export.parts import Part
 from gamcore.export.sheets import safe_csv, to_xlsx
 from gamcore.plots.describe import describe
-from gamcore.plots.grammar import Plot
+from gamcore.plots.grammar import Plot, tidy
 from gamcore.plots.palette import Mode
 
 Format = Literal["png", "svg", "pdf", "html", "pptx", "csv", "xlsx", "txt"]
@@ -41,14 +42,18 @@ def render(
     except TypeError as error:
         raise ExportError(str(error)) from error
     made = to_bytes(plot, fmt, about, mode)
-    half = place.with_name(f".{place.name}.part")
-    half.write_bytes(made)
-    half.replace(place)
+    half = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    try:
+        half.write_bytes(made)
+        half.replace(place)
+    finally:
+        half.unlink(missing_ok=True)
     return place
 
 
 def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> bytes:
     """A plot as a file's bytes; see `render`."""
+    plot, about = tidy(plot), tidy(about)
     match fmt:  # libraries are imported by whoever needs them: the app starts half a second sooner
         case "png" | "svg" | "pdf":
             from gamcore.export.picture import picture
@@ -68,7 +73,7 @@ def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> 
             told = pd.DataFrame({"about": [plot.title, plot.detail, *about.split("\n")]})
             return to_xlsx({plot.name: plot.numbers, "about": told})
         case "txt":
-            return f"{plot.title}\n{plot.detail}\n\n{plot.words}\n".encode()
+            return f"{plot.title}\n{plot.detail}\n\n{plot.words}\n\n{about}\n".encode()
     raise ExportError(f"There is no format {fmt!r}: choose one of {', '.join(FORMATS)}.")
 
 

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from gamcore.export.parts import Part, Report, Step, quiet
 from gamcore.export.plot import ExportError, Format, file_name, to_bytes
+from gamcore.plots.grammar import tidy
 
 Kind = Literal["html", "pdf", "pptx", "zip"]
 KINDS: Final[dict[Kind, str]] = {
@@ -22,6 +23,7 @@ SINGLE: Final[tuple[Format, ...]] = ("png", "svg", "csv", "xlsx", "txt")
 
 def to_report(report: Report, kind: Kind, step: Step = quiet) -> bytes:
     """A report as a file's bytes; step is told what comes next, and may raise to stop."""
+    report = tidy(report)
     match kind:  # libraries are imported by whoever needs them, as in `plot`
         case "html":
             from gamcore.export.page import to_html
@@ -58,5 +60,5 @@ def _archive(report: Report, step: Step) -> bytes:
             step(0.75 + 0.25 * k / len(plots), plot.title)
             for form in SINGLE:
                 name = file_name(f"{k + 1:02}", plot.name, form)
-                archive.writestr(f"plots/{name}", to_bytes(plot, form, report.about))
+                archive.writestr(f"plots/{name}", to_bytes(plot, form, report.card or report.about))
     return made.getvalue()

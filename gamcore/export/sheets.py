@@ -8,6 +8,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore.plots.palette import clean
+
 RISKY: Final = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
 """What a spreadsheet takes for the beginning of a formula; the last four are wide forms of the first."""
 MOST_CELL: Final = 32_767
@@ -55,7 +57,7 @@ def to_xlsx(sheets: dict[str, pd.DataFrame]) -> bytes:
 def _cell(cell: object) -> object:
     """A value as a workbook can hold it."""
     if isinstance(cell, str):
-        return "".join(c for c in cell if c.isprintable() or c in "\n\t")[:MOST_CELL]
+        return clean(cell)[:MOST_CELL]
     if isinstance(cell, pd.Timestamp) and cell.tzinfo is not None:
         return cell.tz_localize(None)
     if isinstance(cell, float) and not np.isfinite(cell):

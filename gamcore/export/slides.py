@@ -18,13 +18,15 @@ from pptx.util import Emu, Inches, Pt
 from gamcore.export.charts import Box, add_chart, add_table, can_chart
 from gamcore.export.picture import picture
 from gamcore.plots.grammar import Plot
-from gamcore.plots.palette import PALETTES, cut
+from gamcore.plots.palette import PALETTES, clean, cut
 
 WIDTH, HEIGHT, MARGIN = 13.333, 7.5, 0.6
 TOP, FOOT = 1.55, 6.95
 """Inches from the top at which a chart begins, and the foot."""
 COLOR: Final = PALETTES["light"]
 MOST_TITLE: Final = 140
+MOST_PROPERTY: Final = 250
+"""Characters that a property of a document holds."""
 
 
 def to_slide(plot: Plot, about: str = "") -> bytes:
@@ -39,8 +41,8 @@ def new_deck(title: str, about: str = "") -> Any:
     deck = Presentation()
     deck.slide_width, deck.slide_height = Inches(WIDTH), Inches(HEIGHT)
     told = deck.core_properties
-    told.title, told.author, told.subject = clean(cut(title, 250)), "Shapewise", "Strategy review"
-    told.comments = clean(about)[:30_000]
+    told.title, told.author, told.subject = clean(cut(title, MOST_PROPERTY)), "Shapewise", "Strategy review"
+    told.comments = clean(cut(about, MOST_PROPERTY))
     return deck
 
 
@@ -138,8 +140,3 @@ def style(frame: Any, size: float, color: str, bold: bool = False) -> None:
 def describe_shape(shape: Any, words: str) -> None:
     """The alternative text of a shape."""
     shape._element._nvXxPr.cNvPr.set("descr", clean(words)[:2_000])
-
-
-def clean(text: str) -> str:
-    """A text without what XML cannot hold."""
-    return "".join(c for c in text if c.isprintable() or c == "\n")

@@ -45,8 +45,11 @@ def reach(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     y = levels([*(cut(name, MOST_LABEL) for name in names), "nobody's"])
     panel = Panel(Axis("eligible rows", format="count", grid=True, from_zero=True), y, marks, stacked=True)
     reached = 1 - found.remainder / whole
+    title = (
+        f"{k} {'strategies reach' if k != 1 else 'strategy reaches'} {reached:.0%} of {found.eligible:,} eligible rows"
+    )
     return Plot(
-        "reach", f"{k} strategies reach {reached:.0%} of {found.eligible:,} eligible rows",
+        "reach", title if found.eligible else "No row is eligible",
         detail or "each row counts once, for the highest strategy that it matches", single(panel),
         "Reach of each strategy, the highest first.", ledger_frame(found, names), height=90 + ROW * (k + 1),
         legend="left",
@@ -63,7 +66,8 @@ def overlap(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     cells = Cells(edges, edges, share, Scale(0.0, PALE, ("background", "primary"), shown=False),
                   np.zeros((k, k), bool), texts=texts.reshape(k, k), gap=2.0)  # fmt: skip
     panel = Panel(levels(labels, flipped=False), levels(labels), (cells,))
-    numbers = pd.DataFrame({"strategy": list(names), **{name: found.overlap[:, j] for j, name in enumerate(names)}})
+    numbers = pd.DataFrame(found.overlap, columns=list(names))
+    numbers.insert(0, "strategy", list(names), allow_duplicates=True)
     return Plot(
         "overlap", "How rules overlap", detail or "eligible rows that both match, and their share of the rule at left",
         single(panel), "Eligible rows that each two rules match.", numbers, height=110 + 64 * k, width=220 + 110 * k,
@@ -85,7 +89,7 @@ def lifts(found: ReadOut, detail: str = "") -> Plot:
         told = [f"{value:+.0%} planned" for value in lift]
         marks.append(Points(lift, at, "accent", 16, "bar", name="planned", told=told))
     names = [
-        cut(f"{e.strategy} · {e.metric}" + (" (expected null)" if e.role == "expected null" else ""), 44)
+        cut(f"{e.strategy} · {e.metric}" + _aside(e), 60)
         for e in listed
     ]  # fmt: skip
     ends = [0.0, *(end for effect in listed for end in effect.lift_interval)]
@@ -97,6 +101,13 @@ def lifts(found: ReadOut, detail: str = "") -> Plot:
         detail or "treated against control, 95% intervals", single(Panel(x, levels(names), tuple(marks))),
         "Measured lifts with 95% intervals.", found.frame(), height=110 + 30 * max(len(listed), 3), legend="left",
     )  # fmt: skip
+
+
+def _aside(effect: Effect) -> str:
+    """What a comparison's name says besides."""
+    if effect.role == "expected null":
+        return " (expected null)"
+    return f" (planned {effect.planned:+.0%})" if effect.role == "primary" and np.isfinite(effect.planned) else ""
 
 
 def _intervals(some: list[tuple[int, Effect]], name: str, role: Role) -> list[Mark]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -10,6 +11,8 @@ from gamcore.plots.grammar import Role
 Mode = Literal["light", "dark"]
 FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
 MOST_LABEL: Final = 28
+TURNING: Final = "\u202d\u202e"
+"""Overrides of the direction of writing."""
 OKABE_ITO: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 """Colours of things side by side, in a fixed order (Okabe and Ito 2008)."""
 
@@ -53,6 +56,11 @@ PALETTES: Final[dict[Mode, Palette]] = {
 def rgb(color: str) -> tuple[int, int, int]:
     """#RRGGBB as numbers."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def clean(text: str) -> str:
+    """A text without what no file can hold (controls, halves of letters) and without what turns the rest around."""
+    return "".join(c for c in text if c == "\n" or not (unicodedata.category(c) in ("Cc", "Cs", "Cn") or c in TURNING))
 
 
 def cut(text: str, most: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gamcore.binning import Bins
+from gamcore.binning import MAX_VALUES, Bins
 from gamcore.kernels.forest import N_BYTES, Trees
 from gamcore.losses import LOSSES
 from gamcore.scoring.formula import Floats, Formula, ScoringError, TaskFormula, formula_of
@@ -69,7 +69,7 @@ def _feature(bins: Bins) -> dict[str, Any]:
 def from_json(text: str | bytes) -> Formula | TaskFormula:
     """What predicts as the model that `to_json` wrote; ScoringError where the text is none."""
     try:
-        told = json.loads(text)
+        told = json.loads(text, parse_constant=_refuse)
         if not isinstance(told, dict) or told.get("format") != FORMAT:
             raise ScoringError("This is no model in the JSON of this package: write one with to_json.")
         if told["version"] != VERSION:
@@ -77,8 +77,19 @@ def from_json(text: str | bytes) -> Formula | TaskFormula:
         return _additive(told) if told["model"] == "additive" else _tasks(told)
     except ScoringError:
         raise
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise ScoringError(f"The model's JSON is damaged ({type(error).__name__}: {error}): write it again.") from error
+
+
+def _refuse(constant: str) -> float:
+    raise ScoringError(f"The model's JSON holds {constant}, which is no number: it is damaged.")
+
+
+def _place(told: Any, n: int) -> int:
+    """A place among features."""
+    if not isinstance(told, int) or not 0 <= told < n:
+        raise ScoringError(f"The model's JSON names feature {told!r} of {n}: it is damaged.")
+    return told
 
 
 def _bins(told: dict[str, Any]) -> Bins:
@@ -90,6 +101,8 @@ def _bins(told: dict[str, Any]) -> Bins:
     n_values = int(told["bins"])
     if not feature.is_category and n_values != (cuts.size + 1 if n_values else 0):
         raise ScoringError(f"{told['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
+    if (feature.is_category and n_values != len(levels) + bool(told["rare"])) or not 0 <= n_values <= MAX_VALUES:
+        raise ScoringError(f"{told['name']!r} has {n_values} bins and {len(levels)} levels: the JSON is damaged.")
     return Bins(feature, cuts, np.zeros(0 if feature.is_category else n_values), levels, tuple(told["rare"]))
 
 
@@ -102,17 +115,17 @@ def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
 
 def _additive(told: dict[str, Any]) -> Formula:
     bins = tuple(_bins(feature) for feature in told["features"])
-    terms = tuple(
-        (term["feature"], _table(term["scores"], (bins[term["feature"]].size,), bins[term["feature"]].feature.name))
-        for term in told["terms"]
-    )
+    terms = []
+    for term in told["terms"]:
+        place = _place(term["feature"], len(bins))
+        terms.append((place, _table(term["scores"], (bins[place].size,), bins[place].feature.name)))
     pairs = []
     for pair in told["pairs"]:
-        first, second = pair["features"]
+        first, second = (_place(place, len(bins)) for place in pair["features"])
         name = f"{bins[first].feature.name} x {bins[second].feature.name}"
         pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
     loss = LOSSES[told["loss"]].name
-    return Formula(bins, float(told["intercept"]), terms, tuple(pairs), loss, tuple(told["classes"]))
+    return Formula(bins, float(told["intercept"]), tuple(terms), tuple(pairs), loss, tuple(told["classes"]))
 
 
 def _tasks(told: dict[str, Any]) -> TaskFormula:
@@ -138,6 +151,8 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
         np.array([refit["own_trees"] for refit in refits], np.int64),
         np.zeros((len(refits), len(told["tasks"]) + 1)), (), LOSSES[told["loss"]], False,
     )  # fmt: skip
+    if model.task_codes.shape != (len(model.tasks),) or not ((model.task_codes > 0) & (model.task_codes < 255)).all():
+        raise ScoringError("The codes of the tasks in the model's JSON do not fit them: it is damaged.")
     for k in range(model.n_refits):
         for t in range(-1, len(model.tasks)):
             if any(not 0 <= first <= last <= model.forest.n_trees for first, last in model.ranges(k, t)):

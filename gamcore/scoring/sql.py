@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
 from gamcore.binning import Bins
-from gamcore.rulecode import comment, name_of, number_of, text_of
+from gamcore.rulecode import comment, free_name, name_of, number_of, text_of
 from gamcore.rules import numbers_of
 from gamcore.scoring.formula import Formula, ScoringError, formula_of, runs, stamp
 from gamcore.table import LONGEST_LEVEL, Kind
@@ -17,14 +17,16 @@ MOST_ADDED: Final = 50
 
 
 def to_sql(
-    model: Any, table: str, output: Output = "response", kinds: dict[str, Kind] | None = None, title: str = ""
-) -> str:
+    model: Any, table: str, output: Output = "response", kinds: dict[str, Kind] | None = None, title: str = "",
+    columns: Iterable[str] = (),
+) -> str:  # fmt: skip
     """A SELECT of all columns of a table and of the model's score.
 
     output : "link" adds a column `score` (log-odds, or the target's units); "response" adds `prediction` to it: the
     chance of the second class, or the target. kinds : how the table stores columns where that is not as in training,
-    such as {"zip": "number"} for levels that are numbers there. Missing is NULL; dates are compared as ISO 8601 text,
-    which databases take for a timestamp and SQLite stores. EXP is the only function called, where there are classes.
+    such as {"zip": "number"} for levels that are numbers there. columns : of the table beside the model's, so that the
+    new ones are called otherwise ("score_"). Missing is NULL; dates are compared as the text that databases write them
+    in, which SQLite stores, with a space or a T between day and time.
 
     Raises ScoringError for multi-task trees: use `to_python` or `to_json`.
     """
@@ -41,17 +43,18 @@ def to_sql(
         inner = [_branch(formula.bins[second], [number_of(float(v)) for v in row], kinds or {}) for row in scores]
         parts.append(_branch(formula.bins[first], inner, kinds or {}))
     score = _sum(parts)
+    taken = {bins.feature.column for bins in formula.bins} | set(columns)
+    named, answered = (name_of(free_name(taken, name)) for name in ("score", "prediction"))
     head = f"-- {comment(title or 'A model of Shapewise')}: missing is NULL\n"
-    linked = f"SELECT\n  *,\n  {score} AS {name_of('score')}\nFROM {name_of(table)}"
+    linked = f"SELECT\n  *,\n  {score} AS {named}\nFROM {name_of(table)}"
     if output == "link":
         return f"{head}{linked};\n"
-    given = name_of("score")
-    chance = given
+    chance = given = named
     if formula.loss == "logistic":  # never EXP of a large number, which some databases refuse
         chance = (
             f"CASE WHEN {given} >= 0 THEN 1 / (1 + EXP(-{given})) ELSE EXP({given}) / (1 + EXP({given})) END"
         )  # fmt: skip
-    return f"{head}SELECT\n  scored.*,\n  {chance} AS {name_of('prediction')}\nFROM (\n{linked}\n) AS scored;\n"
+    return f"{head}SELECT\n  scored.*,\n  {chance} AS {answered}\nFROM (\n{linked}\n) AS scored;\n"
 
 
 def _sum(parts: Sequence[str]) -> str:
@@ -75,8 +78,10 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
             return leaves[0]  # nothing but missing cells in training: so is every cell
         stored = kinds.get(feature.column)
         value = f"CASE WHEN {column} THEN 1 ELSE 0 END" if stored == "boolean" else column
-        literal: Callable[[float], str] = number_of if feature.kind == "number" else _moment
-        found = _halves(value, [literal(float(cut)) for cut in bins.cuts], leaves[1:-1])
+        cuts = [number_of(float(cut)) for cut in bins.cuts]
+        if feature.kind == "date":
+            value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
+        found = _halves(value, cuts, leaves[1:-1])
         return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {found} END"
     if feature.part != "value":
         return _calendar(column, feature.part, leaves)
@@ -84,8 +89,16 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
     return _levels(bins, column, leaves, stored)
 
 
-def _moment(cut: float) -> str:
-    return text_of(stamp(cut))
+def _text(column: str) -> str:
+    """A date or timestamp as text that sorts as time does, whatever type the database has for it."""
+    return f"REPLACE(CAST({column} AS VARCHAR(30)), 'T', ' ')"
+
+
+def _shortest(moment: str) -> str:
+    """A moment without the zeros at its end: what is written longer sorts behind it, as it should."""
+    if "." in moment:
+        return moment.rstrip("0")
+    return moment.removesuffix(":00").removesuffix(" 00:00")
 
 
 def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
@@ -127,7 +140,7 @@ def _literals(levels: Sequence[str], stored: Kind) -> list[str]:
 
 def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
     """Month or weekday of a date written as ISO text; the weekday by Zeller's congruence, since databases disagree."""
-    text = f"CAST({column} AS VARCHAR(30))"
+    text = _text(column)
     year, month, day = (f"CAST(SUBSTR({text}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
     value = month
     if part == "weekday":

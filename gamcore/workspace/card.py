@@ -75,7 +75,7 @@ def card(space: Workspace, identifier: str) -> Card:
     if spec is not None:
         changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items()) or "as the preset says"
         rows += [("Features", f"{len(spec.features)}"), ("Preset", spec.preset), ("Parameters", changes),
-                 ("Seed", str(spec.changes.get("random_state", 0)))]  # fmt: skip
+                 ("Seed", str(spec.seed))]  # fmt: skip
     rows.append(("Bands", f"{model.bands} refits on halves of the rows" if model.bands else "none"))
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {model.seconds:.1f} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
@@ -94,7 +94,11 @@ def _period(space: Workspace, model: ModelAbout, spec: Spec | None) -> str:
     if spec is None or not spec.time:
         return ""
     try:
-        when = pd.read_parquet(space.table_path(spec.table), columns=[spec.time])[spec.time].dropna()
+        columns = list(dict.fromkeys([spec.time, *(condition.column for condition in spec.conditions)]))
+        frame = pd.read_parquet(space.table_path(spec.table), columns=columns)
+        for condition in spec.conditions:
+            frame = frame[condition.holds(frame)]
+        when = frame[spec.time].dropna()
     except (StoreError, OSError, ValueError, KeyError):
         return ""
     ends = [str(end.date()) if isinstance(end, pd.Timestamp) else str(end) for end in (when.min(), when.max())]
@@ -121,14 +125,20 @@ def intervals(found: HeldOut) -> list[tuple[str, str]]:
     losses = -np.where(y > 0, np.log(chance), np.log1p(-chance))
     low, high = student(losses, weight)
     auc = quality.roc(y, predicted, weight).summary
-    ends = auc_interval(auc, float((y > 0).sum()), float((y == 0).sum()))
+    w = np.ones(y.size) if weight is None else weight
+    ends = auc_interval(auc, _effective(w[y > 0]), _effective(w[y == 0]))
     rate = float(np.average(y, weights=weight))
-    said = wilson(rate, float(y.size) if weight is None else float(weight.sum() ** 2 / np.square(weight).sum()))
+    said = wilson(rate, _effective(w))
     return [
         ("Held-out AUC", f"{auc:.3f} (95%: {ends[0]:.3f} to {ends[1]:.3f})"),
         ("Held-out log-loss", f"{np.average(losses, weights=weight):.4f} (95%: {low:.4f} to {high:.4f})"),
         ("Base rate", f"{rate:.1%} (95%: {said[0]:.1%} to {said[1]:.1%})"),
     ]
+
+
+def _effective(weight: Floats) -> float:
+    """Number of rows that so many weighted ones are worth (Kish)."""
+    return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
 
 
 def auc_interval(auc: float, positives: float, negatives: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from gamcore.estimators import GAMClassifier, GAMRegressor, from_saved
 from gamcore.export.report import to_report
 from gamcore.table import TableError
+from gamcore.workspace.card import card
 from gamcore.workspace.child import StoppedError, look_for_a_stop
 from gamcore.workspace.files import read_json, write_bytes, write_json
 from gamcore.workspace.recipes import from_dict
@@ -68,7 +69,7 @@ def _make(space: Workspace, work: str, about: dict[str, Any], tell: _Teller) -> 
         raise StoreError("Tables are scored by models of one target: choose another.")
     scored = score(frame, estimator, about["top"], lambda share: tell(0.8 * share, "Scoring the rows"))
     tell(0.8, "Writing the file")
-    return to_file(scored, about["kind"])
+    return to_file(scored, about["kind"], card(space, about["model"]).text())
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,17 +18,19 @@ from gamcore.explain import Curve
 from gamcore.export.parts import Part, Report, Step, quiet
 from gamcore.rules import RuleError
 from gamcore.scales import Scale, unit
-from gamcore.strategies import StrategySet
+from gamcore.strategies import Ledger, StrategySet
 from gamcore.table import TableError
 from gamcore.workspace import board as stored
 from gamcore.workspace.board import Board
-from gamcore.workspace.card import card, line, target
+from gamcore.workspace.card import Card, card, line, target
+from gamcore.workspace.child import StoppedError
 from gamcore.workspace.held import HeldOut, held_out
 from gamcore.workspace.outcome import planned, read_out
 from gamcore.workspace.recipes import Item, Recipe
 from gamcore.workspace.store import ModelAbout, StoreError, Workspace
 
 MOST_DOTS: Final = 3_000
+log = logging.getLogger(__name__)
 RISKS: Final = (
     "Opportunity is an association; the scenario value assumes its lift. Only the test measures what acting does."
 )
@@ -51,7 +54,7 @@ class Review:
         if isinstance(self._held, str):
             self._held = held_out(self._space, self.model.id)
         if self._held is None:
-            raise StoreError("The table of the model is gone, so it cannot be measured.")
+            raise StoreError("The model has no held-out rows here to be measured on: its table is gone, or too small.")
         return self._held
 
     def board(self) -> tuple[Board, StrategySet]:
@@ -60,6 +63,16 @@ class Review:
             raise StoreError("The report has no board: choose one.")
         found = stored.board(self._space, self._recipe.board)
         return found, found.read()
+
+    def ledger(self) -> tuple[StrategySet, Ledger]:
+        """Who the board's strategies reach: in the model's table where it has the columns, else in the board's own."""
+        board, made = self.board()
+        for table in (self.model.table, board.table):
+            if table in self._space.ids("tables"):
+                frame = self._space.read_table(table)
+                if set(made.cascade().columns) <= set(frame.columns):
+                    return made, made.ledger(frame)
+        raise StoreError("No table here has the columns that the board's rules look at.")
 
     def detail(self, curve: Curve) -> str:
         """The grey line under a plot's title."""
@@ -94,8 +107,7 @@ def _importance(review: Review, item: Item) -> Part:
 
 
 def _decision(review: Review, item: Item) -> Part:
-    board, made = review.board()
-    found = made.ledger(review._space.read_table(board.table))
+    made, found = review.ledger()
     whole = max(found.eligible, 1)
     head = ["", "Strategy", "Who", "What is done", "Reach", "Scenario value (mid)"]
     rows = [
@@ -112,14 +124,12 @@ def _decision(review: Review, item: Item) -> Part:
 
 
 def _reach(review: Review, item: Item) -> Part:
-    board, made = review.board()
-    found = made.ledger(review._space.read_table(board.table))
+    made, found = review.ledger()
     return Part(plot=plots.reach(found, [one.name for one in made.strategies]))
 
 
 def _overlap(review: Review, item: Item) -> Part:
-    board, made = review.board()
-    found = made.ledger(review._space.read_table(board.table))
+    made, found = review.ledger()
     return Part(plot=plots.overlap(found, [one.name for one in made.strategies]))
 
 
@@ -142,10 +152,10 @@ def _segments(review: Review, item: Item) -> Part:
 
 
 def _plan(review: Review, item: Item) -> Part:
-    board, made = review.board()
+    board, _ = review.board()
     if not board.plan:
         raise StoreError("The board has no plan yet: make one on the page Experiment.")
-    found = planned(board.plan, made, made.ledger(review._space.read_table(board.table)))
+    found = planned(board.plan, *review.ledger())
     frame = found.frame()
     cells = [[_cell(value) for value in row] for row in frame.to_numpy()]
     text = [f"{found.power:.0%} power, {found.share:.0%} treated; Holm over strategies and metrics. Read it once."]
@@ -211,17 +221,23 @@ def review_of(space: Workspace, recipe: Recipe, model: str, step: Step = quiet) 
         step(k / max(len(recipe.items), 1), item.label)
         try:
             parts.append(review.part(item))
-        except (StoreError, KeyError, TableError, RuleError, ExperimentError, OSError) as error:
-            left.append(
-                f"{item.label}: {error}" if not isinstance(error, KeyError) else f"{item.label}: not in the model."
-            )
+        except StoppedError:
+            raise
+        except (StoreError, TableError, RuleError, ExperimentError) as error:
+            left.append(f"{item.label}: {error}")
+        except KeyError as error:
+            left.append(f"{item.label}: {'it is not in the model' if item.of else f'{error} is not there'}.")
+        except Exception as error:  # one part that cannot be made must not cost the others
+            log.exception("%s of %s cannot be made", item.label, model)
+            left.append(f"{item.label}: {type(error).__name__}: {error}")
     subtitle = " · ".join(text for text in (recipe.subtitle, datetime.now(UTC).date().isoformat()) if text)
-    return Report(recipe.name, subtitle, tuple(parts), tuple(_appendix(space, review.model, left)), line(review.model))
+    told = card(space, model)
+    foot = line(review.model)
+    return Report(recipe.name, subtitle, tuple(parts), tuple(_appendix(told, left)), foot, f"{foot}\n{told.text()}")
 
 
-def _appendix(space: Workspace, model: ModelAbout, left: list[str]) -> Iterator[Part]:
+def _appendix(made: Card, left: list[str]) -> Iterator[Part]:
     """The card of the model, and what was left out."""
-    made = card(space, model.id)
     yield Part(f"Model card: {made.name}", table=[["", ""], *([label, told] for label, told in made.rows)])
     yield Part("How to read it", made.caveats)
     if left:

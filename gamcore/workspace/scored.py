@@ -136,14 +136,16 @@ def _free(name: str, frame: pd.DataFrame) -> str:
     return name
 
 
-def to_file(scored: pd.DataFrame, kind: Kind) -> bytes:
-    """A scored table as a file."""
+def to_file(scored: pd.DataFrame, kind: Kind, about: str = "") -> bytes:
+    """A scored table as a file; what is said of it goes into metadata, or onto a sheet of its own."""
     if kind == "csv":
         return safe_csv(scored)
     if kind == "xlsx":
         if len(scored) > MOST_SHEET_ROWS:
             raise ScoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {len(scored):,}: take Parquet or CSV.")
-        return to_xlsx({"scores": scored})
+        return to_xlsx({"scores": scored, "about": pd.DataFrame({"about": about.split("\n")})})
     made = io.BytesIO()
-    pq.write_table(pa.Table.from_pandas(scored, preserve_index=False), made, compression="zstd")
+    found = pa.Table.from_pandas(scored, preserve_index=False)
+    found = found.replace_schema_metadata({**(found.schema.metadata or {}), b"about": about.encode()})
+    pq.write_table(found, made, compression="zstd")
     return made.getvalue()

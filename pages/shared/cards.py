@@ -195,7 +195,7 @@ def figure(
 
 
 def _made(plot: Plot, form: export.Format, about: Callable[[], str]) -> bytes:
-    return export.to_bytes(plot, form, about())
+    return export.to_bytes(plot, form, "" if form == "csv" else about())
 
 
 def small(plot: Plot, key: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
-from gamcore import export, scoring
+from gamcore import ModelFileError, export, scoring
+from gamcore.rulecode import kinds_of
+from gamcore.scoring import ScoringError
 from gamcore.table import TableError
 from gamcore.workspace import packs, scored
 from gamcore.workspace.store import ModelAbout
@@ -53,23 +57,34 @@ def _fits(model: str, table: str) -> list[scored.Fit]:
 
 def code(model: ModelAbout) -> None:
     """The model as SQL, Python and JSON."""
-    estimator = state.estimator(model.id)
-    table = model.table_name or "table"
     st.caption(
         "Each predicts as the model does here: a missing cell, a level never seen and a value beyond the ends get what "
-        "they get in the app. SQL takes NULL for missing, and dates as timestamps."
+        "they get in the app. SQL takes NULL for missing."
     )
+    writers = {"py": "Python", "json": "JSON"} if model.of_tasks else {"sql": "SQL", "py": "Python", "json": "JSON"}
+    try:
+        made = {form: _written(model.id, form) for form in writers}
+    except (ScoringError, ModelFileError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
     with st.container(horizontal=True):
-        if not model.of_tasks:
-            downloads.button(
-                "SQL", lambda: scoring.to_sql(estimator, table, title=model.name).encode(),
-                export.file_name(model.name, "model", "sql"), f"sql-{model.id}", ":material/download:",
-            )  # fmt: skip
-        downloads.button(
-            "Python", lambda: scoring.to_python(estimator, model.name).encode(),
-            export.file_name(model.name, "model", "py"), f"py-{model.id}", ":material/download:",
-        )  # fmt: skip
-        downloads.button(
-            "JSON", lambda: scoring.to_json(estimator, 1).encode(), export.file_name(model.name, "model", "json"),
-            f"json-{model.id}", ":material/download:",
-        )  # fmt: skip
+        for form, label in writers.items():
+            name = export.file_name(model.name, "model", form)
+            downloads.button(label, partial(_encoded, made[form]), name, f"{form}-{model.id}", ":material/download:")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode()
+
+
+@st.cache_data(show_spinner="Writing the model", max_entries=12)
+def _written(identifier: str, form: str) -> str:
+    """A stored model in another language; SQL for the columns as its table has them, where that is here."""
+    model, estimator = state.workspace().model(identifier), state.estimator(identifier)
+    if form != "sql":
+        return scoring.to_python(estimator, model.name) if form == "py" else scoring.to_json(estimator, 1)
+    there = {table.id for table in state.workspace().tables()}
+    names: list[str] = state.columns(model.table) if model.table in there else []
+    used = {bins.feature.column for bins in estimator.model_.bins}
+    kinds = kinds_of(state.frame(model.table), [name for name in names if name in used]) if names else {}
+    return scoring.to_sql(estimator, model.table_name or "table", kinds=kinds, title=model.name, columns=names)

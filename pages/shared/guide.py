@@ -54,10 +54,14 @@ def done() -> int:
 
 def show(expanded: bool) -> None:
     """The steps, and the button of the next one."""
+    box = st.expander(
+        "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:",
+        key=f"guide-{expanded}", on_change="rerun",
+    )  # fmt: skip
+    if not box.open:  # what is done is only looked up for those who look
+        return
     at = done()
-    with st.expander(
-        "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:"
-    ):
+    with box:
         for k, (words, _) in enumerate(STEPS):
             mark = "check_circle" if k < at else "arrow_forward" if k == at else "circle"
             st.markdown(f":material/{mark}: {words}")

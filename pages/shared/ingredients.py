@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -43,57 +42,60 @@ def edit(recipe: Recipe, model: ModelAbout, key: str) -> list[Item]:
     """The items as somebody has put them."""
     place = f"items-{key}"
     if place not in st.session_state:
-        st.session_state[place] = [[item.kind, list(item.of), item.comment] for item in recipe.items]
-    items = [Item(kind, tuple(of), comment) for kind, of, comment in st.session_state[place]]
-
-    def put(changed: list[Item]) -> None:
-        st.session_state[place] = [[item.kind, list(item.of), item.comment] for item in changed]
-
+        _put(place, list(recipe.items))
+    items = _items(place)
     st.subheader(f"What is in it ({len(items)})", anchor=False)
     there = {(item.kind, item.of) for item in items}
-    left = [item for item in _candidates(recipe, model) if (item.kind, item.of) not in there]
-    _add(left, items, put, key)
+    left = {item.label: item for item in _candidates(recipe, model) if (item.kind, item.of) not in there}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.multiselect("Add", list(left), key=f"add-{key}-{len(items)}", placeholder="Plots and tables")
+        if st.button("Add", icon=":material/add:", disabled=not chosen, key=f"add-button-{key}"):
+            _put(place, [*items, *(left[name] for name in chosen)])
+            st.rerun()
     for k, item in enumerate(items):
-        _one(k, item, items, put, f"{key}-{item.kind}-{'×'.join(item.of)}")
+        _one(k, item, len(items), place)
     if not items:
         st.caption("Nothing yet: add a plot or a table above.")
+    return _items(place)
+
+
+def _items(place: str) -> list[Item]:
     return [Item(kind, tuple(of), comment) for kind, of, comment in st.session_state[place]]
 
 
-def _add(left: list[Item], items: list[Item], put: Callable[[list[Item]], None], key: str) -> None:
-    names = {item.label: item for item in left}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.multiselect("Add", list(names), key=f"add-{key}-{len(items)}", placeholder="Plots and tables")
-        if st.button("Add", icon=":material/add:", disabled=not chosen, key=f"add-button-{key}"):
-            put([*items, *(names[name] for name in chosen)])
-            st.rerun()
+def _put(place: str, items: list[Item]) -> None:
+    st.session_state[place] = [[item.kind, list(item.of), item.comment] for item in items]
 
 
-def _one(k: int, item: Item, items: list[Item], put: Callable[[list[Item]], None], key: str) -> None:
+def _say(place: str, name: tuple[str, tuple[str, ...]], field: str) -> None:
+    """Keep a comment. What is there is read when somebody acts: two acts may come in one turn."""
+    said = st.session_state[field].strip()
+    _put(place, [replace(one, comment=said) if (one.kind, one.of) == name else one for one in _items(place)])
+
+
+def _move(place: str, name: tuple[str, tuple[str, ...]], by: int | None) -> None:
+    """Take an item so many places on; by None, out."""
+    items = _items(place)
+    at = next((k for k, one in enumerate(items) if (one.kind, one.of) == name), None)
+    if at is None:
+        return
+    item = items.pop(at)
+    if by is not None:
+        items.insert(max(at + by, 0), item)
+    _put(place, items)
+
+
+def _one(k: int, item: Item, n: int, place: str) -> None:
     """One item: what it is, what is said of it, and its place."""
-
-    def say() -> None:
-        changed = list(items)
-        changed[k] = replace(item, comment=st.session_state[f"comment-{key}"].strip())
-        put(changed)
-
-    def move(to: int) -> None:
-        changed = [one for one in items if one is not item]
-        changed.insert(to, item)
-        put(changed)
-
+    name, key = (item.kind, item.of), f"{place}-{item.kind}-{'×'.join(item.of)}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{k + 1}. **{md(item.label)}**", width=280)
         st.text_input(
-            "Comment", item.comment, key=f"comment-{key}", on_change=say, max_chars=MOST_COMMENT,
-            placeholder="What should the reader take away?", label_visibility="collapsed",
+            "Comment", item.comment, key=f"comment-{key}", on_change=_say, args=(place, name, f"comment-{key}"),
+            max_chars=MOST_COMMENT, placeholder="What should the reader take away?", label_visibility="collapsed",
         )  # fmt: skip
-        for name, icon, to in (("Up", "arrow_upward", k - 1), ("Down", "arrow_downward", k + 1)):
+        for label, icon, by in (("Up", "arrow_upward", -1), ("Down", "arrow_downward", 1), ("Remove", "close", None)):
             st.button(
-                f":material/{icon}:", key=f"{name}-{key}", help=name, type="tertiary", on_click=move, args=(to,),
-                disabled=not 0 <= to < len(items),
+                f":material/{icon}:", key=f"{label}-{key}", help=label, type="tertiary", on_click=_move,
+                args=(place, name, by), disabled=by is not None and not 0 <= k + by < n,
             )  # fmt: skip
-        st.button(
-            ":material/close:", key=f"remove-{key}", help="Remove", type="tertiary",
-            on_click=lambda: put([one for one in items if one is not item]),
-        )  # fmt: skip

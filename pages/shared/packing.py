@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from gamcore.workspace import packs
@@ -23,9 +25,10 @@ def show(work: Work) -> None:
     listed = packs.packs(state.workspace(), work)
     now = next((one for one in listed if one.id == st.session_state.get(f"pack-{work}")), None)
     now = now or next((one for one in listed if one.state == "running"), None)
-    if now is not None and now.state == "running":
-        _watch(now.id)
-    elif now is not None:
+    for one in listed:  # another session's, too: there is one at a time
+        if one.state == "running":
+            _watch(one.id)
+    if now is not None and now.state != "running":
         _ended(now)
     before = [one for one in listed if one.size and (now is None or one.id != now.id)][:MOST]
     if before:
@@ -65,5 +68,5 @@ def _ended(found: Pack) -> None:
 
 
 def _download(found: Pack, label: str = "") -> None:
-    downloads.button(label or md(found.name), found.path.read_bytes, found.name, f"pack-{found.id}",
-                     ":material/download:")  # fmt: skip
+    make = partial(packs.content, state.workspace(), found.id)
+    downloads.button(label or md(found.name), make, found.name, f"pack-{found.id}", ":material/download:")

@@ -6,10 +6,12 @@ table, and two tables could share a result.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -19,16 +21,20 @@ from scipy.special import expit
 import gamcore
 from gamcore.estimators import Estimator, from_saved
 from gamcore.explain import Curve
+from gamcore.modelfile import ModelFileError
 from gamcore.plots import Mode
 from gamcore.scales import Scale, unit
 from gamcore.surface import Surface
+from gamcore.table import TableError
 from gamcore.workspace.card import card as full_card
 from gamcore.workspace.card import line, target
 from gamcore.workspace.doctor import ColumnReport, examine
 from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout, TableAbout, Workspace, default_root
+from gamcore.workspace.store import ModelAbout, StoreError, TableAbout, Workspace, default_root
 from pages.shared.words import metric
+
+log = logging.getLogger(__name__)
 
 
 @st.cache_resource(show_spinner=False)
@@ -153,7 +159,17 @@ def card(model: ModelAbout) -> Callable[[], str]:
 
 
 def _card(space: Workspace, model: ModelAbout) -> str:
-    return f"{line(model)}\n{full_card(space, model.id).text()}"
+    """A plot is handed out whether or not all of the card can be told."""
+    try:
+        return f"{line(model)}\n{_full_card(str(space.root), model.id, model.name, model.bands)}"
+    except (StoreError, TableError, ModelFileError, OSError, ValueError):
+        log.exception("The card of %s cannot be told", model.id)
+        return line(model)
+
+
+@lru_cache(64)
+def _full_card(root: str, model: str, name: str, bands: int) -> str:  # by what changes it
+    return full_card(Workspace(Path(root)), model).text()
 
 
 def row_filter(model: ModelAbout) -> str:

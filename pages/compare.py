@@ -77,9 +77,8 @@ def parts() -> dict[str, ModelAbout]:
             help="A date gives periods, a category its levels, a number ranges of equal numbers of rows.",
         )  # fmt: skip
         busy = runs.working_on(state.workspace(), model.id, "")
-        full = len(runs.active(state.workspace())) >= state.n_jobs()
         if column != made_by and st.button(
-            "Fit the parts", type="primary", icon=":material/play_arrow:", disabled=full or bool(busy)
+            "Fit the parts", type="primary", icon=":material/play_arrow:", disabled=bool(busy)
         ):
             runs.start(state.workspace(), spec, state.n_jobs(), model.id, column)
             st.rerun()
@@ -113,7 +112,7 @@ def preview(column: str) -> None:
 def watch(identifier: str) -> None:
     """How far the parts are."""
     run = runs.read(state.workspace(), identifier)
-    if run.state != "running":
+    if not run.goes_on:
         if run.message:
             st.session_state[f"parts-failed-{model.id}"] = run.message
         st.rerun()

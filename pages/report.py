@@ -89,7 +89,7 @@ def make(recipe: Recipe) -> None:
         kind = st.segmented_control(
             "As", list(export.KINDS), default="pptx", required=True, format_func=export.KINDS.__getitem__, key="kind"
         )
-        busy = any(one.state == "running" for one in packs.packs(state.workspace(), "report"))
+        busy = any(one.goes_on for one in packs.packs(state.workspace(), "report"))
         if st.button("Make the report", type="primary", icon=":material/slideshow:", disabled=busy or not recipe.items):
             packing.begun(packs.start_report(state.workspace(), recipe, model.id, kind), "report")
             st.rerun()

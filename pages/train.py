@@ -111,11 +111,10 @@ rest = data.dropped if data.task is not None else len(frame) - len(data.X)
 left_out = f"{count(rest)} rows are left out by levels, filter or missing targets. " if rest else ""
 with form:  # below the settings, beside the preview
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
-    full = sum(not run.model for run in going) >= state.n_jobs()  # bands in the making keep nobody waiting
     with st.container(horizontal=True):
-        pressed = st.button("Train", type=kind, icon=":material/play_arrow:", disabled=full)
+        pressed = st.button("Train", type=kind, icon=":material/play_arrow:")
         if data.task is None:
-            tuning.form(spec, full)
+            tuning.form(spec)
     st.caption(
         f"{count(rows)} training rows, {n_features} features; {count(data.held_out.sum())} more rows stay held out "
         f"({held_how} {HELD_OUT:.0%} of the table{fixed}). {left_out}"
@@ -143,5 +142,7 @@ if pressed:
             runs.start(state.workspace(), spec, state.n_jobs(), model.id)
         st.session_state["trained"], st.session_state["trained_on"] = model.id, table.id
     else:
-        st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs())
+        st.query_params["run"] = runs.start(
+            state.workspace(), spec, state.n_jobs(), memory=cost.memory + table.bytes, seconds=cost.seconds
+        )
     st.rerun()

@@ -12,6 +12,7 @@ import pytest
 from streamlit import config
 
 from gamcore.workspace import board, example
+from gamcore.workspace.meta import forget
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
@@ -112,6 +113,9 @@ def acted_once(tmp_path_factory):
 @pytest.fixture
 def acted(space, acted_once):
     """A workspace with the guided example's table and board."""
-    shutil.copytree(acted_once, space.root, dirs_exist_ok=True)
+    for root in (acted_once, space.root):
+        forget(root)
+    shutil.rmtree(space.root)
+    shutil.copytree(acted_once, space.root)
     table = space.tables()[0]
     return space, table, board.boards(space, table.id)[0]

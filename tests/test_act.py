@@ -8,6 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from sqlalchemy import update
 
 from gamcore import figures, plots
 from gamcore.experiments import read_rows
@@ -15,7 +16,7 @@ from gamcore.explain import explain_shape
 from gamcore.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
 from gamcore.segments import HeldOut
 from gamcore.strategies import Strategy, StrategySet
-from gamcore.workspace import board, example, proof
+from gamcore.workspace import board, example, meta, proof
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError, Workspace
 from gamcore.workspace.training import read_all
@@ -109,8 +110,9 @@ def test_a_board_that_cannot_be_read_does_not_hide_the_others(acted):
     space, table, made = acted
     other = board.add_board(space, StrategySet("other"), table.id)
     third = board.add_board(space, StrategySet("third"), table.id)
-    (space.folder("boards", made.id) / "about.json").write_text('{"id": 3}')
-    (space.folder("boards", third.id) / "about.json").write_text("[]")
+    with space.meta.writing() as connection:
+        for identifier, about in ((made.id, '{"id": 3}'), (third.id, "[]")):
+            connection.execute(update(meta.thing).where(meta.thing.c.id == identifier).values(about=about))
     assert [one.id for one in board.boards(space, table.id)] == [other.id]
 
 

@@ -22,7 +22,7 @@ def named(elements, label):
 
 def ended(space):
     for _ in range(600):
-        if all(one.state != "running" for one in packs.packs(space)):
+        if all(not one.goes_on for one in packs.packs(space)):
             return packs.packs(space)
         time.sleep(0.1)
     raise AssertionError("It did not end.")

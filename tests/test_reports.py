@@ -178,7 +178,7 @@ def test_an_interval_of_an_auc_covers_it():
 def wait(space, identifier):
     for _ in range(WAIT * 10):
         found = packs.pack(space, identifier)
-        if found.state != "running":
+        if not found.goes_on:
             return found
         time.sleep(0.1)
     raise AssertionError("The pack did not end.")
@@ -210,8 +210,7 @@ def test_a_pack_is_cancelled_and_a_failure_is_told(acted):
     assert wait(space, identifier).state == "cancelled"
     with pytest.raises(StoreError, match="make it again"):
         packs.content(space, identifier)
-    folder = space.root / "models" / model.id / "model.gamx"
-    folder.write_bytes(b"no model")
+    space.model_path(model.id).write_bytes(b"no model")
     failed = wait(space, packs.start_report(space, recipe, model.id, "pptx"))
     assert failed.state == "failed"
     assert "model file" in failed.message
@@ -278,7 +277,7 @@ def test_batches_give_what_the_whole_gives(acted, monkeypatch):
 def test_a_recipe_is_plain_json(acted):
     space, _table, made = acted
     _, recipe = everything(space, made)
-    told = json.loads((space.root / "reports" / recipe.id / "about.json").read_text())
+    told = json.loads(json.dumps(space.thing("reports", recipe.id).about))
     assert recipes.from_dict(told) == recipe
     told["items"].append({"kind": "of the future", "of": [], "comment": ""})
     assert recipes.from_dict(told | {"new": 1}) == recipe

@@ -18,7 +18,7 @@ from gamcore.estimators import from_saved
 from gamcore.groups import subsamples
 from gamcore.kernels.layout import Table
 from gamcore.rounds import membership
-from gamcore.workspace import child, runs, training
+from gamcore.workspace import child, jobs, meta, runs, training
 from gamcore.workspace.estimate import estimate
 from gamcore.workspace.files import new_folder, write_bytes, write_json
 from gamcore.workspace.rows import held_out_rows, read_data
@@ -296,12 +296,15 @@ def test_weights_that_are_text_or_miss_a_part_are_refused():
 def test_one_unreadable_description_hides_no_other(space):
     table = space.add_table(frame(), "mine")
     model = train(space, spec_of(table.id))
-    about = space.folder("models", model.id) / "about.json"
-    write_json(about, json.loads(about.read_text()) | {"from_the_future": 1})
-    for kind in ("tables", "models", "runs"):
-        odd = space.root / kind / "00000000000000ab"
-        odd.mkdir()
-        (odd / "about.json").write_text("{}")
+    space.edit("models", model.id, lambda about: about | {"from_the_future": 1})
+    for k, kind in enumerate(("tables", "models")):
+        space.add(kind, f"00000000000000a{k}", {})
+    odd = space.root / "jobs" / "00000000000000ab"
+    odd.mkdir(parents=True)
+    (odd / "about.json").write_text("{}")
+    with space.meta.writing() as connection:
+        told = {"id": odd.name, "kind": "runs", "owner": "local", "created": "", "state": "running"}
+        connection.execute(meta.job.insert().values(**told))
     assert [t.id for t in space.tables()] == [table.id]
     assert [m.id for m in space.models()] == [model.id]
     assert runs.listing(space) == runs.active(space) == []
@@ -313,7 +316,7 @@ def test_one_unreadable_description_hides_no_other(space):
 def wait(space, identifier, seconds=90):
     for _ in range(int(seconds / 0.1)):
         run = runs.read(space, identifier)
-        if run.state != "running":
+        if not run.goes_on:
             return run
         time.sleep(0.1)
     raise AssertionError("the run did not end")
@@ -447,7 +450,7 @@ def test_cancel_stops_a_run_and_nothing_is_stored(space):
 def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
     monkeypatch.setattr(child, "GRACE_SECONDS", 0.5)
     identifier = begin_long(space)
-    process = child.process_of(space.folder("runs", identifier))
+    process = child.process_of(jobs.folder(space, "runs", identifier))
     process.send_signal(signal.SIGSTOP)
     runs.cancel(space, identifier)
     process.wait(20)
@@ -456,7 +459,7 @@ def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
 
 def test_a_killed_worker_is_noticed(space):
     identifier = begin_long(space)
-    child.process_of(space.folder("runs", identifier)).kill()
+    child.process_of(jobs.folder(space, "runs", identifier)).kill()
     run = wait(space, identifier)
     assert run.state == "interrupted"
     assert "ended without a word" in run.message
@@ -486,17 +489,20 @@ def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
 
 
 def test_a_process_id_given_to_another_is_not_the_worker(space):
-    folder = space.root / "runs" / "00000000000000aa"
-    folder.mkdir()
+    folder = space.root / "jobs" / "00000000000000aa"
+    folder.mkdir(parents=True)
     write_json(folder / "process.json", {"pid": os.getpid(), "started": psutil.Process().create_time() - 100})
     assert child.process_of(folder) is None
 
 
 def test_a_run_whose_worker_never_came_is_not_running_for_ever(space, monkeypatch):
     table = space.add_table(frame(), "mine")
-    folder = space.root / "runs" / "00000000000000ac"
-    folder.mkdir()
+    folder = space.root / "jobs" / "00000000000000ac"
+    folder.mkdir(parents=True)
     write_json(folder / "about.json", {"spec": asdict(spec_of(table.id)), "created": "2024-01-01T00:00:00+00:00"})
+    with space.meta.writing() as connection:
+        told = {"id": folder.name, "kind": "runs", "owner": "local", "created": "2024", "state": "running", "server": "x:1:1"}
+        connection.execute(meta.job.insert().values(**told))
     assert runs.read(space, folder.name).state == "running"
     monkeypatch.setattr(child, "START_SECONDS", -1)
     assert runs.read(space, folder.name).state == "interrupted"

@@ -1,21 +1,20 @@
 """Segments and boards of strategies in the workspace: what somebody marked, put in order and planned is there tomorrow.
 
-segments/<id>/about.json   a rule read off a model's curve, with what held-out rows said of it
-boards/<id>/about.json     a set of strategies on a table, its plan, and where its experiment is read from
+A segment is a rule read off a model's curve, with what held-out rows said of it; a board is a set of strategies on a
+table, its plan, and where its experiment is read from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from gamcore.rulejson import from_dict
 from gamcore.rules import Rule, RuleError
 from gamcore.segments import Evidence
 from gamcore.strategies import StrategySet
-from gamcore.workspace.files import new_folder, read_json, write_json
-from gamcore.workspace.store import StoreError, Workspace, clean_name, new_id, now, readable
+from gamcore.workspace.store import Workspace, clean_name, known, new_id, now
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,6 @@ class Board:
         return StrategySet.from_dict(self.strategies)
 
 
-Kept = TypeVar("Kept", SavedSegment, Board)
-
-
 def _plain(value: Any) -> Any:
     """NaN as null, tuples as lists: JSON has neither."""
     if isinstance(value, dict):
@@ -74,18 +70,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and value != value else value
-
-
-def _listed(workspace: Workspace, kind: str, read: Callable[[str], Kept], table: str | None) -> list[Kept]:
-    found = [one for one in readable(read, workspace.ids(kind)) if table in (None, one.table)]
-    return sorted(found, key=lambda one: one.created)
-
-
-def _read(cls: type[Kept], told: dict[str, Any]) -> Kept:
-    if not isinstance(told, dict):
-        raise StoreError("A file of the workspace does not hold what it should: it may have been changed by hand.")
-    names = {of.name for of in fields(cls)}
-    return cls(**{name: value for name, value in told.items() if name in names})
 
 
 def add_segment(
@@ -96,40 +80,43 @@ def add_segment(
     made = SavedSegment(
         new_id(), clean_name(name), table, scenario[0], scenario[1], rule.to_dict(), now(), _plain(told)
     )
-    with new_folder(workspace.root / "segments" / made.id) as folder:
-        write_json(folder / "about.json", asdict(made))
+    workspace.add("segments", made.id, _plain(asdict(made)))
     return made
 
 
 def segment(workspace: Workspace, identifier: str) -> SavedSegment:
     """A kept segment."""
-    return _read(SavedSegment, read_json(workspace.folder("segments", identifier) / "about.json"))
+    return known(SavedSegment, workspace.thing("segments", identifier).about)
 
 
 def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
     """Segments of a table, the oldest first."""
-    return _listed(workspace, "segments", lambda identifier: segment(workspace, identifier), table)
+    found = workspace.listed("segments", lambda told: known(SavedSegment, told))
+    return [one for one in found if one.table == table]
 
 
 def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:
     """Store a new set of strategies."""
     named = replace(made, name=clean_name(made.name))
     board = Board(new_id(), named.name, table, now(), named.to_dict())
-    with new_folder(workspace.root / "boards" / board.id) as folder:
-        write_json(folder / "about.json", asdict(board))
+    workspace.add("boards", board.id, _plain(asdict(board)))
     return board
 
 
 def board(workspace: Workspace, identifier: str) -> Board:
     """A stored board; RuleError where its strategies cannot be read."""
-    found = _read(Board, read_json(workspace.folder("boards", identifier) / "about.json"))
+    return _board(workspace.thing("boards", identifier).about)
+
+
+def _board(told: dict[str, Any]) -> Board:
+    found = known(Board, told)
     found.read()
     return found
 
 
 def boards(workspace: Workspace, table: str | None = None) -> list[Board]:
     """Boards of a table, or of all, the oldest first."""
-    return _listed(workspace, "boards", lambda identifier: board(workspace, identifier), table)
+    return [one for one in workspace.listed("boards", _board) if table in (None, one.table)]
 
 
 def change(
@@ -144,16 +131,19 @@ def change(
     strategies : makes the new set of the present one. plan : the new plan. outcome : its parts go over those there are.
     RuleError where strategies cannot be told apart, StoreError where the board is gone.
     """
-    now_is = board(workspace, identifier)
-    if strategies is not None:
-        made = strategies(now_is.read())
-        made.cascade().check()
-        if not made.name.strip():
-            raise RuleError("Give the board a name.")
-        now_is = replace(now_is, name=clean_name(made.name), strategies=made.to_dict())
-    if plan is not None:
-        now_is = replace(now_is, plan=plan)
-    if outcome is not None:
-        now_is = replace(now_is, outcome={**now_is.outcome, **outcome})
-    write_json(workspace.folder("boards", identifier) / "about.json", _plain(asdict(now_is)))
-    return board(workspace, identifier)
+
+    def changed(told: dict[str, Any]) -> dict[str, Any]:
+        now_is = _board(told)
+        if strategies is not None:
+            made = strategies(now_is.read())
+            made.cascade().check()
+            if not made.name.strip():
+                raise RuleError("Give the board a name.")
+            now_is = replace(now_is, name=clean_name(made.name), strategies=made.to_dict())
+        if plan is not None:
+            now_is = replace(now_is, plan=plan)
+        if outcome is not None:
+            now_is = replace(now_is, outcome={**now_is.outcome, **outcome})
+        return told | dict(_plain(asdict(now_is)))
+
+    return _board(workspace.edit("boards", identifier, changed))

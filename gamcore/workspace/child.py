@@ -1,16 +1,19 @@
 """Child processes that work on a folder of the workspace, so that the work outlives the page that began it.
 
-A folder's files: process.json (who works on it), cancel (asks it to stop), log.txt (what it printed), end.json (how it
-ended: state and message, and what else the work tells).
+A folder's files: about.json (what to do), process.json (who works on it), cancel (asks it to stop), log.txt (what it
+printed), end.json (how it ended: state and message, and what else the work tells).
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 import threading
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -18,19 +21,28 @@ import psutil
 
 from gamcore.workspace.files import read_json, write_json
 
-State = Literal["running", "done", "failed", "cancelled", "interrupted"]
+State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
 START_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 5.0
 """Time a worker has to heed a request to stop, and then a signal to."""
+
+LOOK_SECONDS: Final = 0.5
+NICE: Final = 5
+"""Workers give way to the server: people wait for pages, not for trainings."""
+
+SERVER: Final = "GAMCORE_SERVER"
+POOLS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 
 
 class StoppedError(Exception):
     """The work was cancelled, or nobody is left to want it."""
 
 
-def begin(folder: Path, module: str) -> None:
-    """Let `python -m MODULE FOLDER` work on a folder."""
+def begin(folder: Path, module: str, threads: int = 0) -> subprocess.Popen[bytes]:
+    """Let `python -m MODULE FOLDER` work on a folder. threads : that libraries start by themselves; 0 for theirs."""
+    paths = [str(Path(__file__).parents[2]), *_inherited()]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), SERVER: str(os.getpid())}
     # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
@@ -39,10 +51,10 @@ def begin(folder: Path, module: str) -> None:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *_inherited()])},
+            env=environment | (dict.fromkeys(POOLS, str(threads)) if threads else {}),
         )
     write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
-    threading.Thread(target=process.wait, daemon=True, name=f"wait-{folder.name}").start()  # leaves no zombie
+    return process
 
 
 def _inherited() -> list[str]:
@@ -68,7 +80,7 @@ def end_of(folder: Path) -> dict[str, Any]:
     if not alive and (folder / "cancel").exists():
         return {"state": "cancelled", "message": "Cancelled."}
     if not alive and _has_begun(folder):
-        return {"state": "interrupted", "message": f"The worker ended without a word.{_tail(folder / 'log.txt')}"}
+        return {"state": "interrupted", "message": f"The worker ended without a word.{_last_words(folder)}"}
     return {"state": "running", "message": ""}
 
 
@@ -77,17 +89,70 @@ def _has_begun(folder: Path) -> bool:
     return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
 
 
-def _tail(path: Path, size: int = 2000) -> str:
-    text = path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
-    return f" Its last words: {text}" if text else ""
+def tail(folder: Path, size: int = 2000) -> str:
+    """The last of what a worker printed."""
+    path = folder / "log.txt"
+    return path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
 
 
-def look_for_a_stop(folder: Path, server: int) -> None:
+def _last_words(folder: Path) -> str:
+    lines = tail(folder).splitlines()
+    return f" Its last words: {lines[-1][:300]}" if lines else ""
+
+
+# In the child
+
+
+def look_for_a_stop(folder: Path) -> None:
     """Raise StoppedError in a worker that nobody wants any more."""
     if (folder / "cancel").exists():
         raise StoppedError("Cancelled.")
-    if os.getppid() != server:
-        raise StoppedError("The server that began this run is gone.")
+    if _is_orphan():
+        raise StoppedError("The server that began this work is gone.")
+
+
+def _is_orphan() -> bool:
+    server = os.environ.get(SERVER, "")
+    return bool(server) and os.getppid() != int(server)
+
+
+def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[type[Exception], ...], what: str) -> int:
+    """Do a child's work and write how it ended; the exit code is 0 where it ended as it should.
+
+    work : returns what to tell beyond that. refused : errors whose message is for the person who waits; of others they
+    get a number, and the log the rest.
+    """
+    threading.Thread(target=_leave_with_the_server, args=(folder,), daemon=True, name="leave").start()
+    os.nice(NICE)
+    end: dict[str, Any] = {"state": "failed", "message": ""}
+    try:
+        end |= {"state": "done"} | work()
+    except StoppedError as stop:
+        end |= {"state": "cancelled", "message": str(stop)}
+    except refused as error:
+        end["message"] = str(error)
+    except MemoryError:
+        end["message"] = "There was not enough memory: use fewer rows or features."
+    except Exception as error:  # whatever it is, the page must be told
+        number = secrets.token_hex(4)
+        print(f"error {number}", file=sys.stderr)
+        traceback.print_exc()
+        end["message"] = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): its log has the rest."
+    write_json(folder / "end.json", end)
+    return 0 if end["state"] != "failed" else 1
+
+
+def _leave_with_the_server(folder: Path) -> None:
+    """End a worker whose server is gone, and that does not come round to look for itself."""
+    while not _is_orphan():
+        time.sleep(LOOK_SECONDS)
+    time.sleep(GRACE_SECONDS)
+    if not (folder / "end.json").is_file():
+        write_json(folder / "end.json", {"state": "cancelled", "message": "The server that began this work is gone."})
+    os._exit(1)
+
+
+# In the server
 
 
 def cancel(folder: Path) -> None:
@@ -111,4 +176,4 @@ def _insist(folder: Path) -> None:
         except psutil.Error:
             break
     if not (folder / "end.json").is_file():
-        write_json(folder / "end.json", {"state": "cancelled", "model": None, "message": "Cancelled."})
+        write_json(folder / "end.json", {"state": "cancelled", "message": "Cancelled."})

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gamcore.workspace.errors import room
+
 
 def sync_folder(folder: Path) -> None:
     """Make a rename in `folder` survive a power cut, where the system can."""
@@ -23,18 +25,33 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file in place of another, atomically."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+def sync_file(path: Path) -> None:
+    """Make what was written to a file survive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
     try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
+        os.fsync(handle)
     finally:
-        temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def temporary(path: Path) -> Path:
+    """A name beside `path` for what takes its place; its number says whose it is, for the sweep after a crash."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file in place of another, atomically; StoreError where the disk is full."""
+    making = temporary(path)
+    try:
+        with room():
+            with making.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            making.replace(path)
+            sync_folder(path.parent)
+    finally:
+        making.unlink(missing_ok=True)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -53,15 +70,16 @@ def new_folder(target: Path) -> Iterator[Path]:
 
     Where the name is taken by then, what was there first stays.
     """
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    temporary.mkdir(parents=True)
+    making = temporary(target)
+    making.mkdir(mode=0o700, parents=True)
     try:
-        yield temporary
+        with room():
+            yield making
         try:
-            temporary.rename(target)
+            making.rename(target)
         except OSError:
             if not target.is_dir():
                 raise
         sync_folder(target.parent)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(making, ignore_errors=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-import traceback
 from pathlib import Path
 from typing import Any, Final
 
 from gamcore.estimators import GAMClassifier, GAMRegressor, from_saved
 from gamcore.export.report import to_report
+from gamcore.modelfile import ModelFileError
 from gamcore.table import TableError
+from gamcore.workspace import child, jobs
 from gamcore.workspace.card import card
-from gamcore.workspace.child import StoppedError, look_for_a_stop
 from gamcore.workspace.files import read_json, write_bytes, write_json
 from gamcore.workspace.recipes import from_dict
 from gamcore.workspace.review import review_of
@@ -27,11 +27,11 @@ OWN: Final = 0.3
 class _Teller:
     """Says how far the work is, at most ten times a second, and looks for a reason to stop."""
 
-    def __init__(self, folder: Path, server: int) -> None:
-        self._folder, self._server, self._last = folder, server, 0.0
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._last = folder, 0.0
 
     def __call__(self, share: float, words: str) -> None:
-        look_for_a_stop(self._folder, self._server)
+        child.look_for_a_stop(self._folder)
         if time.monotonic() - self._last >= REPORT_SECONDS:
             self._last = time.monotonic()
             write_json(self._folder / "progress.json", {"share": min(share, 1.0), "words": words})
@@ -40,22 +40,13 @@ class _Teller:
 def main(folder: Path) -> int:
     """Make one pack; the exit code is 0 where it ended as it should."""
     told = read_json(folder / "about.json")
-    state, message = "failed", ""
-    try:
-        made = _make(Workspace(folder.parent.parent), told["work"], told["about"], _Teller(folder, told["server"]))
+
+    def work() -> dict[str, Any]:
+        made = _make(jobs.space_of(folder), told["work"], told["about"], _Teller(folder))
         write_bytes(folder / f"out.{told['about']['kind']}", made)
-        state = "done"
-    except StoppedError as stop:
-        state, message = "cancelled", str(stop)
-    except (TableError, StoreError, ScoreError) as error:
-        message = str(error)
-    except MemoryError:
-        message = "There was not enough memory: use fewer rows, or leave parts of the report out."
-    except Exception as error:  # whatever it is, the page must be told; the log has the rest
-        traceback.print_exc()
-        message = f"It could not be made: {type(error).__name__}: {error}"
-    write_json(folder / "end.json", {"state": state, "message": message})
-    return 0 if state != "failed" else 1
+        return {}
+
+    return child.work_on(folder, work, (TableError, StoreError, ScoreError, ModelFileError), "Making the file")
 
 
 def _make(space: Workspace, work: str, about: dict[str, Any], tell: _Teller) -> bytes:

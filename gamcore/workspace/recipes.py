@@ -1,16 +1,15 @@
 """Recipes of reports: which plots and tables in which order, with what comments, so that next month's is one press.
 
-reports/<id>/about.json   the recipe; it names no model, so that it can be made on any
+A recipe names no model, so that it can be made on any.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
 from gamcore.workspace.board import Board
-from gamcore.workspace.files import new_folder, read_json, write_json
-from gamcore.workspace.store import ModelAbout, StoreError, Workspace, clean_name, new_id, now, readable
+from gamcore.workspace.store import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 
 KINDS: Final[dict[str, str]] = {
     "decision": "The decision: strategies in their order",
@@ -56,7 +55,6 @@ class Recipe:
     subtitle: str = ""
     board: str = ""
     scale: str = "points"
-    extras: dict[str, Any] = field(default_factory=dict)
 
 
 def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], board: Board | None) -> Recipe:
@@ -78,17 +76,16 @@ def save(workspace: Workspace, recipe: Recipe) -> Recipe:
     items = tuple(replace(item, comment=item.comment[:MOST_COMMENT]) for item in recipe.items)
     kept = replace(recipe, name=clean_name(recipe.name), items=items)
     if kept.id:
-        write_json(workspace.folder("reports", kept.id) / "about.json", asdict(kept))
+        workspace.edit("reports", kept.id, lambda about: about | asdict(kept))
         return kept
     kept = replace(kept, id=new_id(), created=now())
-    with new_folder(workspace.root / "reports" / kept.id) as folder:
-        write_json(folder / "about.json", asdict(kept))
+    workspace.add("reports", kept.id, asdict(kept))
     return kept
 
 
 def recipe(workspace: Workspace, identifier: str) -> Recipe:
     """A recipe that was kept; what a newer version added is left out."""
-    return from_dict(read_json(workspace.folder("reports", identifier) / "about.json"))
+    return from_dict(workspace.thing("reports", identifier).about)
 
 
 def from_dict(told: Any) -> Recipe:
@@ -107,5 +104,4 @@ def from_dict(told: Any) -> Recipe:
 
 def recipes(workspace: Workspace) -> list[Recipe]:
     """All recipes, the newest first."""
-    found = readable(lambda identifier: recipe(workspace, identifier), workspace.ids("reports"))
-    return sorted(found, key=lambda one: one.created, reverse=True)
+    return workspace.listed("reports", from_dict)[::-1]

@@ -1,19 +1,16 @@
-"""Training runs: a folder each, worked on by a child process, so that a run outlives the page that began it.
+"""Training runs: jobs that train a model, so that a run outlives the page that began it.
 
-runs/<id>/  about.json      what is trained, when it began, the worker's process
+jobs/<id>/  about.json      what is trained, and when it was asked for
             progress.jsonl  one line a report, written by the worker, at most ten a second
             model.json      the model, once it is trained: its bands may still be in the making
             tuned.json      settings that a search tried, the best first
-            end.json        how it ended: done, failed or cancelled
-            cancel          this file asks the worker to stop
-            log.txt         the worker's output
+            and what `child` keeps
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting import Stage
-from gamcore.workspace import child
+from gamcore.workspace import jobs
 from gamcore.workspace.child import State
-from gamcore.workspace.files import new_folder, read_json, write_json
+from gamcore.workspace.files import read_json
 from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import StoreError, Workspace, new_id, now
+from gamcore.workspace.store import StoreError, Workspace
 
+KIND = "runs"
 MODEL = "model.json"
 TUNED = "tuned.json"
 
@@ -54,7 +52,8 @@ class Run:
     """A run as it stands.
 
     model : the trained model, whose bands may still be in the making. column : of the parts that are compared. budget :
-        of a search for settings; tuned : what it found, as `tuning.Trial.told` gives it, the best first.
+        of a search for settings; tuned : what it found, as `tuning.Trial.told` gives it, the best first. place : among
+        the jobs that wait; 0 where it does not.
     """
 
     id: str
@@ -67,6 +66,12 @@ class Run:
     column: str = ""
     budget: dict[str, float] | None = None
     tuned: list[dict[str, Any]] = field(default_factory=list)
+    place: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it waits or is worked on."""
+        return self.state in ("queued", "running")
 
 
 def start(
@@ -76,30 +81,34 @@ def start(
     model: str | None = None,
     column: str = "",
     budget: dict[str, float] | None = None,
+    memory: int = 0,
+    seconds: float = 0.0,
 ) -> str:
-    """Begin a training in a child process; returns the run's id.
+    """Queue a training; returns the run's id.
 
     model : one that is trained already, and is to get its bands, or to be fitted to the parts of its table by `column`.
-    budget : of a search for better settings instead, as fields of `tuning.Budget`.
+    budget : of a search for better settings instead, as fields of `tuning.Budget`. memory, seconds : an estimate of the
+    bytes it needs and the time it may take; StoreError where that is more than a job may have.
     """
     workspace.table(spec.table)
-    identifier = new_id()
-    folder = workspace.root / "runs" / identifier
-    about: dict[str, Any] = {
-        "id": identifier, "spec": asdict(spec), "created": now(), "n_jobs": n_jobs, "server": os.getpid(),
-        "model": model, "column": column, "budget": budget,
-    }  # fmt: skip
-    with new_folder(folder) as making:
-        write_json(making / "about.json", about)
-    child.begin(folder, "gamcore.workspace.worker")
-    return identifier
+    if model:
+        workspace.thing("models", model, "change")
+    about = {"spec": asdict(spec), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
+    return jobs.submit(workspace, KIND, about, memory, seconds, spec.name)
+
+
+def again(workspace: Workspace, identifier: str) -> str:
+    """Queue what a run that did not end well was to do; the new run's id."""
+    about = read_json(jobs.folder(workspace, KIND, identifier) / "about.json")
+    spec = Spec.from_dict(about["spec"])
+    return start(workspace, spec, about["n_jobs"], about["model"], about["column"], about["budget"])
 
 
 def read(workspace: Workspace, identifier: str) -> Run:
     """A run with its progress so far."""
-    folder = workspace.folder("runs", identifier)
+    folder = jobs.folder(workspace, KIND, identifier)
     about = read_json(folder / "about.json")
-    end = child.end_of(folder)
+    end = jobs.end_of(workspace, KIND, identifier)
     return Run(
         identifier,
         Spec.from_dict(about["spec"]),
@@ -111,6 +120,7 @@ def read(workspace: Workspace, identifier: str) -> Run:
         about.get("column") or "",
         about.get("budget"),
         read_json(folder / TUNED) if (folder / TUNED).is_file() else [],
+        end.get("place", 0),
     )
 
 
@@ -150,9 +160,7 @@ def _read_progress(path: Path) -> Standing:
 
 def listing(workspace: Workspace) -> list[Run]:
     """All runs, the newest first."""
-    folders = [path for path in (workspace.root / "runs").iterdir() if (path / "about.json").is_file()]
-    found = _readable(workspace, [folder.name for folder in folders])
-    return sorted(found, key=lambda run: run.created, reverse=True)
+    return _readable(workspace, jobs.ids(workspace, KIND))
 
 
 def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
@@ -165,26 +173,22 @@ def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
 
 
 def active(workspace: Workspace) -> list[Run]:
-    """Runs that are being worked on, the newest first."""
-    waiting = (path for path in (workspace.root / "runs").iterdir() if not (path / "end.json").is_file())
-    names = [path.name for path in waiting if (path / "about.json").is_file() and not path.name.startswith(".")]
-    found = _readable(workspace, names)
-    return sorted((run for run in found if run.state == "running"), key=lambda run: run.created, reverse=True)
+    """Runs that wait or are worked on, the newest first."""
+    return [run for run in _readable(workspace, jobs.ids(workspace, KIND, active=True)) if run.goes_on]
 
 
 def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
     """Why the newest run that made the bands of a model, or its parts, did not end well; empty where it did."""
-    of_model = []
-    for path in (workspace.root / "runs").iterdir():
-        with contextlib.suppress(OSError, ValueError):  # one that is deleted meanwhile
-            about = read_json(path / "about.json")
-            if (about.get("model") or trained(path)) == model and bool(about.get("column")) == bool(column):
-                of_model.append((about["created"], path.name))
-    for run in _readable(workspace, [name for _, name in sorted(of_model)[-1:]]):
-        return run.message if run.state in ("failed", "interrupted") else ""
+    for identifier in jobs.ids(workspace, KIND):
+        with contextlib.suppress(StoreError, OSError, ValueError, KeyError):  # one that is deleted meanwhile
+            folder = jobs.folder(workspace, KIND, identifier)
+            about = read_json(folder / "about.json")
+            if (about.get("model") or trained(folder)) == model and bool(about.get("column")) == bool(column):
+                run = read(workspace, identifier)
+                return run.message if run.state in ("failed", "interrupted") else ""
     return ""
 
 
 def cancel(workspace: Workspace, identifier: str) -> None:
     """Ask a run to stop; one that does not listen is terminated, then killed."""
-    child.cancel(workspace.folder("runs", identifier))
+    jobs.cancel(workspace, KIND, identifier)

@@ -11,19 +11,20 @@ import math
 import sys
 import threading
 import time
-import traceback
 from pathlib import Path
 from typing import Any
 
 from gamcore.boosting import Progress
 from gamcore.kernels.warm import warmup
+from gamcore.modelfile import ModelFileError
 from gamcore.table import TableError
-from gamcore.workspace.child import StoppedError, look_for_a_stop
+from gamcore.workspace import child, jobs
+from gamcore.workspace.child import StoppedError
 from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.rows import Data
 from gamcore.workspace.runs import MODEL, TUNED, trained
 from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import Workspace
+from gamcore.workspace.store import StoreError, Workspace
 from gamcore.workspace.training import add_bands, read_all, train, train_parts
 from gamcore.workspace.tuning import Budget, tune
 
@@ -33,10 +34,9 @@ REPORT_SECONDS = 0.1
 class _Reporter:
     """Writes the rounds since the last report as one line, at most ten a second, and looks for a reason to stop."""
 
-    def __init__(self, folder: Path, server: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "progress.jsonl"
-        self._server = server
         self._last = 0.0
         self._told: dict[str, Any] = {"part": 0, "points": [], "quits": []}
 
@@ -55,7 +55,7 @@ class _Reporter:
             return
         self._last = now
         self.write()
-        look_for_a_stop(self._folder, self._server)
+        child.look_for_a_stop(self._folder)
 
     def write(self) -> None:
         """Append what has not been told yet."""
@@ -72,26 +72,21 @@ def _finite(value: float) -> float | None:
 def main(folder: Path) -> int:
     """Work on one run; the exit code is 0 where it ended as it should."""
     threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
-    workspace = Workspace(folder.parent.parent)
     about = read_json(folder / "about.json")
-    state, model, message = "failed", about.get("model"), ""
-    reporter = _Reporter(folder, about["server"])
-    try:
-        model = _work(workspace, about, folder, reporter)
-        reporter.write()
-        state = "done"
-    except StoppedError as stop:
-        model = about.get("model") or trained(folder)
-        state, message = "done" if model else "cancelled", str(stop)
-    except TableError as error:
-        message = str(error)
-    except MemoryError:
-        message = "There was not enough memory: use fewer rows or features."
-    except Exception as error:  # whatever it is, the page must be told; the log has the rest
-        traceback.print_exc()
-        message = f"Training failed: {type(error).__name__}: {error}"
-    write_json(folder / "end.json", {"state": state, "model": model, "message": message})
-    return 0 if state != "failed" else 1
+
+    def work() -> dict[str, Any]:
+        reporter = _Reporter(folder)
+        try:
+            model = _work(jobs.space_of(folder), about, folder, reporter)
+            reporter.write()
+        except StoppedError as stop:
+            model = about.get("model") or trained(folder)
+            if model is None:
+                raise
+            return {"model": model, "message": str(stop)}  # what was stopped was only to make it surer
+        return {"model": model}
+
+    return child.work_on(folder, work, (TableError, StoreError, ModelFileError), "Training")
 
 
 def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _Reporter) -> str | None:

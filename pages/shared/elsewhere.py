@@ -41,7 +41,7 @@ def score(model: ModelAbout) -> None:
         st.dataframe(frame, hide_index=True, alt="What of the table does not fit the model.")
     else:
         st.caption(":material/check: Every column is there, with levels and ranges that the model has seen.")
-    busy = any(one.state == "running" for one in packs.packs(state.workspace(), "scores"))
+    busy = any(one.goes_on for one in packs.packs(state.workspace(), "scores"))
     if stops:
         st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")
     elif st.button("Score the table", icon=":material/play_arrow:", disabled=busy):

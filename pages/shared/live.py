@@ -175,9 +175,8 @@ def metric(found: Shown) -> None:
 
 def full_model(key: str, spec: Spec) -> None:
     """The way from a refit to a model: a job with all refits, watched on Train."""
-    busy = len(runs.active(state.workspace())) >= state.n_jobs()
     if st.button(
-        "Train the full model", key=f"full-{key}", icon=":material/play_arrow:", width="stretch", disabled=busy,
+        "Train the full model", key=f"full-{key}", icon=":material/play_arrow:", width="stretch",
         help="All refits with these settings, in the background.",
     ):  # fmt: skip
         started = runs.start(state.workspace(), replace(spec, name=clean_name(spec.name)), state.n_jobs())

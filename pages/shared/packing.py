@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from gamcore.workspace import packs
+from gamcore.workspace import jobs, packs
 from gamcore.workspace.packs import Pack, Work
 from gamcore.workspace.store import StoreError
 from pages.shared import downloads, state
@@ -24,11 +24,11 @@ def show(work: Work) -> None:
     """The file that is being made, and those made before."""
     listed = packs.packs(state.workspace(), work)
     now = next((one for one in listed if one.id == st.session_state.get(f"pack-{work}")), None)
-    now = now or next((one for one in listed if one.state == "running"), None)
-    for one in listed:  # another session's, too: there is one at a time
-        if one.state == "running":
+    now = now or next((one for one in listed if one.goes_on), None)
+    for one in listed:  # another session's, too
+        if one.goes_on:
             _watch(one.id)
-    if now is not None and now.state != "running":
+    if now is not None and not now.goes_on:
         _ended(now)
     before = [one for one in listed if one.size and (now is None or one.id != now.id)][:MOST]
     if before:
@@ -45,11 +45,11 @@ def _watch(identifier: str) -> None:
         found = packs.pack(state.workspace(), identifier)
     except StoreError:
         st.rerun()
-    if found.state != "running":
+    if not found.goes_on:
         st.rerun()
     with st.container(border=True):
         st.progress(found.share, md(found.words))
-        if (state.workspace().folder("packs", identifier) / "cancel").exists():
+        if found.state == "running" and jobs.is_stopping(state.workspace(), packs.KIND, identifier):
             st.caption("Stopping.")
         elif st.button("Cancel", key=f"cancel-pack-{identifier}", icon=":material/cancel:"):
             packs.cancel(state.workspace(), identifier)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from gamcore import figures, plots
 from gamcore.reading import read_curve
-from gamcore.workspace import runs
+from gamcore.workspace import jobs, runs
 from gamcore.workspace.runs import Standing
 from gamcore.workspace.store import ModelAbout, StoreError
 from pages.shared import cards, state, sureness, tables, tuning
@@ -63,7 +63,7 @@ def show(identifier: str) -> bool:
     except StoreError:
         st.query_params.pop("run", None)
         return False
-    if run.state == "running" and not run.model:
+    if run.goes_on and not run.model:
         _watch(identifier)
     elif run.model:
         result(run.model)
@@ -74,9 +74,17 @@ def show(identifier: str) -> bool:
             st.markdown(f":material/stop_circle: **{md(run.spec.name)}**: {run.state}.")
             if run.message and run.state != "cancelled":
                 st.error(md(run.message[:600]))
-            if st.button("Close", key=f"close-{identifier}"):
-                del st.query_params["run"]
-                st.rerun()
+            with st.container(horizontal=True):
+                if st.button("Close", key=f"close-{identifier}"):
+                    del st.query_params["run"]
+                    st.rerun()
+                if st.button("Begin again", key=f"again-{identifier}", icon=":material/refresh:"):
+                    st.query_params["run"] = runs.again(state.workspace(), identifier)
+                    st.rerun()
+                told = jobs.log_of(state.workspace(), runs.KIND, identifier)
+                if told:
+                    with st.popover("Log", icon=":material/notes:"):
+                        st.code(told, language=None, wrap_lines=True)
         return False
     return True
 
@@ -84,16 +92,19 @@ def show(identifier: str) -> bool:
 @st.fragment(run_every=0.7)
 def _watch(identifier: str) -> None:
     run = runs.read(state.workspace(), identifier)
-    if run.state != "running" or run.model:
+    if not run.goes_on or run.model:
         st.rerun()
     with st.container(border=True):
         what = "Tuning" if run.budget else "Training"
         st.markdown(f":material/progress_activity: **{what} {md(run.spec.name)}**")
-        if (state.workspace().folder("runs", identifier) / "cancel").exists():
+        if run.state == "running" and jobs.is_stopping(state.workspace(), runs.KIND, identifier):
             st.caption("Stopping.")
             return
         found = run.standing
-        if not len(found.points):
+        if run.state == "queued":
+            before = "It is next." if run.place == 1 else f"Number {count(run.place)} in the queue."
+            st.progress(0.0, f"Waiting for a free place. {before}")
+        elif not len(found.points):
             st.progress(0.0, "Starting the worker and reading the table")
         else:
             st.progress(*_words(found))

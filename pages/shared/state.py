@@ -57,8 +57,8 @@ def warm_up() -> None:
 
 
 def n_jobs() -> int:
-    """Threads of a training: all processors."""
-    return os.cpu_count() or 1
+    """Threads of a training."""
+    return workspace().limits.threads or os.cpu_count() or 1
 
 
 def mode() -> Mode:

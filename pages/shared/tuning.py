@@ -20,7 +20,7 @@ CLEAR = 0.05
 """Chance of calling settings better that are not, whichever of those in the last stage they are (Bonferroni)."""
 
 
-def form(spec: Spec, busy: bool) -> None:
+def form(spec: Spec) -> None:
     """How much to try, and the button."""
     with st.popover("Tune", icon=":material/tune:"):
         st.caption(
@@ -29,7 +29,7 @@ def form(spec: Spec, busy: bool) -> None:
         )
         tried = st.number_input("Settings to try", 5, 200, 27, key=f"tune-n-{spec.table}")
         seconds = st.number_input("At most so many seconds", 5, 3600, 120, key=f"tune-s-{spec.table}")
-        if st.button("Search", icon=":material/search:", disabled=busy, key=f"tune-{spec.table}"):
+        if st.button("Search", icon=":material/search:", key=f"tune-{spec.table}"):
             budget = {"candidates": int(tried), "seconds": float(seconds)}
             st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs(), budget=budget)
             st.rerun()

@@ -1,0 +1,201 @@
+"""What starts jobs and watches over them: a thread of the server, while there is something to start or to watch.
+
+Several servers may serve one workspace: each claims jobs in a transaction that counts what goes on, so that no job is
+started twice and no slot is filled twice. A server watches the workers that it started itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import threading
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import sqlalchemy as sa
+
+from gamcore.workspace import child
+from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.limits import Limits
+from gamcore.workspace.meta import job
+from gamcore.workspace.store import Workspace
+
+log = logging.getLogger(__name__)
+TICK: Final = 0.2
+RECOVER_SECONDS: Final = 5.0
+MODULES: Final = {"runs": "gamcore.workspace.worker", "packs": "gamcore.workspace.packing"}
+
+
+@cache
+def _here(pid: int) -> str:
+    """A process of this machine, so that no other is taken for it: ids are given again."""
+    return f"{socket.gethostname()}:{pid}:{psutil.Process(pid).create_time():.2f}"
+
+
+def _is_gone(server: str) -> bool:
+    """Whether a server of this machine has ended; of others nothing is known."""
+    host, _, rest = server.partition(":")
+    if host != socket.gethostname():
+        return False
+    pid, _, started = rest.partition(":")
+    try:
+        return f"{psutil.Process(int(pid)).create_time():.2f}" != started
+    except (psutil.Error, ValueError):
+        return True
+
+
+class Keeper:
+    """The keeper of one workspace's jobs in this process."""
+
+    def __init__(self, space: Workspace) -> None:
+        self._space = space
+        self._limits: Limits = space.limits
+        self._own: dict[str, subprocess.Popen[bytes]] = {}
+        self._began: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._recovered = -RECOVER_SECONDS
+
+    def wake(self) -> None:
+        """Start what can be started now, and keep watch while anything waits or goes on."""
+        with self._lock:
+            busy = self._step()
+            if busy and (self._thread is None or not self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._watch, daemon=True, name=f"keeper-{self._space.root.name}")
+                self._thread.start()
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(TICK)
+            with self._lock:
+                try:
+                    busy = self._space.root.is_dir() and self._step()
+                except Exception:  # a record that is busy, a full disk: the next look may be better
+                    log.exception("The jobs of %s could not be looked after", self._space.root)
+                    busy = True
+                if not busy:
+                    self._thread = None
+                    return
+
+    def _step(self) -> bool:
+        """See to workers, then start what waits; whether there is anything to come back for."""
+        for identifier, process in list(self._own.items()):
+            if process.poll() is None:
+                self._look_at(identifier, process)
+            if process.poll() is not None:
+                self._end(identifier)
+        if time.monotonic() - self._recovered >= RECOVER_SECONDS:
+            self._recovered = time.monotonic()
+            self._recover()
+        while (claimed := self._claim()) is not None:
+            self._start(claimed)
+        with self._space.meta.reading() as connection:
+            waits = sa.select(sa.func.count()).where(job.c.state == "queued")
+            return bool(self._own) or int(connection.execute(waits).scalar_one()) > 0
+
+    def _claim(self) -> str | None:
+        """The first job that waits and may start, made to be ours."""
+        with self._space.meta.reading() as connection:  # most looks find nothing: they need not wait for writers
+            if connection.execute(sa.select(job.c.id).where(job.c.state == "queued").limit(1)).first() is None:
+                return None
+        with self._space.meta.writing() as connection:
+            running: dict[str, int] = {}
+            for owner in connection.execute(sa.select(job.c.owner).where(job.c.state == "running")).scalars():
+                running[owner] = running.get(owner, 0) + 1
+            if self._limits.slots and sum(running.values()) >= self._limits.slots:
+                return None
+            waiting = sa.select(job.c.id, job.c.owner).where(job.c.state == "queued").order_by(job.c.created, job.c.id)
+            for identifier, owner in connection.execute(waiting).all():
+                if self._limits.slots_each and running.get(owner, 0) >= self._limits.slots_each:
+                    continue
+                taken = sa.update(job).where(job.c.id == identifier).values(state="running", server=_here(os.getpid()))
+                connection.execute(taken)
+                return str(identifier)
+        return None
+
+    def _folder(self, identifier: str) -> Path:
+        return self._space.root / "jobs" / identifier
+
+    def _start(self, identifier: str) -> None:
+        folder = self._folder(identifier)
+        try:
+            told = read_json(folder / "about.json")
+            threads = self._limits.threads
+            self._own[identifier] = child.begin(folder, MODULES[told["kind"]], threads)
+            self._began[identifier] = time.monotonic()
+        except (OSError, ValueError, KeyError) as error:
+            log.exception("Job %s could not be started", identifier)
+            self._write_end(folder, {"state": "failed", "message": f"The work could not be started ({error})."})
+            self._set_ended(identifier)
+
+    def _look_at(self, identifier: str, process: subprocess.Popen[bytes]) -> None:
+        """Stop a worker that uses more memory or time than a job may."""
+        most, seconds = self._limits.memory, self._limits.seconds
+        if most and resident(process.pid) > most:
+            self._kill(identifier, process, f"The work used more than the {most / 1e9:.1f} GB of memory that a job may "
+                       "use here: use fewer rows, features or pairs.")  # fmt: skip
+        elif seconds and time.monotonic() - self._began[identifier] > seconds:
+            self._kill(identifier, process, f"The work took more than the {seconds / 3600:.1f} hours that a job may "
+                       "take here: use fewer rows or features, or a faster preset.")  # fmt: skip
+
+    def _kill(self, identifier: str, process: subprocess.Popen[bytes], message: str) -> None:
+        log.warning("Job %s is stopped: %s", identifier, message)
+        process.kill()
+        process.wait()
+        folder = self._folder(identifier)
+        model = read_json(folder / "model.json") if (folder / "model.json").is_file() else {}
+        self._write_end(folder, {"state": "failed", "message": message} | model)
+
+    def _end(self, identifier: str) -> None:
+        folder = self._folder(identifier)
+        if folder.is_dir():
+            self._write_end(folder, child.end_of(folder))
+        del self._own[identifier], self._began[identifier]
+        self._set_ended(identifier)
+
+    @staticmethod
+    def _write_end(folder: Path, end: dict[str, Any]) -> None:
+        if folder.is_dir() and not (folder / "end.json").is_file():
+            write_json(folder / "end.json", end)
+
+    def _set_ended(self, identifier: str) -> None:
+        with self._space.meta.writing() as connection:
+            connection.execute(sa.update(job).where(job.c.id == identifier).values(state="ended"))
+
+    def _recover(self) -> None:
+        """End what was going on when its server went away."""
+        with self._space.meta.reading() as connection:
+            rows = connection.execute(sa.select(job.c.id, job.c.server).where(job.c.state == "running")).all()
+        for identifier, server in rows:
+            folder = self._folder(identifier)
+            if identifier in self._own or not (_is_gone(server) or server == _here(os.getpid())):
+                continue
+            if folder.is_dir() and child.process_of(folder) is not None:
+                continue  # it will see that its server is gone, and end by itself
+            if folder.is_dir():
+                message = "The server stopped while this went on: begin it again."
+                self._write_end(folder, {"state": "interrupted", "message": message})
+            self._set_ended(identifier)
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process holds, pages of files that it has mapped among them."""
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+_keepers: dict[str, Keeper] = {}
+_lock = threading.Lock()
+
+
+def keeper(space: Workspace) -> Keeper:
+    """The keeper of a workspace in this process."""
+    with _lock:
+        return _keepers.setdefault(str(space.root.resolve()), Keeper(space))

@@ -1,0 +1,112 @@
+"""Workspaces of before there were records: a folder a thing. They are taken over once, and then put aside.
+
+    tables/<id>/   table.parquet, about.json
+    models/<id>/   model.gamx, about.json, and what came later: bands.json, headlines.json, notes.json
+    segments/<id>/, boards/<id>/, reports/<id>/   about.json
+    runs/<id>/, packs/<id>/   what are jobs now
+
+Nothing is moved before all of it is in the records: whatever ends the process, the next start finds one or the other.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from gamcore.workspace import meta
+from gamcore.workspace.access import LOCAL
+from gamcore.workspace.files import read_json, temporary
+from gamcore.workspace.objects import Objects, digest_of
+from gamcore.workspace.records import text_of
+
+log = logging.getLogger(__name__)
+FILES: Final = {"tables": ("table.parquet",), "models": ("model.gamx",), "segments": (), "boards": (), "reports": ()}
+LATER: Final = ("bands", "headlines", "notes")
+JOBS: Final = ("runs", "packs")
+ASIDE: Final = "before-records"
+
+
+def _folders(root: Path, kind: str) -> Iterator[Path]:
+    if (root / kind).is_dir():
+        for path in sorted((root / kind).iterdir()):
+            if not path.name.startswith(".") and (path / "about.json").is_file():
+                yield path
+
+
+def adopt(connection: sa.Connection, root: Path, objects: Objects) -> None:
+    """Make records of everything in folders; what cannot be read stays where it is put aside, and is logged."""
+    for kind in FILES:
+        for folder in _folders(root, kind):
+            try:
+                _adopt(connection, kind, folder, objects)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                log.warning("%s/%s cannot be read and is not taken over: %s", kind, folder.name, error)
+    for kind in JOBS:
+        for folder in _folders(root, kind):
+            told = {"id": folder.name, "kind": kind, "owner": LOCAL.id, "state": "ended", "created": _made(folder)}
+            connection.execute(meta.job.insert().values(**told))
+
+
+def _made(folder: Path) -> str:
+    return datetime.fromtimestamp(folder.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
+
+
+def _adopt(connection: sa.Connection, kind: str, folder: Path, objects: Objects) -> None:
+    about: dict[str, Any] = dict(read_json(folder / "about.json"))
+    if about["id"] != folder.name:
+        raise ValueError("its description is another's")
+    for name in LATER:
+        if (folder / f"{name}.json").is_file():
+            about[name] = read_json(folder / f"{name}.json")
+    parts = []
+    for name in FILES[kind]:
+        size = (folder / name).stat().st_size
+        parts.append((name, _put(folder / name, objects), size))
+    connection.execute(
+        meta.thing.insert().values(
+            id=folder.name, kind=kind, owner=LOCAL.id, created=about.get("created") or _made(folder),
+            about=text_of(about), parent=about.get("part_of", ""),
+        )
+    )  # fmt: skip
+    for name, digest, size in parts:
+        connection.execute(meta.part.insert().values(thing=folder.name, name=name, object=digest, bytes=size))
+
+
+def _put(path: Path, objects: Objects) -> str:
+    """Put a file without moving it: as another name of the same bytes where the disk can."""
+    near = temporary(path)
+    try:
+        os.link(path, near)
+    except OSError:
+        shutil.copyfile(path, near)
+    try:
+        digest = digest_of(near)
+        objects.put(near, digest)
+        return digest
+    finally:
+        near.unlink(missing_ok=True)
+
+
+def put_away(root: Path) -> None:
+    """Move the folders of a workspace that was taken over out of the way; jobs keep theirs, among the others'."""
+    for kind in JOBS:
+        if (root / kind).is_dir():
+            (root / "jobs").mkdir(mode=0o700, exist_ok=True)
+            for folder in _folders(root, kind):
+                if not (root / "jobs" / folder.name).exists():
+                    folder.rename(root / "jobs" / folder.name)
+    for kind in (*FILES, *JOBS):
+        if (root / kind).is_dir():
+            aside = root / "backups" / ASIDE
+            aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+            target = aside / kind
+            while target.exists():
+                target = target.with_name(f"{target.name}-again")
+            (root / kind).rename(target)

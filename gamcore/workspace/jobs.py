@@ -6,6 +6,7 @@ ended; how is in its folder, written by its worker, or by the keeper for a worke
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +38,7 @@ def submit(
     identifier = new_id()
     told = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
     with new_folder(space.root / "jobs" / identifier) as making:
-        write_json(making / "about.json", {**about, **told})
+        write_json(making / "about.json", {**about, **told, "by": os.getpid()})
     with space.meta.writing() as connection:
         connection.execute(job.insert().values(**told, state="queued"))
         records.note(connection, space.person.id, "begin", kind, identifier, detail=what[:200])

@@ -68,6 +68,12 @@ audit = _table(
 )  # fmt: skip
 
 
+NOT_DELETED_PARTS: Final = (
+    sa.select(thing.c.kind, thing.c.id, part.c.name, part.c.object)
+    .select_from(part.join(thing)).where(thing.c.deleted.is_(None)).order_by(thing.c.kind, thing.c.id)
+)  # fmt: skip
+
+
 def _connected(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # transactions are begun below, and nowhere else
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
@@ -140,13 +146,14 @@ _open: dict[str, Meta] = {}
 _lock = threading.Lock()
 
 
-def _url(root: Path) -> str:
+def url_of(root: Path) -> str:
+    """The address of the records in a folder."""
     return sa.URL.create("sqlite", database=str(root.resolve() / FILE)).render_as_string()
 
 
 def open_meta(root: Path, url: str | None = None) -> Meta:
     """The records of a workspace, one set of connections a process; those of workspaces long not used are closed."""
-    chosen = url or _url(root)
+    chosen = url or url_of(root)
     with _lock:
         found = _open.pop(chosen, None) or Meta(chosen)
         _open[chosen] = found  # the last one used is the last one
@@ -158,6 +165,6 @@ def open_meta(root: Path, url: str | None = None) -> Meta:
 def forget(root: Path) -> None:
     """Let go of a workspace's records; its folder may then be moved or taken away."""
     with _lock:
-        found = _open.pop(_url(root), None)
+        found = _open.pop(url_of(root), None)
     if found is not None:
         found.close()

@@ -1,0 +1,50 @@
+"""`python -m gamcore.workspace backup|restore|check`: copies of a workspace, and the look whether it is whole."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from gamcore.workspace import backup
+from gamcore.workspace.errors import StoreError
+from gamcore.workspace.store import Workspace, default_root
+from gamcore.workspace.sweep import sweep
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m gamcore.workspace", description=__doc__)
+    parser.add_argument(
+        "--workspace", type=Path, default=default_root(), help="its folder; GAMCORE_WORKSPACE by default"
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("backup", help="copy it to a new folder, while it is in use").add_argument("to", type=Path)
+    commands.add_parser("restore", help="bring a backup back to an empty place").add_argument("of", type=Path)
+    commands.add_parser("check", help="look at every record, hash and model")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; 0 where all is well, 1 where something is not, which is said."""
+    told = _parser().parse_args(arguments)
+    try:
+        if told.command == "restore":
+            space = backup.restore(told.of, told.workspace)
+            print(f"Restored {told.of} to {told.workspace}.")
+        else:
+            space = Workspace(told.workspace)
+        if told.command == "backup":
+            print(f"Copied the records and {backup.backup(space, told.to):,} objects to {told.to}.")
+            return 0
+        if told.command == "check":
+            print(f"Swept: {sweep(space)}.")
+        problems = list(backup.check(space))
+    except (StoreError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n".join(problems) or "Everything is there and as it was.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Copies of a whole workspace, and the look whether one is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from gamcore import serialize
+from gamcore.modelfile import ModelFileError
+from gamcore.workspace import meta, migrations
+from gamcore.workspace.errors import StoreError, room
+from gamcore.workspace.meta import NOT_DELETED_PARTS, part, thing
+from gamcore.workspace.objects import HASH, Folder, digest_of
+from gamcore.workspace.store import Workspace
+
+
+def backup(space: Workspace, target: Path) -> int:
+    """Copy a workspace to a new folder while it is in use; the number of objects. Files are linked where the disk can.
+
+    The records first: an object that they know of is never changed and stays for days after it is deleted, so what is
+    copied after them is what they speak of.
+    """
+    if not space.meta.embedded:
+        raise StoreError("The records are in a database of their own: back it up with its tools, and the objects with "
+                         "those of their store.")  # fmt: skip
+    if target.exists() and any(target.iterdir()):
+        raise StoreError(f"{target} is not empty: name a new folder for the backup.")
+    making = target.with_name(f".{target.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    (making / "objects").mkdir(mode=0o700, parents=True)
+    try:
+        migrations.backup(space.root, making / meta.FILE)
+        digests = sorted(_digests(making))
+        with room():
+            for digest in digests:
+                _copy(space.objects.path(digest), making / "objects" / digest[:2] / digest)
+        if target.exists():
+            target.rmdir()
+        making.rename(target)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return len(digests)
+
+
+def _digests(root: Path) -> set[str]:
+    """The objects that the records in a folder speak of."""
+    records = meta.Meta(meta.url_of(root))
+    try:
+        with records.reading() as connection:
+            return set(connection.execute(sa.select(part.c.object)).scalars())
+    finally:
+        records.close()
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def restore(source: Path, root: Path) -> Workspace:
+    """Bring a backup back to an empty place, checking every hash; the workspace. Nothing is there if it fails."""
+    if not (source / meta.FILE).is_file():
+        raise StoreError(f"{source} is not a backup: it has no {meta.FILE}.")
+    if root.exists() and any(root.iterdir()):
+        raise StoreError(f"{root} is not empty: move what is there away first.")
+    making = root.with_name(f".{root.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(mode=0o700, parents=True)
+    try:
+        with room():
+            shutil.copyfile(source / meta.FILE, making / meta.FILE)
+            for digest in sorted(_digests(source)):
+                place = source / "objects" / digest[:2] / digest
+                if not HASH.fullmatch(digest) or not place.is_file() or digest_of(place) != digest:
+                    raise StoreError(f"The backup is damaged: its object {digest[:12]} is not what it was.")
+                target = making / "objects" / digest[:2] / digest
+                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                shutil.copyfile(place, target)
+        if root.exists():
+            root.rmdir()
+        making.rename(root)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return Workspace(root)
+
+
+def check(space: Workspace) -> Iterator[str]:
+    """What is wrong with a workspace, a line each: damaged records, lost or changed objects, models that do not open."""
+    with space.meta.reading() as connection:
+        if space.meta.embedded:
+            for row in connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars():
+                if row != "ok":
+                    yield f"records: {row}"
+        parts = connection.execute(NOT_DELETED_PARTS).all()
+    good: dict[str, bool] = {}
+    for kind, identifier, name, digest in parts:
+        if digest not in good:
+            good[digest] = space.objects.has(digest) and digest_of(space.objects.path(digest)) == digest
+        if not good[digest]:
+            yield f"{kind}/{identifier}: its {name} is lost or was changed"
+        elif kind == "models":
+            try:
+                serialize.load(space.objects.path(digest))
+            except ModelFileError as error:
+                yield f"{kind}/{identifier}: {error}"
+    if isinstance(space.objects, Folder):
+        held = {row.object for row in parts}
+        with space.meta.reading() as connection:
+            held |= set(connection.execute(sa.select(part.c.object).join(thing)).scalars())
+        for digest in space.objects.digests():
+            if digest not in held and not space.objects.is_wanted(digest):
+                yield f"objects/{digest[:12]}: nothing holds it; the next start takes it away"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.shared import loading, state
+from pages.shared import loading, sharing, state
 from pages.shared.frame import begin
 from pages.shared.words import count, date, md, size, told_apart
 
@@ -33,11 +33,13 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         st.rerun()
     if st.button("Load another", icon=":material/add:"):
         loading.dialog()
-    if st.button("Delete", icon=":material/delete:"):
+    sharing.button("tables", table.id, table.name)
+    if state.mine("tables", table.id, "delete") and st.button("Delete", icon=":material/delete:"):
         loading.confirm_delete(table)
     if st.button("Train on this table", type="primary", icon=":material/model_training:"):
         st.switch_page("pages/train.py", query_params={"table": table.id})
 
+sharing.of_whom("tables", table.id)
 row = st.container(horizontal=True)  # wraps where the window is narrow
 row.metric("Rows", count(table.rows), border=True)
 row.metric("Columns", count(table.columns), border=True)
@@ -74,7 +76,7 @@ edited = st.data_editor(
     key=editor,
     hide_index=True,
     height=min(38 + 35 * len(doctor), 600),
-    disabled=[c for c in doctor.columns if c != "Role"],
+    disabled=[c for c in doctor.columns if c != "Role" or not state.mine("tables", table.id)],
     column_config={
         "Missing": st.column_config.NumberColumn(format="percent", width="small"),
         "Distinct": st.column_config.NumberColumn(format="localized", width="small"),

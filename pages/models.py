@@ -9,7 +9,7 @@ from gamcore import ModelFileError, export
 from gamcore.workspace import runs
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, downloads, elsewhere, state
+from pages.shared import cards, downloads, elsewhere, sharing, state
 from pages.shared.frame import begin
 from pages.shared.words import date, duration, md, metric
 
@@ -95,7 +95,8 @@ with st.container(horizontal=True):
         st.switch_page(f"pages/{page}.py", query_params={"model": model.id})
     path, name = state.workspace().model_path(model.id), export.file_name(model.name, "model", "gamx")
     downloads.button("Download", path.read_bytes, name, f"model-file-{model.id}", ":material/download:")
-    if st.button("Rename", icon=":material/edit:"):
+    sharing.button("models", model.id, model.name, model.table)
+    if state.mine("models", model.id) and st.button("Rename", icon=":material/edit:"):
         rename(model)
     tables = set(model.spec.get("tables", {}).values()) or {model.table}
     there = tables <= {t.id for t in state.workspace().tables()}
@@ -103,8 +104,9 @@ with st.container(horizontal=True):
     if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
         run = runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs())
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
-    if st.button("Delete", icon=":material/delete:"):
+    if state.mine("models", model.id, "delete") and st.button("Delete", icon=":material/delete:"):
         confirm_delete(model)
+sharing.of_whom("models", model.id)
 if model.spec.get("conditions"):
     st.caption("Only rows where " + md(state.row_filter(model)) + ".")
 if not model.of_tasks:

@@ -72,7 +72,7 @@ def importance() -> list[str]:
     return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
+@state.kept(show_spinner=False, max_entries=16)
 def trades(identifier: str, bands: int) -> list[Tradeoff]:
     """Features of a model whose curves trade off over some of its training rows."""
     about = state.workspace().model(identifier)

@@ -27,7 +27,7 @@ FEWEST_ROWS = 2_000  # that are ranked on at least
 WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen ones"}
 
 
-@st.cache_resource(show_spinner="Ranking all pairs", max_entries=16)
+@state.kept(show_spinner="Ranking all pairs", max_entries=16)
 def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """All pairs on the training rows, what the model's are worth on the held-out rows, and how many rows were ranked
     on: all, unless the table is so wide and long that somebody would wait."""

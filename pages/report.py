@@ -11,7 +11,7 @@ from gamcore.workspace import board as stored
 from gamcore.workspace import packs, recipes
 from gamcore.workspace.board import Board
 from gamcore.workspace.recipes import Item, Recipe
-from pages.shared import cards, ingredients, packing, state
+from pages.shared import cards, ingredients, packing, sharing, state
 from pages.shared.frame import begin
 from pages.shared.words import date, md, told_apart
 
@@ -41,7 +41,13 @@ def pick_recipe() -> Recipe:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.selectbox("Recipe", list(labels), format_func=labels.__getitem__, key="recipe",
                                   help="A report that was kept, made on the model above.")  # fmt: skip
-            if chosen and st.button("Delete the recipe", icon=":material/delete:"):
+            if chosen:
+                sharing.button("reports", chosen, kept[chosen].name)
+            if (
+                chosen
+                and state.mine("reports", chosen, "delete")
+                and st.button("Delete the recipe", icon=":material/delete:")
+            ):
                 confirm_delete(kept[chosen])
     if chosen:
         return kept[chosen]

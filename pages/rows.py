@@ -40,7 +40,7 @@ def predicted(rows: pd.DataFrame) -> np.ndarray:
     return estimator.predict_proba(rows)[:, 1] if binary else estimator.predict(rows)
 
 
-@st.cache_resource(show_spinner="Predicting the held-out rows", max_entries=8)
+@state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
 def held_out(identifier: str) -> pd.DataFrame:
     """The held-out rows of a model in short: place, prediction, what was."""
     assert data is not None

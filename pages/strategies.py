@@ -13,7 +13,7 @@ from gamcore.table import TableError
 from gamcore.workspace import board as stored
 from gamcore.workspace.board import Board
 from gamcore.workspace.store import StoreError, TableAbout
-from pages.shared import cards, deck, guide, handover, library, reach, scenarios, state
+from pages.shared import cards, deck, guide, handover, library, reach, scenarios, sharing, state
 from pages.shared.frame import begin
 from pages.shared.words import date, md, told_apart
 
@@ -52,7 +52,8 @@ def pick_board(table: TableAbout) -> Board | None:
                     "Name of the board", known[chosen].name, key=f"rename-{chosen}", max_chars=120, on_change=rename,
                     args=(chosen,),
                 )  # fmt: skip
-            if st.button("Delete", icon=":material/delete:"):
+            sharing.button("boards", chosen, known[chosen].name, table.id)
+            if state.mine("boards", chosen, "delete") and st.button("Delete", icon=":material/delete:"):
                 confirm_delete(known[chosen])
     return known.get(chosen)
 

@@ -39,27 +39,27 @@ mode = state.mode()
 cards.metrics(model)
 
 
-@st.cache_data(show_spinner="Comparing the curves of all tasks", max_entries=64)
+@state.kept(copies=True, show_spinner="Comparing the curves of all tasks", max_entries=64)
 def compared(identifier: str, feature: str) -> Agreement:
     """How a feature's curve in each task goes with the common one."""
     return state.estimator(identifier).agreement(feature)
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
+@state.kept(copies=True, show_spinner=False, max_entries=256)
 def curve(identifier: str, feature: str, place: int | None, part: str) -> Curve:
     """A feature's curve in the task at a place; None: of the common trees, over all tasks."""
     found = state.estimator(identifier)
     return found.explain_shape(feature, None if place is None else found.tasks_[place], part)
 
 
-@st.cache_data(show_spinner="Comparing tasks", max_entries=16)
+@state.kept(copies=True, show_spinner="Comparing tasks", max_entries=16)
 def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
     """How alike tasks are over some features, by name."""
     found = state.estimator(identifier).similarity(list(features))
     return found.set_axis(found.index.astype(str), axis=0).set_axis(found.columns.astype(str), axis=1)
 
 
-@st.cache_resource(show_spinner="Reading the rows", max_entries=4)
+@state.kept(show_spinner="Reading the rows", max_entries=4)
 def rows_of(identifier: str) -> Data:
     """The rows of a stored model."""
     spec = Spec.from_dict(state.workspace().model(identifier).spec)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from gamcore.workspace.store import Workspace
 
 
 def backup(space: Workspace, target: Path) -> int:
-    """Copy a workspace to a new folder while it is in use; the number of objects. Files are linked where the disk can.
+    """Copy a workspace to a new folder while it is in use; the number of objects.
 
     The records first: an object that they know of is never changed and stays for days after it is deleted, so what is
     copied after them is what they speak of.
@@ -37,7 +36,9 @@ def backup(space: Workspace, target: Path) -> int:
         digests = sorted(_digests(making))
         with room():
             for digest in digests:
-                _copy(space.objects.path(digest), making / "objects" / digest[:2] / digest)
+                target_of = making / "objects" / digest[:2] / digest
+                target_of.parent.mkdir(mode=0o700, exist_ok=True)
+                shutil.copyfile(space.objects.path(digest), target_of)  # no link: what befalls one spares the other
         if target.exists():
             target.rmdir()
         making.rename(target)
@@ -54,14 +55,6 @@ def _digests(root: Path) -> set[str]:
             return set(connection.execute(sa.select(part.c.object)).scalars())
     finally:
         records.close()
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def restore(source: Path, root: Path) -> Workspace:
@@ -92,7 +85,8 @@ def restore(source: Path, root: Path) -> Workspace:
 
 
 def check(space: Workspace) -> Iterator[str]:
-    """What is wrong with a workspace, a line each: damaged records, lost or changed objects, models that do not open."""
+    """What is wrong with a workspace, a line each: damaged records, lost or changed objects, models that do not
+    open."""
     with space.meta.reading() as connection:
         if space.meta.embedded:
             for row in connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars():

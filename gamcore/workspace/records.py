@@ -142,6 +142,14 @@ def used(connection: sa.Connection, who: str) -> int:
     return int(connection.execute(held.where(NOT_DELETED, thing.c.owner == who)).scalar_one())
 
 
+def name_of(about: str) -> str:
+    """What a thing is called, by its description as it is kept."""
+    try:
+        return str(json.loads(about)["name"])
+    except (ValueError, KeyError, TypeError):
+        return "unnamed"
+
+
 # Who a thing is shared with
 
 
@@ -187,6 +195,11 @@ def put_person(connection: sa.Connection, who: Person) -> None:
     """Remember a person, their role, and that they were here."""
     connection.execute(sa.delete(person).where(person.c.id == who.id))
     connection.execute(person.insert().values(id=who.id, name=who.name, role=who.role, seen=now()))
+
+
+def set_role(connection: sa.Connection, who: str, role: Role) -> None:
+    """Give somebody a role."""
+    connection.execute(sa.update(person).where(person.c.id == who).values(role=role))
 
 
 def note(

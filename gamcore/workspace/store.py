@@ -287,6 +287,13 @@ class Workspace:
             detail = f"{them.id}: {level or 'nothing'}"
             records.note(connection, self.person.id, "share", kind, identifier, detail=detail)
 
+    def owner_name(self, kind: str, identifier: str) -> str:
+        """What the owner of a thing is called."""
+        owner = self.thing(kind, identifier).owner
+        with self.meta.reading() as connection:
+            found = records.somebody(connection, owner)
+        return found.name if found else owner
+
     def shares(self, kind: str, identifier: str) -> dict[str, Level]:
         """Whom a thing is shared with by name, for those who may share it."""
         self.thing(kind, identifier, "share")

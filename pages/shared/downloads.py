@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
+
+from gamcore.workspace.store import Workspace
+from pages.shared import state
 
 MIME = {
     "png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf", "html": "text/html", "csv": "text/csv",
@@ -19,4 +23,20 @@ def button(
 ) -> None:  # fmt: skip
     """A download whose file is made at the press, in a thread of its own: no other session waits for it."""
     mime = MIME.get(name.rpartition(".")[2], "application/octet-stream")
-    st.download_button(label, make, name, mime, key=key, on_click="ignore", icon=icon, help=tip)
+    st.download_button(
+        label,
+        partial(_handed, state.workspace(), make, name),
+        name,
+        mime,
+        key=key,
+        on_click="ignore",
+        icon=icon,
+        help=tip,
+    )
+
+
+def _handed(space: Workspace, make: Callable[[], bytes], name: str) -> bytes:
+    """The file, once the log says who took it."""
+    data = make()
+    space.note("export", detail=name)
+    return data

@@ -50,7 +50,7 @@ def score(model: ModelAbout) -> None:
     packing.show("scores")
 
 
-@st.cache_resource(show_spinner="Looking at the table", max_entries=16)
+@state.kept(show_spinner="Looking at the table", max_entries=16)
 def _fits(model: str, table: str) -> list[scored.Fit]:
     return scored.fits(state.frame(table), state.estimator(model).model_.bins)
 
@@ -77,7 +77,7 @@ def _encoded(text: str) -> bytes:
     return text.encode()
 
 
-@st.cache_data(show_spinner="Writing the model", max_entries=12)
+@state.kept(copies=True, show_spinner="Writing the model", max_entries=12)
 def _written(identifier: str, form: str) -> str:
     """A stored model in another language; SQL for the columns as its table has them, where that is here."""
     model, estimator = state.workspace().model(identifier), state.estimator(identifier)

@@ -12,7 +12,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.state import warm_up
+from gamcore.workspace.limits import is_shared
+from pages.shared import deployment, errors, signin, state
 
 HERE = Path(__file__).parent
 PAGES = HERE.parent
@@ -23,7 +24,9 @@ def configure() -> None:
     """Title, icon and width of the browser page."""
     st.set_page_config(page_title="Shapewise", page_icon=str(HERE / "icon.svg"), layout="wide")
     st.logo(str(HERE / "logo.svg"), size="large", icon_image=str(HERE / "icon.svg"))
-    warm_up()
+    errors.watch()
+    deployment.refuse()
+    state.warm_up()
 
 
 def _go_to_data() -> None:
@@ -34,9 +37,14 @@ def navigation() -> Any:
     """The menu. The default page only forwards: a page that is itself the default has no URL of its own."""
     st.session_state[RUNS_UNDER_APP] = True
 
+    person = state.workspace().person
+    if is_shared():
+        signin.menu(person)
+
     def page(name: str, title: str, icon: str) -> Any:
         return st.Page(PAGES / f"{name}.py", title=title, icon=f":material/{icon}:")
 
+    team = {"Team": [page("people", "People", "group")]} if is_shared() and person.role == "admin" else {}
     return st.navigation(
         {
             "": [st.Page(_go_to_data, title="Shapewise", default=True, visibility="hidden")],
@@ -55,6 +63,7 @@ def navigation() -> Any:
                 page("experiment", "Experiment", "science"),
                 page("report", "Report", "slideshow"),
             ],
+            **team,
         }
     )
 

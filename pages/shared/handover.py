@@ -78,14 +78,14 @@ def alike(board: Board, made: StrategySet) -> None:
         st.caption(f"In all of them the lowest share is at least {FOUR_FIFTHS:g} of the highest (four-fifths rule).")
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
+@state.kept(show_spinner=False, max_entries=16)
 def _parity(table: str, made: str, column: str) -> pd.DataFrame:
     read = StrategySet.from_dict(json.loads(made))
     frame = state.frame(table)
     return parity(frame[column], read.assign(frame), [strategy.name for strategy in read.strategies])
 
 
-@st.cache_resource(show_spinner="Running both exports on the table", max_entries=8)
+@state.kept(show_spinner="Running both exports on the table", max_entries=8)
 def _proof(table: str, made: str) -> Proof:
     return prove(StrategySet.from_dict(json.loads(made)), state.frame(table))
 

@@ -50,7 +50,7 @@ def curve_of(draft: Draft, feature: str) -> Curve | None:
         return None
 
 
-@st.cache_resource(show_spinner=False, max_entries=48)
+@state.kept(show_spinner=False, max_entries=48)
 def _fitted(spec: str, held_out_by: str) -> Draft:
     told = Spec.from_dict(json.loads(spec))
     return live.draft(read_data(state.frame(told.table), told, json.loads(held_out_by)), told)

@@ -27,7 +27,7 @@ chance gives it has to be."""
 Moved = tuple[pd.DataFrame, list[str], float | None, pd.DataFrame]
 
 
-@st.cache_resource(show_spinner="Predicting all rows", max_entries=4)
+@state.kept(show_spinner="Predicting all rows", max_entries=4)
 def moved(model: str, column: str) -> Moved | None:
     """Means by period, the names of these, where held-out rows begin among them, and how features moved; nothing where
     there are fewer than two periods."""

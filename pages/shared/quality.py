@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 MOST_DOTS = 3_000
 
 
-@st.cache_resource(show_spinner="Predicting the held-out rows", max_entries=8)
+@state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
 def held_out(model: str) -> HeldOut:
     """The held-out rows of a stored model, predicted."""
     about = state.workspace().model(model)
@@ -77,7 +77,7 @@ def _some(n: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(0).choice(n, MOST_DOTS, replace=False))
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
+@state.kept(show_spinner=False, max_entries=8)
 def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]:
     """Precision by recall, ROC and gain of a stored model's held-out rows."""
     found = held_out(model)
@@ -157,7 +157,7 @@ def _residuals(model: ModelAbout, found: HeldOut, some: NDArray[np.int64]) -> No
     )
 
 
-@st.cache_resource(show_spinner="Shuffling one feature after the other", max_entries=8)
+@state.kept(show_spinner="Shuffling one feature after the other", max_entries=8)
 def permutation(model: str) -> pd.Series:
     """What the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by feature."""
     about = state.workspace().model(model)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import streamlit as st
-
 from gamcore.rulejson import from_dict
 from gamcore.rules import Bools, Rule
 from gamcore.rules import rounded as with_few_digits
@@ -17,7 +15,7 @@ from gamcore.workspace.store import ModelAbout
 from pages.shared import state
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@state.kept(show_spinner=False, max_entries=64)
 def _holds(table: str, rule: str) -> Bools:
     return from_dict(json.loads(rule)).holds(state.frame(table))
 
@@ -27,7 +25,7 @@ def holds(table: str, rule: Rule) -> Bools:
     return _holds(table, json.dumps(rule.to_dict()))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
+@state.kept(show_spinner=False, max_entries=32)
 def _matches(table: str, gate: str, rules: tuple[str, ...]) -> Matches:
     return Matches.of(_holds(table, gate), [_holds(table, rule) for rule in rules])
 
@@ -40,7 +38,7 @@ def ledger(table: str, made: StrategySet) -> Ledger:
     return found.ledger([order.index(k) for k in range(len(rules))])
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
+@state.kept(show_spinner=False, max_entries=16)
 def _held_out(model: str, bands: int) -> HeldOut | None:
     about, fitted = state.workspace().model(model), state.estimator(model)
     rows = state.data(about)
@@ -53,7 +51,7 @@ def _held_out(model: str, bands: int) -> HeldOut | None:
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=256)
+@state.kept(show_spinner=False, max_entries=256)
 def _evidence(model: str, bands: int, rule: str) -> Evidence | None:
     rows = _held_out(model, bands)
     return None if rows is None else rows.evidence(from_dict(json.loads(rule)))
@@ -65,7 +63,7 @@ def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
     return found and replace(found, tried=tried)
 
 
-@st.cache_resource(show_spinner="Reading segments off the curves", max_entries=16)
+@state.kept(show_spinner="Reading segments off the curves", max_entries=16)
 def _suggested(model: str, bands: int) -> list[Segment]:
     rows, fitted = _held_out(model, bands), state.estimator(model)
     if rows is None or isinstance(fitted.model_, TaskModel):
@@ -78,7 +76,7 @@ def suggested(model: ModelAbout) -> list[Segment]:
     return _suggested(model.id, model.bands)
 
 
-@st.cache_resource(show_spinner=False, max_entries=128)
+@state.kept(show_spinner=False, max_entries=128)
 def _rounded(table: str, rule: str) -> Rule:
     return with_few_digits(from_dict(json.loads(rule)), state.frame(table))
 

@@ -199,7 +199,7 @@ def _counts(board: Board, made: StrategySet) -> dict[str, Any]:
     return told if any(all(value is not None for value in row.values()) for row in rows) else None
 
 
-@st.cache_resource(show_spinner="Reading the experiment", max_entries=16)
+@state.kept(show_spinner="Reading the experiment", max_entries=16)
 def _read(strategies: str, outcome: str, metrics: str, way: str) -> ReadOut:
     made = StrategySet.from_dict(json.loads(strategies))
     return read_out(made, way, json.loads(outcome), json.loads(metrics), state.frame)

@@ -137,7 +137,7 @@ def _condition(table: TableAbout, series: pd.Series) -> Condition | None:
     return Condition(name, levels=kept) if kept else None
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
+@state.kept(copies=True, show_spinner=False, max_entries=64)
 def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: tuple[str, ...]) -> dict[str, str]:
     return leaks(state.frame(table), target, list(positive) if positive else None, list(columns))
 

@@ -10,8 +10,9 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -26,12 +27,15 @@ from gamcore.plots import Mode
 from gamcore.scales import Scale, unit
 from gamcore.surface import Surface
 from gamcore.table import TableError
+from gamcore.workspace.access import Action, Person
 from gamcore.workspace.card import card as full_card
 from gamcore.workspace.card import line, target
 from gamcore.workspace.doctor import ColumnReport, examine
 from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError, TableAbout, Workspace, default_root
+from gamcore.workspace.sweep import sweep
+from pages.shared import signin
 from pages.shared.words import metric
 
 log = logging.getLogger(__name__)
@@ -39,12 +43,20 @@ log = logging.getLogger(__name__)
 
 @st.cache_resource(show_spinner=False)
 def _workspace(root: str) -> Workspace:
-    return Workspace(default_root())
+    space = Workspace(default_root())
+    sweep(space)
+    return space
 
 
 def workspace() -> Workspace:
-    """The workspace of this server."""
-    return _workspace(str(default_root()))
+    """The workspace of this server, as the person of this session sees it."""
+    space = _workspace(str(default_root()))
+    return space.seen_by(signin.person(space))
+
+
+def mine(kind: str, identifier: str, action: Action = "change") -> bool:
+    """Whether this person may do something with a thing: what they may not is not offered."""
+    return workspace().may(action, kind, identifier)
 
 
 @st.cache_resource(show_spinner=False)
@@ -54,6 +66,32 @@ def warm_up() -> None:
     if os.environ.get("GAMCORE_WARM_UP") == "0":
         return
     threading.Thread(target=gamcore.warmup, daemon=True, name="warm-up").start()
+
+
+Made = TypeVar("Made")
+
+
+def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+    """Keep what a function makes of ids, for each person apart: nobody is given what another was allowed to see.
+
+    copies : each caller gets an own copy. options : of streamlit's caches.
+    """
+
+    def keep(make: Callable[..., Made]) -> Callable[..., Made]:
+        def made(who: str, *of: Any) -> Made:
+            return make(*of)
+
+        # Streamlit tells the caches of functions apart by these names.
+        made.__module__, made.__qualname__ = make.__module__, make.__qualname__
+        cached = (st.cache_data if copies else st.cache_resource)(**options)(made)
+
+        @wraps(make)
+        def call(*of: Any) -> Made:
+            return cached(workspace().person.id, *of)
+
+        return call
+
+    return keep
 
 
 def n_jobs() -> int:
@@ -98,21 +136,39 @@ def choose(kind: str, identifier: str) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=6)
-def frame(table: str) -> pd.DataFrame:
-    """A table by id; shared by all sessions, so never changed."""
+def _frame(table: str) -> pd.DataFrame:
     return workspace().read_table(table)
 
 
+def frame(table: str) -> pd.DataFrame:
+    """A table by id; shared by all sessions, so never changed.
+
+    This and what follows keep things by id for everybody: whoever asks must first be allowed to see the thing.
+    """
+    workspace().thing("tables", table)
+    return _frame(table)
+
+
 @st.cache_data(show_spinner=False, max_entries=1000)
-def columns(table: str) -> list[str]:
-    """Names of the columns of a table by id, without reading it."""
+def _columns(table: str) -> list[str]:
     return list(pq.read_schema(workspace().table_path(table)).names)
 
 
+def columns(table: str) -> list[str]:
+    """Names of the columns of a table by id, without reading it."""
+    workspace().thing("tables", table)
+    return _columns(table)
+
+
 @st.cache_resource(show_spinner=False, max_entries=32)
+def _reports(table: str) -> list[ColumnReport]:
+    return examine(_frame(table))
+
+
 def reports(table: str) -> list[ColumnReport]:
     """The column doctor's reports on a table."""
-    return examine(frame(table))
+    workspace().thing("tables", table)
+    return _reports(table)
 
 
 def estimator(model: str) -> Estimator:
@@ -120,7 +176,7 @@ def estimator(model: str) -> Estimator:
     return _estimator(model, workspace().model(model).bands)
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
+@kept(show_spinner=False, max_entries=32)
 def _estimator(model: str, bands: int) -> Estimator:  # a model gets its bands later: then it is another
     return from_saved(workspace().load_model(model))
 
@@ -132,13 +188,13 @@ def data(model: ModelAbout) -> Data | None:
     return _data(model.id)
 
 
-@st.cache_resource(show_spinner="Reading the table", max_entries=6)
+@kept(show_spinner="Reading the table", max_entries=6)
 def _data(model: str) -> Data:
     spec = Spec.from_dict(workspace().model(model).spec)
     return read_data(frame(spec.table), spec, workspace().table(spec.table).held_out_by)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@kept(show_spinner=False, max_entries=64)
 def _surface(model: str, bands: int, first: str, second: str) -> Surface:
     return _estimator(model, bands).explain_pair(first, second)
 
@@ -161,15 +217,15 @@ def card(model: ModelAbout) -> Callable[[], str]:
 def _card(space: Workspace, model: ModelAbout) -> str:
     """A plot is handed out whether or not all of the card can be told."""
     try:
-        return f"{line(model)}\n{_full_card(str(space.root), model.id, model.name, model.bands)}"
+        return f"{line(model)}\n{_full_card(str(space.root), space.person, model.id, model.name, model.bands)}"
     except (StoreError, TableError, ModelFileError, OSError, ValueError):
         log.exception("The card of %s cannot be told", model.id)
         return line(model)
 
 
 @lru_cache(64)
-def _full_card(root: str, model: str, name: str, bands: int) -> str:  # by what changes it
-    return full_card(Workspace(Path(root)), model).text()
+def _full_card(root: str, person: Person, model: str, name: str, bands: int) -> str:  # by what changes it
+    return full_card(Workspace(Path(root), person), model).text()
 
 
 def row_filter(model: ModelAbout) -> str:

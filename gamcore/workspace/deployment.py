@@ -1,0 +1,44 @@
+"""What a shared deployment must be given before it serves anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+SECRET: Final = 32
+OIDC: Final = ("client_id", "client_secret", "server_metadata_url", "redirect_uri")
+LOCALS: Final = ("localhost", "127.0.0.1", "::1")
+
+
+def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: bool) -> list[str]:
+    """What a shared deployment lacks, a sentence each; none where it may start.
+
+    options : of Streamlit, by name, and proxy_secret. auth : the section [auth] of secrets.toml. secret_is_set :
+    whether server.cookieSecret was chosen, not drawn at the start.
+    """
+    found = []
+    headers = options.get("server.trustedUserHeaders") or {}
+    providers = [auth, *(one for one in auth.values() if isinstance(one, Mapping))]
+    if not headers and not any(all(part.get(name) or auth.get(name) for name in OIDC) for part in providers):
+        found.append(
+            "Nobody can sign in: set [auth] in .streamlit/secrets.toml (OIDC), or server.trustedUserHeaders to the "
+            "header in which your proxy names who is there."
+        )
+    if headers and "email" not in headers.values() and "name" not in headers.values():
+        found.append("server.trustedUserHeaders names nobody: map a header to email or name.")
+    if headers and options.get("server.address") not in LOCALS and len(options.get("proxy_secret") or "") < SECRET:
+        found.append(
+            "A header is trusted, and the server can be reached past the proxy that sets it: set server.address to "
+            f"localhost, or GAMCORE_PROXY_SECRET to {SECRET} characters that the proxy sends as X-Proxy-Secret."
+        )
+    secret = str(auth.get("cookie_secret") or "")
+    if not headers and len(secret) < SECRET:
+        found.append(f"auth.cookie_secret has fewer than {SECRET} characters: make one by `openssl rand -hex 32`.")
+    if not secret_is_set or len(str(options.get("server.cookieSecret") or "")) < SECRET:
+        found.append(f"server.cookieSecret is not set to {SECRET} characters or more: make one as above.")
+    hosts = options.get("server.allowedHosts") or []
+    if not hosts or "*" in hosts:
+        found.append("server.allowedHosts is open: name the host that people type.")
+    if not options.get("server.enableXsrfProtection", True) or not options.get("server.enableCORS", True):
+        found.append("server.enableXsrfProtection or server.enableCORS is off: leave both on.")
+    return found

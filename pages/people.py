@@ -1,0 +1,107 @@
+"""Who is in the workspace, what they use and did: for administrators of a shared deployment."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.workspace import jobs, people
+from gamcore.workspace.access import ROLE_WORDS, ROLES
+from gamcore.workspace.errors import StoreError
+from pages.shared import state
+from pages.shared.frame import begin
+from pages.shared.words import count, date, md, size, told_apart
+
+begin("People", "Who is here, what they use, and what was done.")
+space = state.workspace()
+if not space.may("administer"):
+    st.error("This page is for administrators: ask one of them.", icon=":material/lock:")
+    st.stop()
+
+members = people.members(space)
+row = st.container(horizontal=True)
+row.metric("People", count(len(members)), border=True)
+row.metric("Things", count(sum(one.things for one in members)), border=True)
+row.metric("On disk", size(sum(one.bytes for one in members)), border=True)
+of = {one.person.id: one for one in members}
+label = told_apart({one.person.id: one.person.name for one in members})
+
+people_tab, jobs_tab, deleted_tab, log_tab = st.tabs(["People", "Jobs", "Deleted", "What was done"])
+with people_tab:
+    listing = pd.DataFrame(
+        {
+            "Name": [one.person.name for one in members],
+            "Role": [one.person.role for one in members],
+            "Last here": [date(one.seen) for one in members],
+            "Things": [one.things for one in members],
+            "On disk": [size(one.bytes) for one in members],
+        }
+    )
+    st.dataframe(listing, hide_index=True, alt="One row a person: role, last visit, what they own.")
+    others = [identifier for identifier in of if identifier != space.person.id]
+    if not others:
+        st.caption("Nobody else has signed in yet.")
+    else:
+        with st.container(border=True):
+            who = st.selectbox("Person", others, format_func=label.__getitem__)
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                role = st.segmented_control(
+                    "Role", ROLES, default=of[who].person.role, required=True, key=f"role-{who}",
+                    help=". ".join(f"{name.capitalize()}: {words}" for name, words in ROLE_WORDS.items()) + ".",
+                )  # fmt: skip
+                if st.button("Set the role", disabled=role == of[who].person.role):
+                    people.set_role(space, who, role)
+                    st.rerun()
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                heirs = [identifier for identifier in of if identifier != who]
+                to = st.selectbox("Give all they own to", heirs, format_func=label.__getitem__)
+                if st.button("Hand over", disabled=not of[who].things, help="For somebody who leaves the team."):
+                    st.toast(f"{count(people.hand_over(space, who, to))} things went to {md(of[to].person.name)}.")
+                    st.rerun()
+
+with jobs_tab:
+    listed = list(jobs.everyones(space))
+    if not listed:
+        st.caption("Nothing was trained or made yet.")
+    going = [one for one in listed if one[4] in ("queued", "running")]
+    for identifier, kind, owner, created, how in going:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f"{jobs.NAMES[kind].capitalize()} of {md(label.get(owner, owner))}, since {date(created)}: {how}"
+            )
+            if st.button("Stop", key=f"stop-{identifier}", type="tertiary", icon=":material/cancel:"):
+                jobs.cancel(space, kind, identifier)
+                st.rerun()
+    if listed:
+        frame = pd.DataFrame(listed, columns=["Id", "Kind", "Owner", "Asked for", "State"])
+        frame["Kind"] = frame["Kind"].map(jobs.NAMES)
+        frame["Owner"] = frame["Owner"].map(lambda owner: label.get(owner, owner))
+        frame["Asked for"] = frame["Asked for"].map(date)
+        st.dataframe(frame, hide_index=True, alt="One row a job: kind, owner, time, state.")
+
+with deleted_tab:
+    gone = people.deleted(space)
+    if not gone:
+        st.caption("Nothing was deleted in the last days. What is deleted can be brought back for a week.")
+    for kind, identifier, name, owner, when in gone[:50]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"{kind.capitalize()} **{md(name)}** of {md(label.get(owner, owner))}, deleted {date(when)}")
+            if st.button("Bring back", key=f"back-{identifier}", type="tertiary", icon=":material/undo:"):
+                try:
+                    people.bring_back(space, identifier)
+                except StoreError as error:
+                    st.error(md(error), icon=":material/error:")
+                else:
+                    st.rerun()
+
+with log_tab:
+    deeds = people.log(space)
+    frame = pd.DataFrame(
+        [(one.at, label.get(one.person, one.person), one.action, one.kind, one.thing, one.detail, one.before, one.after)
+         for one in deeds],
+        columns=["When", "Who", "Did", "Kind", "Thing", "Detail", "Before", "After"],
+    )  # fmt: skip
+    st.dataframe(frame, hide_index=True, alt="One row a deed, the last first.")
+    st.caption(
+        "The last 500. The log is only ever added to; before and after are fingerprints of a thing's description."
+    )

@@ -1,0 +1,65 @@
+"""The start of the app: `python app.py` looks at the configuration, then serves; `streamlit run app.py` looks when the
+first visitor comes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+
+import streamlit as st
+from streamlit import config
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from gamcore.workspace.deployment import missing
+from gamcore.workspace.limits import is_shared
+
+log = logging.getLogger(__name__)
+OPTIONS = (
+    "server.trustedUserHeaders", "server.address", "server.cookieSecret", "server.allowedHosts",
+    "server.enableXsrfProtection", "server.enableCORS",
+)  # fmt: skip
+
+
+def is_launched_bare() -> bool:
+    """Whether app.py runs as a plain program, not for a visitor."""
+    return get_script_run_ctx(suppress_warning=True) is None
+
+
+def lacks() -> list[str]:
+    """What a shared deployment lacks; nothing for an app that is used alone."""
+    if not is_shared():
+        return []
+    options = {name: config.get_option(name) for name in OPTIONS}
+    options["proxy_secret"] = os.environ.get("GAMCORE_PROXY_SECRET", "")
+    try:
+        auth = st.secrets.get("auth", {})
+    except FileNotFoundError:
+        auth = {}
+    chosen = config.is_manually_set("server.cookieSecret")
+    return missing(options, auth, chosen)
+
+
+def refuse() -> None:
+    """End a server that is told to be shared, and is not ready to be."""
+    found = lacks()
+    if not found:
+        return
+    log.critical("GAMCORE_MODE=shared is not ready: %s", " ".join(found))
+    st.error(
+        "This server is not ready to be shared, so it stops. Its log says what is missing.", icon=":material/lock:"
+    )
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()  # after this page has been sent
+    st.stop()
+
+
+def launch(script: str) -> None:
+    """Serve the app as a program of its own: refused at once, with exit code 2, where something is missing."""
+    found = lacks()
+    if found:
+        print("GAMCORE_MODE=shared is not ready:", *found, sep="\n- ", file=sys.stderr)
+        sys.exit(2)
+    command = [sys.executable, "-m", "streamlit", "run", script, *sys.argv[1:]]
+    os.execv(sys.executable, command)  # noqa: S606 (our own interpreter and script)

@@ -1,0 +1,62 @@
+"""Sharing a thing with others by name, where the workspace is shared by a team."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+import streamlit as st
+
+from gamcore.workspace.access import Level
+from gamcore.workspace.errors import StoreError
+from gamcore.workspace.limits import is_shared
+from gamcore.workspace.store import KINDS
+from pages.shared import state
+from pages.shared.words import md
+
+WORDS: dict[Level, str] = {"view": "view it", "edit": "view and change it"}
+
+
+def button(kind: str, identifier: str, name: str, table: str = "") -> None:
+    """The way to share a thing, for those who may. table : of a model, which can go with it."""
+    if is_shared() and state.mine(kind, identifier, "share") and st.button("Share", icon=":material/group:"):
+        _dialog(kind, identifier, name, table)
+
+
+def of_whom(kind: str, identifier: str) -> None:
+    """Whose a thing is that somebody else shared, and what may be done with it."""
+    if not is_shared() or state.mine(kind, identifier, "share"):
+        return
+    may: Literal["change", "view"] = "change" if state.mine(kind, identifier) else "view"
+    st.caption(f":material/group: Shared with you by {md(state.workspace().owner_name(kind, identifier))}, to {may}.")
+
+
+@st.dialog("Share")
+def _dialog(kind: str, identifier: str, name: str, table: str) -> None:
+    space = state.workspace()
+    st.markdown(f"**{md(name)}** is seen by you alone, and by those whom you name here.")
+    for who, level in sorted(space.shares(kind, identifier).items()):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f":material/person: {md(who)} may {WORDS[level]}")
+            st.button("Take back", key=f"unshare-{who}", type="tertiary",
+                      on_click=partial(space.share, kind, identifier, who, None))  # fmt: skip
+    with st.form("share", border=False, clear_on_submit=True):
+        who = st.text_input("With whom", placeholder="The name or address that they sign in with")
+        level = st.segmented_control(
+            "They may", list(WORDS), default="view", required=True, format_func=WORDS.__getitem__
+        )
+        may_table = bool(table) and state.mine("tables", table, "share")
+        with_table = may_table and st.checkbox(
+            "With its table", value=True,
+            help="Without it they read the curves. With it they see its rows, held-out metrics and segments.",
+        )  # fmt: skip
+        if not st.form_submit_button(f"Share the {KINDS[kind]}", type="primary"):
+            return
+    try:
+        space.share(kind, identifier, who, level)
+        if with_table:
+            space.share("tables", table, who, "view")
+    except StoreError as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    st.rerun(scope="fragment")

@@ -1,0 +1,568 @@
+"""The records of a workspace: who may do what, what is never half there, backups, migrations, the sweep."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from gamcore.estimators import from_saved
+from gamcore.strategies import StrategySet
+from gamcore.workspace import backup, legacy, meta, migrations, people, records, runs
+from gamcore.workspace.__main__ import main
+from gamcore.workspace.access import ACTIONS, LOCAL, ROLES, Person, may
+from gamcore.workspace.board import add_board, board, change
+from gamcore.workspace.deployment import missing
+from gamcore.workspace.errors import DeniedError, StoreError
+from gamcore.workspace.files import write_json
+from gamcore.workspace.limits import Limits
+from gamcore.workspace.store import KINDS, Workspace
+from gamcore.workspace.sweep import Swept, sweep
+from gamcore.workspace.training import train, train_parts
+from tests.test_workspace import frame, spec_of
+
+A, B = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
+
+
+@pytest.fixture
+def space(tmp_path):
+    return Workspace(tmp_path / "space")
+
+
+@pytest.fixture
+def team(space):
+    """The same workspace as Ann and as Bob see it; Ann has a table and a model."""
+    for person in (A, B):
+        people.arrive(space, person.id, person.name)
+    ann, bob = space.seen_by(A), space.seen_by(B)
+    table = ann.add_table(frame(), "hers")
+    return ann, bob, table, train(ann, spec_of(table.id))
+
+
+# Who may do what: role x action x what the thing is to them
+
+ALLOWED = {
+    # (role, own, shared to view, shared to edit): what they may do with it
+    ("viewer", "own"): {"view"},
+    ("viewer", "other's"): set(),
+    ("viewer", "view"): {"view"},
+    ("viewer", "edit"): {"view"},
+    ("editor", "own"): {"view", "change", "delete", "share"},
+    ("editor", "other's"): set(),
+    ("editor", "view"): {"view"},
+    ("editor", "edit"): {"view", "change"},
+    **{("admin", how): set(ACTIONS) for how in ("own", "other's", "view", "edit")},
+}
+CREATES = {"viewer": False, "editor": True, "admin": True}
+ON_A_THING = [action for action in ACTIONS if action not in ("create", "administer")]
+
+
+@pytest.mark.parametrize(
+    ("role", "how", "action"), list(product(ROLES, ("own", "other's", "view", "edit"), ON_A_THING))
+)
+def test_the_matrix_of_roles_and_actions(role, how, action):
+    owner = "me" if how == "own" else "somebody"
+    level = how if how in ("view", "edit") else None
+    assert may(Person("me", "me", role), action, owner, level) == (action in ALLOWED[role, how])
+    assert not may(None, action, owner, level)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_who_may_make_things_and_administer(role):
+    assert may(Person("me", "me", role), "create") == CREATES[role]
+    assert may(Person("me", "me", role), "administer") == (role == "admin")
+    assert not may(None, "create")
+    assert not may(None, "administer")
+
+
+# Every way into the workspace, as each of them
+
+
+def calls(space, table, model):
+    """All that can be done with Ann's things, by the action that it needs."""
+    return {
+        "view": [
+            lambda: space.table(table), lambda: space.read_table(table), lambda: space.table_path(table),
+            lambda: space.model(model), lambda: space.load_model(model), lambda: space.model_path(model),
+            lambda: space.thing("models", model), lambda: space.part("tables", table, "table"),
+            lambda: space.hold_out_by(table, None, None), lambda: space.owner_name("models", model),
+        ],
+        "change": [
+            lambda: space.set_roles(table, {"w": "weight"}), lambda: space.rename_model(model, "other"),
+            lambda: space.set_note(model, "a", "said"), lambda: space.set_headline(model, "a", "said"),
+            lambda: space.set_bands(model, space.load_model(model), 3),
+        ],
+        "share": [
+            lambda: space.share("models", model, "Cid", "view"), lambda: space.shares("models", model),
+        ],
+        "delete": [lambda: space.delete("models", model), lambda: space.delete("tables", table)],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("level", [None, "view", "edit"])
+@pytest.mark.parametrize("role", ROLES)
+def test_every_way_in_asks(team, role, level):
+    ann, _, table, model = team
+    people.arrive(ann, "c", "Cid")
+    for kind, identifier in (("tables", table.id), ("models", model.id)):
+        if level:
+            ann.share(kind, identifier, "Bob", level)
+    bob = ann.seen_by(Person("b", "Bob", role))
+    allowed = ALLOWED[role, level or "other's"]
+    for action, ways in calls(bob, table.id, model.id).items():
+        for way in ways:
+            if action in allowed:
+                way()
+            else:
+                with pytest.raises(StoreError) as refused:
+                    way()
+                # What they may not even see is refused as what is not there: nothing can be guessed.
+                assert ("no such" in str(refused.value)) == (level is None)
+    if role != "admin":
+        assert [m.id for m in bob.models()] == ([model.id] if level else [])
+        assert [t.id for t in bob.tables()] == ([table.id] if level else [])
+
+
+def test_viewers_make_nothing(team):
+    ann, _, table, model = team
+    viewer = ann.seen_by(Person("b", "Bob", "viewer"))
+    for way in (
+        lambda: viewer.add_table(frame(), "x"), lambda: add_board(viewer, StrategySet("x"), table.id),
+        lambda: viewer.import_model(ann.model_path(model.id).read_bytes(), "x"),
+    ):  # fmt: skip
+        with pytest.raises(DeniedError, match="not add"):
+            way()
+    assert not list((ann.root).glob(".new*"))
+
+
+def test_the_same_table_of_two_people_is_two_things_and_one_file(team):
+    ann, bob, table, _ = team
+    same = bob.add_table(frame(), "his")
+    assert same.id != table.id
+    assert same.name == "his"
+    assert bob.table_path(same.id) == ann.table_path(table.id)
+    bob.delete("tables", same.id)
+    sweep(ann.seen_by(LOCAL), timedelta(0))
+    pd.testing.assert_frame_equal(ann.read_table(table.id), frame(), check_dtype=False, check_freq=False)
+
+
+def test_parts_of_a_model_go_with_it(team):
+    ann, bob, _, model = team
+    made = train_parts(ann, model.id, "c")
+    assert bob.parts(model.id) == []
+    ann.share("models", model.id, "bob", "view")
+    assert {part.id for part in bob.parts(model.id)} == {part.id for part in made}
+    with pytest.raises(DeniedError):
+        bob.delete("models", made[0].id)
+    ann.delete("models", model.id)
+    for part in made:
+        with pytest.raises(StoreError):
+            ann.model(part.id)
+
+
+def test_sharing_names_people_who_came(team):
+    ann, bob, table, _ = team
+    for who, words in (("Nobody", "signed in"), ("Ann", "theirs already")):
+        with pytest.raises(StoreError, match=words):
+            ann.share("tables", table.id, who, "view")
+    ann.share("tables", table.id, "BOB", "edit")
+    assert ann.shares("tables", table.id) == {"Bob": "edit"}
+    with pytest.raises(DeniedError):
+        bob.share("tables", table.id, "Bob", None)
+    ann.share("tables", table.id, "b", None)
+    assert bob.tables() == []
+
+
+def test_somebody_who_takes_anothers_name_is_not_them(space):
+    people.arrive(space, "https://id#1", "ann@x.org")
+    people.arrive(space, "https://other#7", "ann@x.org")
+    owner = people.arrive(space, "https://id#2", "bob@x.org")
+    table = space.seen_by(owner).add_table(frame(), "his")
+    with pytest.raises(StoreError, match="signed in"):  # two have this name: neither is meant
+        space.seen_by(owner).share("tables", table.id, "ann@x.org", "view")
+
+
+# People
+
+
+def test_people_are_known_by_what_does_not_change():
+    assert people.told_by({"sub": "1", "iss": "https://id", "email": "a@x"}) == ("https://id#1", "a@x")
+    assert people.told_by({"email": "A@x"}) == ("a@x", "A@x")
+    assert people.told_by({"email": " ", "name": None}) is None
+    assert people.told_by({"email": "a\x00b"}) is None
+
+
+def test_roles_are_given_by_administrators_only(team, monkeypatch):
+    ann, bob, _, _ = team
+    monkeypatch.setenv("GAMCORE_ADMINS", "boss@x, other")
+    boss = ann.seen_by(people.arrive(ann, "boss", "Boss@x"))
+    assert boss.person.role == "admin"
+    for way in (
+        lambda: people.set_role(ann, "b", "viewer"), lambda: people.members(ann), lambda: people.log(ann),
+        lambda: people.hand_over(ann, "b", "a"), lambda: people.deleted(ann), lambda: people.bring_back(ann, "x"),
+    ):  # fmt: skip
+        with pytest.raises(DeniedError):
+            way()
+    people.set_role(boss, "b", "viewer")
+    assert people.now(ann, "b").role == "viewer"
+    assert people.arrive(ann, "b", "Bob").role == "viewer"  # signing in again changes no role
+    with pytest.raises(StoreError, match="Your own"):
+        people.set_role(boss, "boss", "viewer")
+    assert {one.person.name: one.things for one in people.members(boss)} == {"Ann": 2, "Bob": 0, "Boss@x": 0}
+    assert people.hand_over(boss, "a", "b") == 2
+    assert len(bob.tables()) == 1
+
+
+def test_what_was_deleted_can_be_brought_back_for_a_while(team):
+    ann, _, table, model = team
+    ann.delete("tables", table.id)
+    ann.delete("models", model.id)
+    everything = ann.seen_by(LOCAL)
+    assert {row[0] for row in people.deleted(everything)} == {"table", "model"}
+    sweep(everything)
+    people.bring_back(everything, model.id)
+    assert [m.id for m in ann.models()] == [model.id]
+    assert ann.load_model(model.id)
+    assert sweep(everything, timedelta(0)).purged == 1
+    with pytest.raises(StoreError, match="backup"):
+        people.bring_back(everything, table.id)
+
+
+# The audit log
+
+
+def test_every_deed_is_one_row(team):
+    ann, _, _, model = team
+    ann.rename_model(model.id, "other")
+    ann.rename_model(model.id, "other")  # nothing changes: nothing was done
+    ann.share("models", model.id, "Bob", "view")
+    ann.note("export", detail="x.png")
+    ann.delete("models", model.id)
+    rows = people.log(ann.seen_by(LOCAL))[::-1]
+    assert [(row.person, row.action, row.kind) for row in rows] == [
+        ("a", "sign in", ""), ("b", "sign in", ""), ("a", "create", "tables"), ("a", "change", "tables"),
+        ("a", "create", "models"), ("a", "change", "models"), ("a", "share", "models"), ("a", "export", ""),
+        ("a", "delete", "models"),
+    ]  # fmt: skip
+    renamed = rows[5]
+    assert renamed.before
+    assert renamed.after
+    assert renamed.before != renamed.after
+    assert rows[8].before == renamed.after
+
+
+def test_the_log_is_only_added_to(team):
+    ann = team[0]
+    for statement in (sa.update(meta.audit).values(person="x"), sa.delete(meta.audit)):
+        with pytest.raises(sa.exc.DatabaseError, match="added to"), ann.meta.writing() as connection:
+            connection.execute(statement)
+    assert len(people.log(ann.seen_by(LOCAL))) == 5
+
+
+# Limits
+
+
+def test_a_quota_is_kept_before_anything_is_written(tmp_path):
+    space = Workspace(tmp_path / "space", A, Limits(bytes=30_000, rows=900))
+    table = space.add_table(frame(), "small")
+    assert table.bytes < 30_000
+    for make, words in ((lambda: frame(900, binary=False), "your 0 MB"), (lambda: frame(901), "more than 900")):
+        with pytest.raises(StoreError, match=words):
+            space.add_table(make(), "more")
+    assert [t.id for t in space.tables()] == [table.id]
+    sweep(space)
+    assert len(list(space.objects.digests())) == 1
+
+
+def test_limits_are_read_from_the_environment(monkeypatch):
+    monkeypatch.setenv("GAMCORE_SLOTS", "3")
+    assert Limits.told().slots == 3
+    monkeypatch.setenv("GAMCORE_SLOTS", "many")
+    with pytest.raises(StoreError, match="GAMCORE_SLOTS"):
+        Limits.told()
+    monkeypatch.setenv("GAMCORE_SLOTS", "")
+    monkeypatch.setenv("GAMCORE_MODE", "shared")
+    assert Limits.told().slots_each == 1
+    assert Limits.told().bytes > 0
+
+
+# Changes at the same time
+
+
+def test_changes_at_the_same_time_are_all_kept(space):
+    table = space.add_table(frame(), "mine")
+    made = add_board(space, StrategySet("x"), table.id)
+
+    def work(k):
+        for j in range(10):
+            change(Workspace(space.root), made.id, outcome={f"{k}-{j}": 1})
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(board(space, made.id).outcome) == 60
+
+
+def test_a_locked_database_is_waited_for_and_then_told(space, monkeypatch):
+    table = space.add_table(frame(), "mine")
+    meta.forget(space.root)
+    monkeypatch.setattr(meta, "BUSY_SECONDS", 0.2)
+    other = sqlite3.connect(space.root / meta.FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        with pytest.raises(StoreError, match="busy with another change"):
+            space.set_roles(table.id, {"w": "weight"})
+        assert space.table(table.id).roles == {}  # those who read are not kept waiting
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+    space.set_roles(table.id, {"w": "weight"})
+    assert space.table(table.id).roles == {"w": "weight"}
+
+
+def test_damaged_records_are_said_to_be(space):
+    space.add_table(frame(), "mine")
+    meta.forget(space.root)
+    path = space.root / meta.FILE
+    path.write_bytes(path.read_bytes()[:1000] + bytes(1000) + path.read_bytes()[2000:])
+    with pytest.raises(StoreError, match="backup"):
+        sweep(Workspace(space.root))
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(StoreError, match="damaged"):
+        Workspace(space.root)
+
+
+# Migrations
+
+
+def test_each_migration_has_a_backup_before_it(space, monkeypatch):
+    table = space.add_table(frame(), "mine")
+
+    def add(connection, root, objects):
+        connection.exec_driver_sql("ALTER TABLE person ADD COLUMN mail TEXT")
+
+    monkeypatch.setattr(migrations, "STEPS", [*migrations.STEPS, add])
+    again = Workspace(space.root)
+    assert again.table(table.id) == table
+    kept = list((space.root / "backups").glob("before-2-*.sqlite"))
+    assert len(kept) == 1
+    before = sqlite3.connect(kept[0])
+    assert before.execute("PRAGMA user_version").fetchone() == (1,)
+    assert before.execute("SELECT count(*) FROM thing").fetchone() == (1,)
+    before.close()
+    monkeypatch.undo()
+    with pytest.raises(StoreError, match="later version"):
+        Workspace(space.root)
+
+
+def test_a_migration_that_fails_changes_nothing(space, monkeypatch):
+    space.add_table(frame(), "mine")
+
+    def fail(connection, root, objects):
+        connection.exec_driver_sql("ALTER TABLE person ADD COLUMN mail TEXT")
+        raise RuntimeError("half way")
+
+    monkeypatch.setattr(migrations, "STEPS", [*migrations.STEPS, fail])
+    with pytest.raises(RuntimeError):
+        Workspace(space.root)
+    monkeypatch.undo()
+    again = Workspace(space.root)
+    with again.meta.reading() as connection:
+        assert migrations.version(connection) == 1
+        assert "mail" not in {column["name"] for column in sa.inspect(connection).get_columns("person")}
+
+
+def old_workspace(root: Path, space: Workspace) -> None:
+    """What a version before the records kept, of the things in a workspace."""
+    for about in space.tables():
+        folder = root / "tables" / about.id
+        folder.mkdir(parents=True)
+        shutil.copy(space.table_path(about.id), folder / "table.parquet")
+        told = space.thing("tables", about.id).about
+        write_json(folder / "about.json", {k: v for k, v in told.items() if k not in ("sampled", "replaces")})
+    for about in space.models():
+        folder = root / "models" / about.id
+        folder.mkdir(parents=True)
+        shutil.copy(space.model_path(about.id), folder / "model.gamx")
+        told = dict(space.thing("models", about.id).about)
+        write_json(folder / "notes.json", told.pop("notes"))
+        write_json(folder / "about.json", told)
+    for name in ("segments", "boards", "reports", "packs"):
+        (root / name).mkdir()
+    for one in space.listed("boards", dict):
+        (root / "boards" / one["id"]).mkdir()
+        write_json(root / "boards" / one["id"] / "about.json", one)
+    run = root / "runs" / "00000000000000aa"
+    run.mkdir(parents=True)
+    write_json(run / "about.json", {"spec": told["spec"], "created": "2026-01-01T00:00:00+00:00", "n_jobs": 1})
+    write_json(run / "end.json", {"state": "done", "message": "", "model": about.id})
+    (root / "models" / "00000000000000ab").mkdir()
+    (root / "models" / "00000000000000ab" / "about.json").write_text("{half")
+
+
+def test_a_workspace_of_folders_is_taken_over(team, tmp_path):
+    ann, _, table, model = team
+    ann.set_note(model.id, "a", "a note")
+    made = add_board(ann, StrategySet("order"), table.id)
+    old = tmp_path / "old"
+    old_workspace(old, ann)
+    space = Workspace(old)
+    assert [(t.id, t.name, t.rows) for t in space.tables()] == [(table.id, "hers", 800)]
+    assert space.models() == ann.models()
+    assert space.model(model.id).notes == {"a": "a note"}
+    assert board(space, made.id).read() == board(ann, made.id).read()
+    assert space.load_model(model.id).model.intercept == ann.load_model(model.id).model.intercept
+    assert runs.read(space, "00000000000000aa").state == "done"
+    kept = old / "backups" / legacy.ASIDE
+    assert (kept / "models" / "00000000000000ab").is_dir()  # what could not be read is not thrown away
+    assert not any((old / kind).exists() for kind in legacy.FILES)
+    assert list(backup.check(space)) == []
+    assert Workspace(old).models() == space.models()
+
+
+# Sweep, check, backup and restore
+
+
+def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
+    table = space.add_table(frame(), "mine")
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
+    )
+    dead = int(ended.stdout)
+    half = space.root / "jobs" / f".x.{dead}-{'0' * 8}.tmp"
+    half.mkdir(parents=True)
+    own = space.root / f".new.{os.getpid()}-{'0' * 8}.tmp"
+    for path in (half / "part", space.root / f".new.{dead}-{'1' * 8}.tmp", own):
+        path.write_bytes(b"half")
+    lost = space.root / "objects" / "aa" / ("aa" * 32)
+    lost.parent.mkdir(exist_ok=True)
+    lost.write_bytes(b"nobody's")
+    wanted = space.root / "objects" / "aa" / ("ab" * 32)
+    wanted.write_bytes(b"somebody's")
+    job = space.root / "jobs" / "00000000000000aa"
+    job.mkdir()
+    write_json(job / "about.json", {"by": dead})
+    with space.objects.marked("ab" * 32):
+        assert list(backup.check(space)) == [f"objects/{'aa' * 6}: nothing holds it; the next start takes it away"]
+        assert sweep(space) == Swept(temporary=2, objects=1, jobs=1)
+        assert sweep(space) == Swept()
+    assert own.exists()
+    assert wanted.exists()
+    assert space.read_table(table.id).shape == frame().shape
+
+
+def test_check_names_what_was_changed(team):
+    ann, _, table, model = team
+    space = ann.seen_by(LOCAL)
+    assert list(backup.check(space)) == []
+    path = space.table_path(table.id)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    space.model_path(model.id).unlink()
+    found = list(backup.check(space))
+    assert found == [
+        f"models/{model.id}: its model is lost or was changed", f"tables/{table.id}: its table is lost or was changed",
+    ]  # fmt: skip
+    with pytest.raises(StoreError, match="backup"):
+        space.load_model(model.id)
+
+
+def test_a_backup_comes_back_whole_by_the_command(team, tmp_path, capsys):
+    ann, _, _, model = team
+    told = ["--workspace", str(ann.root)]
+    assert main([*told, "backup", str(tmp_path / "copy")]) == 0
+    assert main([*told, "backup", str(tmp_path / "copy")]) == 1
+    ann.rename_model(model.id, "after the backup")
+    assert main(["--workspace", str(tmp_path / "new"), "restore", str(tmp_path / "copy")]) == 0
+    assert main(["--workspace", str(tmp_path / "new"), "check"]) == 0
+    assert "as it was" in capsys.readouterr().out
+    back = Workspace(tmp_path / "new", A)
+    assert back.model(model.id).name == "a model"
+    X = frame()[["a", "b", "c"]]
+    first, second = (from_saved(one.load_model(model.id)).predict_proba(X) for one in (ann, back))
+    np.testing.assert_array_equal(first, second)
+    assert [row.action for row in people.log(back.seen_by(LOCAL))] == [
+        "create",
+        "change",
+        "create",
+        "sign in",
+        "sign in",
+    ]
+
+
+def test_a_damaged_backup_is_refused_and_leaves_nothing(team, tmp_path):
+    ann = team[0]
+    backup.backup(ann, tmp_path / "copy")
+    one = next((tmp_path / "copy" / "objects").glob("??/*"))
+    data = one.read_bytes()
+    one.unlink()
+    one.write_bytes(data[:-1] + b"x")
+    with pytest.raises(StoreError, match="damaged"):
+        backup.restore(tmp_path / "copy", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    assert list(backup.check(ann.seen_by(LOCAL))) == []  # the workspace is not the backup's hostage
+    with pytest.raises(StoreError, match="not a backup"):
+        backup.restore(tmp_path, tmp_path / "new")
+
+
+# What a shared deployment must be given
+
+GOOD = {
+    "server.trustedUserHeaders": {"X-Forwarded-Email": "email"}, "server.address": "localhost",
+    "server.cookieSecret": "s" * 32, "server.allowedHosts": ["shapewise.example.org"],
+}  # fmt: skip
+OIDC = dict.fromkeys(("client_id", "client_secret", "server_metadata_url", "redirect_uri"), "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "auth", "is_set", "words"),
+    [
+        (GOOD, {}, True, None),
+        (GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "c" * 32}, True, None),
+        (GOOD | {"server.trustedUserHeaders": {}}, {"cookie_secret": "c" * 32, "google": OIDC}, True, None),
+        (GOOD | {"server.trustedUserHeaders": {}}, {}, True, "sign in"),
+        (GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "short"}, True, "auth.cookie_secret"),
+        (GOOD | {"server.trustedUserHeaders": {"X": "team"}}, {}, True, "names nobody"),
+        (GOOD | {"server.address": "0.0.0.0"}, {}, True, "past the proxy"),
+        (GOOD | {"server.address": None}, {}, True, "past the proxy"),
+        (GOOD | {"server.address": "0.0.0.0", "proxy_secret": "p" * 32}, {}, True, None),
+        (GOOD, {}, False, "cookieSecret"),
+        (GOOD | {"server.cookieSecret": "short"}, {}, True, "cookieSecret"),
+        (GOOD | {"server.allowedHosts": []}, {}, True, "allowedHosts"),
+        (GOOD | {"server.allowedHosts": ["*"]}, {}, True, "allowedHosts"),
+        (GOOD | {"server.enableXsrfProtection": False}, {}, True, "leave both on"),
+    ],
+)  # fmt: skip
+def test_what_a_shared_deployment_lacks(options, auth, is_set, words):
+    found = missing(options, auth, is_set)
+    assert found == [] if words is None else len(found) == 1 and words in found[0]
+
+
+def test_a_shared_server_refuses_to_start_without_them(tmp_path):
+    environment = {**os.environ, "GAMCORE_MODE": "shared", "GAMCORE_WORKSPACE": str(tmp_path)}
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "app.py"], cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert "sign in" in done.stderr
+    assert "allowedHosts" in done.stderr
+
+
+def test_kinds_are_those_of_the_house():
+    assert set(legacy.FILES) == set(KINDS)
+    assert records.fingerprint("") == ""

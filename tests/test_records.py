@@ -534,7 +534,7 @@ OIDC = dict.fromkeys(("client_id", "client_secret", "server_metadata_url", "redi
         (GOOD, {}, True, None),
         (GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "c" * 32}, True, None),
         (GOOD | {"server.trustedUserHeaders": {}}, {"cookie_secret": "c" * 32, "google": OIDC}, True, None),
-        (GOOD | {"server.trustedUserHeaders": {}}, {}, True, "sign in"),
+        (GOOD | {"server.trustedUserHeaders": {}}, {"cookie_secret": "c" * 32}, True, "sign in"),
         (GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "short"}, True, "auth.cookie_secret"),
         (GOOD | {"server.trustedUserHeaders": {"X": "team"}}, {}, True, "names nobody"),
         (GOOD | {"server.address": "0.0.0.0"}, {}, True, "past the proxy"),

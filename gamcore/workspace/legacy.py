@@ -27,7 +27,9 @@ from gamcore.workspace.objects import Objects, digest_of
 from gamcore.workspace.records import text_of
 
 log = logging.getLogger(__name__)
-FILES: Final = {"tables": ("table.parquet",), "models": ("model.gamx",), "segments": (), "boards": (), "reports": ()}
+FILES: Final[dict[str, dict[str, str]]] = {
+    "tables": {"table": "table.parquet"}, "models": {"model": "model.gamx"}, "segments": {}, "boards": {}, "reports": {},
+}  # fmt: skip
 LATER: Final = ("bands", "headlines", "notes")
 JOBS: Final = ("runs", "packs")
 ASIDE: Final = "before-records"
@@ -66,9 +68,9 @@ def _adopt(connection: sa.Connection, kind: str, folder: Path, objects: Objects)
         if (folder / f"{name}.json").is_file():
             about[name] = read_json(folder / f"{name}.json")
     parts = []
-    for name in FILES[kind]:
-        size = (folder / name).stat().st_size
-        parts.append((name, _put(folder / name, objects), size))
+    for name, file in FILES[kind].items():
+        size = (folder / file).stat().st_size
+        parts.append((name, _put(folder / file, objects), size))
     connection.execute(
         meta.thing.insert().values(
             id=folder.name, kind=kind, owner=LOCAL.id, created=about.get("created") or _made(folder),

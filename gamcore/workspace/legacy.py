@@ -28,7 +28,8 @@ from gamcore.workspace.records import text_of
 
 log = logging.getLogger(__name__)
 FILES: Final[dict[str, dict[str, str]]] = {
-    "tables": {"table": "table.parquet"}, "models": {"model": "model.gamx"}, "segments": {}, "boards": {}, "reports": {},
+    "tables": {"table": "table.parquet"}, "models": {"model": "model.gamx"}, "segments": {}, "boards": {},
+    "reports": {},
 }  # fmt: skip
 LATER: Final = ("bands", "headlines", "notes")
 JOBS: Final = ("runs", "packs")

@@ -199,3 +199,9 @@ def keeper(space: Workspace) -> Keeper:
     """The keeper of a workspace in this process."""
     with _lock:
         return _keepers.setdefault(str(space.root.resolve()), Keeper(space))
+
+
+def forget(root: Path) -> None:
+    """Look no more after a workspace's jobs; its folder may then be taken away."""
+    with _lock:
+        _keepers.pop(str(root.resolve()), None)

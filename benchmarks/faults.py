@@ -1,0 +1,240 @@
+"""Kill a server or its worker at random instants, and look what is left: `python -m benchmarks.faults --kills 200`.
+
+A victim trains, saves, deletes, loads, or takes an old workspace over; it is killed (-9) at a random instant. Then, as
+the next server would: the workspace is opened and swept, its records, hashes and models are checked, and each model
+must say of some rows what it said before. Nothing may be half there, and nothing may be left that nobody holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from benchmarks.machine import describe
+from gamcore.estimators import from_saved
+from gamcore.workspace import backup, child, jobs, keeper, legacy, meta, runs
+from gamcore.workspace.files import write_json
+from gamcore.workspace.spec import Spec
+from gamcore.workspace.store import Workspace, new_id
+from gamcore.workspace.sweep import TEMPORARY, Swept, sweep
+from gamcore.workspace.training import train
+
+FEATURES: Final = ["a", "b", "c"]
+ACTIONS: Final[dict[str, float]] = {"save": 0.4, "delete": 0.3, "load": 0.3, "take over": 0.15, "train": 9.0}
+"""What a victim does, and the seconds within which it is killed."""
+
+WORKER_LEAVES: Final = 40.0
+APP: Final = Path(__file__).parents[1] / "app.py"
+
+
+def frame(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
+    """A table with a number, a number with gaps, and a category."""
+    rng = np.random.default_rng(seed)
+    made = pd.DataFrame({"a": rng.normal(size=rows), "b": rng.normal(size=rows), "c": rng.choice(list("xyz"), rows)})
+    made["y"] = np.where(made["a"] + (made["c"] == "x") + rng.normal(size=rows) > 0, "yes", "no")
+    made.loc[::7, "b"] = np.nan
+    return made
+
+
+def said(space: Workspace, model: str) -> str:
+    """A fingerprint of what a model says of some rows."""
+    found = from_saved(space.load_model(model)).predict_proba(frame(200, 1)[FEATURES])  # type: ignore[union-attr]
+    return hashlib.sha256(np.ascontiguousarray(found).tobytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A workspace to copy for each kill. fingerprint : of what its models say, the same of each."""
+
+    now: Path
+    before: Path
+    table: str
+    models: frozenset[str]
+    fingerprint: str
+
+
+def make_template(place: Path) -> Template:
+    """Two models of a table, in a workspace of today and in the folders of before the records."""
+    space = Workspace(place / "now")
+    table = space.add_table(frame(), "a table")
+    first = train(space, spec_of(table.id))
+    second = replace(first, id=new_id(), name="a copy")
+    space.add_model(space.load_model(first.id), second)
+    for kind, files in (("tables", "table.parquet"), ("models", "model.gamx")):
+        for identifier in space.ids(kind):
+            folder = place / "before" / kind / identifier
+            folder.mkdir(parents=True)
+            shutil.copy(space.part(kind, identifier, kind[:-1]), folder / files)
+            write_json(folder / "about.json", space.thing(kind, identifier).about)
+    fingerprint = said(space, first.id)
+    meta.forget(space.root)
+    return Template(place / "now", place / "before", table.id, frozenset((first.id, second.id)), fingerprint)
+
+
+def spec_of(table: str) -> Spec:
+    """A training that takes a moment."""
+    return Spec(table, "y", "a model", FEATURES, positive=["yes"], preset="fast", changes={"max_rounds": 30}, bands=2)
+
+
+# The victim
+
+
+def act(action: str, root: Path, template: Template, seed: int) -> None:
+    """What a victim does until it is killed."""
+    space = Workspace(root)
+    known = sorted(template.models)
+    if action == "train":
+        runs.start(space, spec_of(template.table), 1)
+        time.sleep(60)
+    while action == "save":
+        saved = space.load_model(known[0])
+        about = replace(space.model(known[0]), id=new_id())
+        space.add_model(saved, about)
+        space.set_note(about.id, "a", "x" * 2000)
+        space.set_bands(known[1], saved, 2)
+    for k in range(200 if action == "load" else 0):
+        space.add_table(frame(4000, seed + k), "more")
+    while action == "delete":
+        about = replace(space.model(known[0]), id=new_id())
+        space.add_model(space.load_model(known[0]), about)
+        space.delete("models", about.id)
+        sweep(space, timedelta(0))
+
+
+def fork(work: Callable[[], None]) -> int:
+    """A child that has everything imported; its process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    with contextlib.suppress(BaseException):
+        work()
+    os._exit(0)
+
+
+# After the kill
+
+
+def problems(root: Path, template: Template, action: str) -> Iterator[str]:
+    """What is wrong with a workspace after a kill and the next start."""
+    space = Workspace(root)
+    sweep(space, timedelta(0))
+    until = time.monotonic() + WORKER_LEAVES
+    for identifier in jobs.ids(space, "runs"):
+        while child.process_of(jobs.folder(space, "runs", identifier)) is not None and time.monotonic() < until:
+            time.sleep(0.1)
+        keeper.keeper(space).wake()
+        while (run := runs.read(space, identifier)).goes_on and time.monotonic() < until:
+            time.sleep(0.1)
+        if run.goes_on:
+            yield f"run {identifier} still goes on"
+    again = sweep(space, timedelta(0))
+    yield from backup.check(space)
+    listed = {model.id for model in space.models()}
+    if not template.models <= listed:
+        yield "a model is gone"
+    if template.table not in {table.id for table in space.tables()}:
+        yield "the table is gone"
+    for model in listed if action != "train" else template.models:
+        if said(space, model) != template.fingerprint:
+            yield f"model {model} says something else"
+    for table in space.tables():
+        if len(space.read_table(table.id)) != table.rows:
+            yield f"table {table.id} is not whole"
+    yield from (f"left: {path.name}" for path in root.rglob("*") if TEMPORARY.fullmatch(path.name))
+    if sweep(space, timedelta(0)) != Swept():
+        yield f"the sweep is never done: {again}"
+    if not starts(root):
+        yield "the app does not start"
+    if action == "take over" and any((root / kind).exists() for kind in legacy.FILES):
+        yield "folders of before are still there"
+
+
+def starts(root: Path) -> bool:
+    """Whether the app shows the models of a workspace."""
+    os.environ |= {"GAMCORE_WORKSPACE": str(root), "GAMCORE_WARM_UP": "0"}
+    shown = AppTest.from_file(str(APP), default_timeout=60).run().switch_page("pages/models.py").run()
+    return not shown.exception and bool(shown.dataframe)
+
+
+def kill_once(place: Path, template: Template, action: str, rng: np.random.Generator) -> list[str]:
+    """One kill, and what was wrong after it."""
+    root = place / "space"
+    shutil.copytree(template.before if action == "take over" else template.now, root)
+    seed, wait = int(rng.integers(2**31)), float(rng.uniform(0, ACTIONS[action]))
+    victim = fork(lambda: act(action, root, template, seed))
+    time.sleep(wait)
+    worker = _worker(root) if action == "train" and rng.random() < 0.5 else None
+    if worker is not None:
+        os.kill(worker, signal.SIGKILL)
+        time.sleep(float(rng.uniform(0, 1.0)))
+    os.kill(victim, signal.SIGKILL)
+    os.waitpid(victim, 0)
+    found = list(problems(root, template, action))
+    meta.forget(root)
+    keeper.forget(root)
+    if not found:
+        shutil.rmtree(root)
+    return found
+
+
+def _worker(root: Path) -> int | None:
+    """The process of the worker, where there is one by now."""
+    for folder in (root / "jobs").glob("[0-9a-f]*"):
+        process = child.process_of(folder)
+        if process is not None:
+            return int(process.pid)
+    return None
+
+
+def kill(kills: int, seed: int, tell: Callable[[str], None] = print, actions: tuple[str, ...] = tuple(ACTIONS)) -> int:
+    """Kill so many times; the number of kills after which something was wrong."""
+    rng, bad, done = np.random.default_rng(seed), 0, Counter[str]()
+    with tempfile.TemporaryDirectory() as name:
+        template = make_template(Path(name) / "template")
+        for k in range(kills):
+            action = actions[k % len(actions)]
+            place = Path(name) / str(k)
+            place.mkdir()
+            found = kill_once(place, template, action, rng)
+            done[action] += 1
+            bad += bool(found)
+            for problem in found:
+                tell(f"kill {k} in {action}: {problem}")
+    counts = ", ".join(f"{n} in {action}" for action, n in sorted(done.items()))
+    tell(f"{kills} kills ({counts}): {bad} left something wrong")
+    return bad
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--mutants", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    told = parser.parse_args()
+    print(describe("sqlalchemy", "pyarrow"))
+    started = time.monotonic()
+    bad = kill(told.kills, told.seed) if told.kills else 0
+    print(f"{time.monotonic() - started:.0f} s")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

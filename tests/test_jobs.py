@@ -1,0 +1,221 @@
+"""The queue of jobs: slots, places, owners, caps, and what a crash leaves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+
+import pytest
+import sqlalchemy as sa
+
+from gamcore.workspace import child, jobs, keeper, people, runs
+from gamcore.workspace.access import LOCAL, Person
+from gamcore.workspace.errors import DeniedError, StoreError
+from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.limits import Limits
+from gamcore.workspace.meta import job
+from gamcore.workspace.store import Workspace
+from gamcore.workspace.sweep import sweep
+from tests.test_workspace import LONG, frame, spec_of, wait
+
+ANN, BOB = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
+ONE = Limits(slots=1, slots_each=1, queue_each=3, threads=1)
+
+
+@pytest.fixture
+def team(tmp_path):
+    """A workspace with one slot, as Ann and Bob see it, and a specification of Ann's that takes long."""
+    space = Workspace(tmp_path / "space", LOCAL, ONE)
+    for person in (ANN, BOB):
+        people.arrive(space, person.id, person.name)
+    ann, bob = space.seen_by(ANN), space.seen_by(BOB)
+    table = ann.add_table(frame(), "hers")
+    ann.share("tables", table.id, "Bob", "view")
+    yield ann, bob, spec_of(table.id, **LONG)
+    for one in (ann, bob):
+        for identifier in jobs.ids(one, "runs", active=True):
+            runs.cancel(one, identifier)
+            wait(one, identifier)
+
+
+def until(condition, seconds=30):
+    for _ in range(int(seconds / 0.05)):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to that")
+
+
+def test_jobs_wait_for_a_slot_in_their_order(team):
+    ann, bob, spec = team
+    first = runs.start(ann, spec, 1)
+    second, third = runs.start(bob, spec, 1), runs.start(ann, replace(spec, changes={"max_rounds": 5}), 1)
+    states = [(runs.read(space, run).state, runs.read(space, run).place) for space, run in
+              ((ann, first), (bob, second), (ann, third))]  # fmt: skip
+    assert states == [("running", 0), ("queued", 1), ("queued", 2)]
+    runs.cancel(bob, second)  # it never starts
+    assert runs.read(bob, second).state == "cancelled"
+    assert not (bob.root / "jobs" / second / "process.json").exists()
+    assert runs.read(ann, third).place == 1
+    runs.cancel(ann, first)
+    assert wait(ann, third).state == "done"
+    assert len(ann.models()) == 1
+    assert ann.models()[0].id not in {model.id for model in bob.models()}
+
+
+def test_one_person_does_not_take_all_slots(team):
+    ann, bob, spec = team
+    keeper._keepers.pop(str(ann.root.resolve()), None)
+    two = Limits(slots=2, slots_each=1)
+    ann.limits = bob.limits = two
+    first, second = runs.start(ann, spec, 1), runs.start(ann, spec, 1)
+    third = runs.start(bob, spec, 1)
+    assert [runs.read(ann, one).state for one in (first, second)] == ["running", "queued"]
+    assert runs.read(bob, third).state == "running"
+
+
+def test_nobody_queues_without_end(team):
+    ann, bob, spec = team
+    for _ in range(3):
+        runs.start(ann, spec, 1)
+    with pytest.raises(StoreError, match="3 of your jobs"):
+        runs.start(ann, spec, 1)
+    runs.start(bob, spec, 1)
+
+
+def test_jobs_are_their_owners_and_administrators(team):
+    ann, bob, spec = team
+    run = runs.start(ann, spec, 1)
+    for way in (runs.read, runs.cancel, runs.again, lambda *of: jobs.log_of(of[0], "runs", of[1])):
+        with pytest.raises(StoreError, match="no such training"):
+            way(bob, run)
+    assert runs.listing(bob) == []
+    with pytest.raises(DeniedError):
+        list(jobs.everyones(bob))
+    everything = ann.seen_by(LOCAL)
+    assert [(row[0], row[2], row[4]) for row in jobs.everyones(everything)] == [(run, "a", "running")]
+    runs.cancel(everything, run)
+    assert wait(ann, run).state == "cancelled"
+
+
+def test_what_is_too_large_is_refused_before_it_begins(team):
+    ann, _, spec = team
+    ann.limits = replace(ONE, memory=10**9, seconds=3600)
+    with pytest.raises(StoreError, match=r"1\.4 GB of memory, more than the 1\.0 GB"):
+        runs.start(ann, spec, 1, memory=10**9)
+    with pytest.raises(StoreError, match=r"2\.0 hours"):
+        runs.start(ann, spec, 1, seconds=7200)
+    assert jobs.ids(ann, "runs") == []
+    viewer = ann.seen_by(Person("b", "Bob", "viewer"))
+    with pytest.raises(DeniedError):
+        runs.start(viewer, spec, 1)
+
+
+def test_bands_of_a_model_are_for_those_who_may_change_it(team):
+    ann, bob, spec = team
+    quick = replace(spec, changes={"max_rounds": 5, "n_bags": 8})
+    run = wait(ann, runs.start(ann, quick, 1))
+    ann.share("models", run.model, "Bob", "view")
+    with pytest.raises(DeniedError):
+        runs.start(bob, replace(quick, bands=2), 1, run.model)
+
+
+def test_a_worker_over_its_memory_is_stopped_in_words(team, monkeypatch):
+    ann, _, spec = team
+    monkeypatch.setattr(jobs, "OWN", 0)  # the estimate would refuse it before
+    keeper._keepers.pop(str(ann.root.resolve()), None)
+    ann.limits = replace(ONE, memory=100 * 2**20)  # less than the libraries take
+    run = wait(ann, runs.start(ann, spec, 1))
+    assert run.state == "failed"
+    assert "0.1 GB of memory" in run.message
+    assert "fewer rows" in run.message
+
+
+def test_a_worker_over_its_time_is_stopped_in_words(team):
+    ann, _, spec = team
+    keeper._keepers.pop(str(ann.root.resolve()), None)
+    ann.limits = replace(ONE, seconds=1)
+    run = wait(ann, runs.start(ann, spec, 1))
+    assert run.state == "failed"
+    assert "hours that a job may take" in run.message
+
+
+def test_a_worker_uses_the_threads_it_is_given(team):
+    ann, _, spec = team
+    run = runs.start(ann, spec, 1)
+    until(lambda: child.process_of(jobs.folder(ann, "runs", run)) is not None)
+    environment = child.process_of(jobs.folder(ann, "runs", run)).environ()
+    assert {environment[name] for name in child.POOLS} == {"1"}
+
+
+def test_an_unexpected_failure_has_a_number_that_the_log_knows(tmp_path):
+    write_json(tmp_path / "about.json", {})
+    code = (
+        "import sys; from pathlib import Path; from gamcore.workspace import child\n"
+        "sys.exit(child.work_on(Path(sys.argv[1]), lambda: {}['secret'], (ValueError,), 'Training'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    message = read_json(tmp_path / "end.json")["message"]
+    assert done.returncode == 1
+    assert "secret" not in message
+    assert "Traceback" in done.stderr
+    number = message.split("error ")[1].split(",")[0]
+    assert f"error {number}" in done.stderr
+
+
+def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
+    """The server here is a child that queues two trainings on one slot and dies."""
+    ann, _, spec = team
+    quick = json.dumps(asdict(replace(spec, changes={"max_rounds": 5, "n_bags": 8})))
+    code = (
+        "import json, os, sys, time; from pathlib import Path\n"
+        "from gamcore.workspace import runs, jobs, child; from gamcore.workspace.store import Workspace\n"
+        "from gamcore.workspace.limits import Limits; from gamcore.workspace.spec import Spec\n"
+        "from gamcore.workspace.access import Person\n"
+        "space = Workspace(Path(sys.argv[1]), Person('a', 'Ann', 'editor'), Limits(slots=1))\n"
+        "first = runs.start(space, Spec.from_dict(json.loads(sys.argv[2])), 1)\n"
+        "second = runs.start(space, Spec.from_dict(json.loads(sys.argv[3])), 1)\n"
+        "while not len(runs.read(space, first).standing.points): time.sleep(0.05)\n"
+        "worker = child.process_of(jobs.folder(space, 'runs', first))\n"
+        "worker.kill(); print(first, second, flush=True); os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(ann.root), json.dumps(asdict(spec)), quick],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == -9
+    first, second = done.stdout.split()
+    keeper._keepers.pop(str(ann.root.resolve()), None)
+    sweep(ann.seen_by(LOCAL))
+    assert runs.read(ann, first).state == "interrupted"
+    assert wait(ann, second).state == "done"
+
+    def ended():
+        with ann.meta.reading() as connection:
+            return set(connection.execute(sa.select(job.c.state)).scalars()) == {"ended"}
+
+    until(ended)
+    again = runs.again(ann, first)
+    assert runs.read(ann, again).spec == spec
+
+
+def test_a_keeper_has_no_thread_when_there_is_nothing_to_keep(team):
+    ann, _, spec = team
+    run = wait(ann, runs.start(ann, replace(spec, changes={"max_rounds": 5, "n_bags": 8}), 1))
+    assert run.state == "done"
+    own = keeper.keeper(ann)
+    until(lambda: own._thread is None)
+    assert runs.read(ann, run.id).state == "done"
+
+
+def test_a_job_that_cannot_be_started_says_so(team, monkeypatch):
+    ann, _, spec = team
+
+    def refuse(*_of):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(keeper.child, "begin", refuse)
+    run = wait(ann, runs.start(ann, spec, 1))
+    assert run.state == "failed"
+    assert "no more processes" in run.message

@@ -201,8 +201,18 @@ def errors(reruns: list[Rerun], fates: list[object], ended: list[runs.Run], log:
     told = [f"{one.page}, {one.kind} {one.what!r}: {error}" for one in reruns for error in one.errors]
     told += [f"A user stopped: {fate!r}" for fate in fates if isinstance(fate, BaseException)]
     told += [f"A training {run.state}: {run.message}" for run in ended if run.state != "done"]
-    traces = log.read_text(encoding="utf-8", errors="replace").count("Traceback")
-    return told + ([f"The server's log has {traces} tracebacks."] if traces else [])
+    return told + [f"The server's log: {trace}" for trace in traces(log.read_text(encoding="utf-8", errors="replace"))]
+
+
+def traces(log: str) -> list[str]:
+    """Of each traceback in a log, the last place and the error."""
+    found, place = list[str](), ""
+    for line in log.partition("Traceback")[2].splitlines():
+        if line.startswith("  File "):
+            place = line.strip()
+        elif place and line and not line[0].isspace():
+            found, place = [*found, f"{place}: {line}"], ""
+    return found
 
 
 def memory(start: Level, warm: Level, levels: list[Level], left: Level, load: Load) -> Cell:

@@ -23,8 +23,11 @@ ICONS = (":material/arrow_upward:", ":material/arrow_downward:")
 WATCH = "Watch "
 """Buttons that are pressed: of those that are not, some delete, some train, and some ask in a dialog."""
 
-LEFT_ALONE = ("As", "Against", "Predict", "Learn")
-"""What a training learns: some answers leave nothing to learn, which the page rightly calls an error."""
+LEFT_ALONE = (
+    "As", "Predict", "Learn", "Table of outcomes", "Arm", "Treated are", "Who would get which strategy",
+    "Planned share treated",
+)  # fmt: skip
+"""What a training learns and an experiment is read from: wrong answers are told as errors, and rightly."""
 
 NEW_PAGE = 0.35
 """The share of actions that go to another page; the others change something on this one."""

@@ -1,8 +1,8 @@
 """A session as a browser holds it, without the browser: streamlit's messages over its websocket.
 
-A browser takes a few hundred MB, so that a machine holds five of them; of these, hundreds. What the client keeps is
-what a user can act on: the widgets on the screen, the pages of the menu, the address and the fragments that tick. It
-keeps no cache of messages, so the server sends every element each time, which it may spare a browser.
+A browser takes a few hundred MB, so that a machine holds five of them; of these, hundreds. What the client keeps
+is what a user can act on: the widgets on the screen, the pages of the menu, the address and the fragments that
+tick. It keeps no cache of messages, so the server sends every element each time, which it may spare a browser.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Session:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, page: str, query: str = "") -> Rerun:
-        """Connect, and open a page by its URL; in a session that has left, come back to it within the server's TTL."""
+        """Connect, and open a page by its URL; one that has left comes back, if the server still knows it."""
         tokens = ["streamlit", "none", self.screen.session] if self.screen.session else ["streamlit"]
         self._socket = await websockets.connect(
             self._address, subprotocols=tokens, max_size=None, max_queue=None, ping_interval=None, compression=None

@@ -15,8 +15,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from benchmarks.sessions import Session
 
 PAGES = (
-    "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies", "experiment",
-    "report",
+    "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",
+    "experiment", "report",
 )  # fmt: skip
 PRESSED = ("Previous", "Next", "Open", "Explore")
 ICONS = (":material/arrow_upward:", ":material/arrow_downward:")
@@ -46,9 +46,8 @@ def _slider(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[s
     if widget.data_type not in (Slider.INT, Slider.FLOAT) or widget.max <= widget.min:
         return None
     steps = round((widget.max - widget.min) / widget.step)
-    return (
-        {"double_array_value": [widget.min + widget.step * rng.randint(0, steps)]} if len(widget.default) == 1 else None
-    )
+    ends = sorted(rng.randint(0, steps) for _ in widget.default)
+    return {"double_array_value": [min(widget.max, widget.min + widget.step * end) for end in ends]}
 
 
 def _number_input(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
@@ -87,7 +86,7 @@ CHANGES: dict[str, Callable[[Any, WidgetState | None, random.Random], dict[str, 
 
 
 def changed(kind: str, widget: Any, told: WidgetState | None, rng: random.Random) -> WidgetState | None:
-    """Another value of a widget than it has, `told` by the user or by default; None where there is nothing to do."""
+    """Another value of a widget than it has, `told` by the user or by default; None where there is none."""
     found = CHANGES[kind](widget, told, rng)
     if found is None:
         return None
@@ -114,7 +113,7 @@ async def act(session: Session, rng: random.Random) -> bool:
 
 
 async def look_around(session: Session, changes: int = 3) -> None:
-    """Be the first user: on every page, with some changes on each and no pause, so that what is kept once is there."""
+    """Be the first user, on every page and without a pause: what the server keeps once is then there."""
     rng = random.Random(0)
     await session.open(PAGES[0])
     for page in PAGES:

@@ -26,7 +26,7 @@ from benchmarks.cells import Cell, keep
 from benchmarks.load_report import Level, Load, actions, by_page, errors, lines, memory, quantiles, ticks
 from benchmarks.machine import describe
 from benchmarks.sessions import Rerun, Session
-from benchmarks.users import look_around, use
+from benchmarks.users import BACKGROUND, look_around, use
 from gamcore.workspace import board, example, runs
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError, Workspace
@@ -56,7 +56,7 @@ def level(process: psutil.Process) -> Level:
 def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
     """The guided example with its plan and read-out, models of pairs and of tasks; what the background trains.
 
-    changes : of the background's settings, which take about half a minute on two cores as they are.
+    changes : of the background's settings, which train for ten to twenty seconds as they are.
     """
     table = example.load(space, example.FUNNEL)
     columns = list(space.read_table(table.id).columns)
@@ -72,7 +72,9 @@ def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
     made = example.make_board(space, space.table(table.id))
     outcome = example.outcome_of(example.load(space, example.OUTCOME))
     board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
-    spec = replace(example.spec(table, columns, example.PARTS[0]), name="background", preset="accurate")
+    # Of a table of its own: pages of the board read all models of its table, and these go again.
+    other = space.add_table(space.read_table(table.id).iloc[1:], BACKGROUND)
+    spec = replace(example.spec(other, columns, example.PARTS[0]), name=BACKGROUND, preset="accurate")
     return replace(spec, changes={"outer_bags": 48} if changes is None else changes)
 
 
@@ -111,14 +113,14 @@ async def quiet(process: psutil.Process, warm: Level, after: float) -> Level:
     return level(process)
 
 
-async def forgotten(process: psutil.Process, warm: Level, server: Server) -> tuple[Level, list[Rerun]]:
+async def forgotten(process: psutil.Process, warm: Level, server: Server, model: str) -> tuple[Level, list[Rerun]]:
     """The server once it has forgotten the sessions of those who left, and the reruns of one more visitor.
 
     Streamlit drops what it kept for too long when it stores another.
     """
     await asyncio.sleep(TTL)
     last = Session(server.address)
-    await look_around(last, changes=0)
+    await look_around(last, model, changes=0)
     return await quiet(process, warm, PATIENCE), last.reruns
 
 
@@ -126,11 +128,13 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
     """The whole run on a server that has just started; what was found."""
     process = psutil.Process(server.process.pid)
     start, first = level(process), Session(server.address)
-    await look_around(first, load.first)
+    models = [model.id for model in space.models()]
+    await look_around(first, models[0], load.first)
     await asyncio.sleep(1.0)
     warm, own = level(process), time.process_time()
     sessions = [Session(server.address) for _ in range(load.sessions)]
-    users = [use(one, k, load.seconds, load.every, load.stay) for k, one in enumerate(sessions)]
+    manner = load.seconds, load.every, load.stay
+    users = [use(one, k, models[k % len(models)], *manner) for k, one in enumerate(sessions)]
     work = watched(process, load.seconds), trainings(space, spec, load.seconds, n_jobs)
     levels, ended, *fates = await asyncio.gather(*work, *users, return_exceptions=True)
     for found in (levels, ended):
@@ -139,7 +143,7 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
     own = time.process_time() - own
     left = await quiet(process, warm, PATIENCE)
     if load.forget:
-        left, visits = await forgotten(process, warm, server)
+        left, visits = await forgotten(process, warm, server, models[0])
         first.reruns += visits
     reruns = [rerun for one in sessions for rerun in one.reruns]
     told = errors([*first.reruns, *reruns], fates, ended, server.space / LOG)

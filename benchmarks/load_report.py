@@ -19,6 +19,9 @@ P95, MIB_A_SESSION, MIB_A_MINUTE = 2.0, 2.0, 1.0
 WARM = 0.25
 """The share of a run before its memory is looked at for growth."""
 
+MOST = 200
+"""Letters of an error that are told."""
+
 
 @dataclass(frozen=True)
 class Load:
@@ -79,13 +82,13 @@ def errors(reruns: list[Rerun], fates: list[object], ended: list[Run], log: Path
 
 
 def traces(log: str) -> list[str]:
-    """Of each traceback in a log, the last place and the error."""
+    """Of each traceback in a log, the last place on a page, or the last one at all, and the error."""
     found, place = list[str](), ""
     for line in log.partition("Traceback")[2].splitlines():
-        if line.startswith("  File "):
+        if line.startswith("  File ") and ("/pages/" in line or "/pages/" not in place):
             place = line.strip()
         elif place and line and not line[0].isspace():
-            found, place = [*found, f"{place}: {line}"], ""
+            found, place = [*found, f"{place}: {line[:MOST]}"], ""
     return found
 
 

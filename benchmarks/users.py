@@ -23,6 +23,9 @@ ICONS = (":material/arrow_upward:", ":material/arrow_downward:")
 WATCH = "Watch "
 """Buttons that are pressed: of those that are not, some delete, some train, and some ask in a dialog."""
 
+BACKGROUND = "background"
+"""Begins the name of what is trained meanwhile. Nobody opens it: it goes again, and would be data of its own."""
+
 LEFT_ALONE = (
     "As", "Predict", "Learn", "Table of outcomes", "Arm", "Treated are", "Who would get which strategy",
     "Planned share treated",
@@ -35,7 +38,7 @@ NEW_PAGE = 0.35
 
 def _selectbox(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
     now = told.string_value if told else widget.options[widget.default] if widget.HasField("default") else None
-    others = [option for option in widget.options if option != now]
+    others = [option for option in widget.options if option != now and not option.startswith(BACKGROUND)]
     return {"string_value": rng.choice(others)} if others else None
 
 
@@ -112,10 +115,10 @@ async def act(session: Session, rng: random.Random) -> bool:
     return False
 
 
-async def look_around(session: Session, changes: int = 3) -> None:
+async def look_around(session: Session, model: str, changes: int = 3) -> None:
     """Be the first user, on every page and without a pause: what the server keeps once is then there."""
     rng = random.Random(0)
-    await session.open(PAGES[0])
+    await session.open(PAGES[0], f"model={model}")
     for page in PAGES:
         await session.visit(page)
         for _ in range(changes):
@@ -123,8 +126,8 @@ async def look_around(session: Session, changes: int = 3) -> None:
     await session.leave()
 
 
-async def use(session: Session, number: int, seconds: float, every: float, stay: float) -> None:
-    """Be user `number`: an action every so many seconds, the first of each within the first of those.
+async def use(session: Session, number: int, model: str, seconds: float, every: float, stay: float) -> None:
+    """Be user `number`, with a model in hand: an action every so many seconds, the first at a random time in them.
 
     Pages are gone through in the menu's order from the user's own, so that together they are on all of them. After
     `stay` seconds the user leaves, and comes back to the session and to a new one in turns.
@@ -134,7 +137,7 @@ async def use(session: Session, number: int, seconds: float, every: float, stay:
     await asyncio.sleep(rng.uniform(0.0, every))
     while time.monotonic() < end:
         until = min(end, time.monotonic() + stay * rng.uniform(0.5, 1.5))
-        await session.open(PAGES[page % len(PAGES)])
+        await session.open(PAGES[page % len(PAGES)], f"model={model}")
         page = await _stay(session, rng, page, until, every)
         await session.leave()
         if rng.random() < 0.5:

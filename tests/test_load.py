@@ -117,6 +117,18 @@ def test_growth_is_the_slope_after_the_warm_up():
     assert found["server_seconds"] == pytest.approx(6.0)
 
 
+def test_goals_are_missed_one_by_one_and_growth_a_minute_only_in_a_soak():
+    good = {
+        "errors": [], "reruns": {"p95": 1.0}, "mib_a_session": 1.0, "mib_a_minute": 5.0, "load": {"forget": False},
+        "left": {"threads": 9}, "warm": {"threads": 9},
+    }  # fmt: skip
+    assert load_report.missed(good) == []
+    bad = {"errors": ["e"], "reruns": {"p95": 2.0}, "mib_a_session": 2.0, "load": {"forget": True}}
+    for name, value in {**bad, "left": {"threads": 10}}.items():
+        assert len(load_report.missed({**good, name: value})) == 1, name
+    assert load_report.missed({**good, "reruns": load_report.quantiles([])}) == ["p95 of nan s"]  # nobody was served
+
+
 def test_a_few_sessions_on_a_real_server():
     few = load_report.Load(sessions=len(users.PAGES), seconds=12.0, every=4.0, stay=10.0, first=0)
     found = load.run(few, {"outer_bags": 8})

@@ -1,0 +1,241 @@
+"""A session as a browser holds it, without the browser: streamlit's messages over its websocket.
+
+A browser takes a few hundred MB, so that a machine holds five of them; of these, hundreds. What the client keeps
+is what a user can act on: the widgets on the screen, the pages of the menu, the address and the fragments that
+tick. It keeps no cache of messages, so the server sends every element each time, which it may spare a browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import websockets
+from streamlit.proto.Alert_pb2 import Alert
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+WAIT = 60.0
+"""Seconds after which a rerun is given up: an error."""
+
+WIDGETS = ("button", "button_group", "checkbox", "number_input", "radio", "selectbox", "slider")
+Kind = Literal["open", "visit", "change", "tick"]
+Place = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A run of a page's script: from the message that asks for it to the one that says it is done.
+
+    what : the label of the widget that was changed, for the reading of errors. errors : what went wrong, in words.
+    """
+
+    kind: Kind
+    page: str
+    what: str
+    at: float
+    seconds: float
+    errors: tuple[str, ...] = ()
+
+
+@dataclass
+class Screen:
+    """What a browser would show after the messages so far, as far as somebody can act on it."""
+
+    pages: dict[str, str] = field(default_factory=dict)  # the script's hash, by the path of the URL
+    page_hash: str = ""
+    query: str = ""
+    session: str = ""
+    drawn: dict[Place, tuple[str, str, Any]] = field(default_factory=dict)  # fragment, kind of widget, widget
+    told: dict[str, WidgetState] = field(default_factory=dict)  # what the user has set, by widget
+    timers: dict[str, float] = field(default_factory=dict)  # seconds between two ticks, by fragment
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def page(self) -> str:
+        """Path of the page that is shown."""
+        return next((path for path, own in self.pages.items() if own == self.page_hash), "")
+
+    def widgets(self) -> list[tuple[str, Any]]:
+        """Kind and message of every widget that can be used, from the top down."""
+        found = [(kind, widget) for _, (_, kind, widget) in sorted(self.drawn.items(), key=lambda pair: pair[0])]
+        return [(kind, widget) for kind, widget in found if not widget.disabled and not widget.form_id]
+
+    def take(self, message: ForwardMsg) -> None:
+        """Draw a message."""
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._begin(message)
+        elif kind == "navigation":
+            self.page_hash = message.navigation.page_script_hash
+            self.pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
+        elif kind == "delta":
+            self._draw(tuple(message.metadata.delta_path), message.delta)
+        elif kind == "page_info_changed":
+            self.query = message.page_info_changed.query_string
+        elif kind == "auto_rerun":
+            self.timers[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+        elif kind == "stop_auto_rerun":
+            for fragment in message.stop_auto_rerun.fragment_ids:
+                self.timers.pop(fragment, None)
+        elif kind == "script_finished":
+            self._end(message.script_finished)
+        elif kind == "page_not_found":
+            self.errors.append(f"There is no page {message.page_not_found.page_name!r}.")
+        elif kind == "session_event" and message.session_event.HasField("script_compilation_exception"):
+            self.errors.append(message.session_event.script_compilation_exception.message)
+
+    def _begin(self, message: ForwardMsg) -> None:
+        """A run begins: of fragments, whose widgets it draws anew, or of all."""
+        again = set(message.metadata.run.fragment_ids)
+        self.session = message.new_session.initialize.session_id or self.session
+        self.drawn = {place: one for place, one in self.drawn.items() if again and one[0] not in again}
+        if not again:
+            self.page_hash = message.new_session.page_script_hash
+            self.timers.clear()
+
+    def _draw(self, place: Place, delta: Any) -> None:
+        self.drawn.pop(place, None)
+        if delta.WhichOneof("type") != "new_element":
+            return
+        kind = delta.new_element.WhichOneof("type")
+        self._note_error(kind, delta.new_element)
+        if kind in WIDGETS:
+            widget = getattr(delta.new_element, kind)
+            if getattr(widget, "set_value", False):  # the script sets it: what the user had said is over
+                self.told.pop(widget.id, None)
+            self.drawn[place] = (delta.fragment_id, kind, widget)
+
+    def _note_error(self, kind: str, element: Element) -> None:
+        if kind == "exception" and not element.exception.is_warning:
+            self.errors.append(f"{element.exception.type}: {element.exception.message}")
+        elif kind == "alert" and element.alert.format == Alert.ERROR:
+            self.errors.append(element.alert.body)
+
+    def _end(self, status: int) -> None:
+        """A run is over: as in a browser, what was set on widgets that are gone is forgotten."""
+        if status == ForwardMsg.FINISHED_SUCCESSFULLY:
+            there = {widget.id for _, _, widget in self.drawn.values()}
+            self.told = {name: state for name, state in self.told.items() if name in there}
+
+
+class Session:
+    """One user's connection. One rerun is asked for at a time; ticks of fragments wait for it."""
+
+    def __init__(self, address: str) -> None:
+        self.screen, self.reruns = Screen(), list[Rerun]()
+        self._address = address.replace("http", "ws", 1) + "/_stcore/stream"
+        self._turn = asyncio.Lock()
+        self._finished: asyncio.Future[int] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def open(self, page: str, query: str = "") -> Rerun:
+        """Connect, and open a page by its URL; one that has left comes back, if the server still knows it."""
+        tokens = ["streamlit", "none", self.screen.session] if self.screen.session else ["streamlit"]
+        self._socket = await websockets.connect(
+            self._address, subprotocols=tokens, max_size=None, max_queue=None, ping_interval=None, compression=None
+        )
+        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._tick())]
+        self.screen.query = query
+        self.screen.timers.clear()
+        return await self._ask("open", page, page_name=page)
+
+    async def visit(self, page: str) -> Rerun:
+        """Go to a page by the menu, which leaves the query behind."""
+        self.screen.query = ""
+        self.screen.told.clear()
+        return await self._ask("visit", page, page_script_hash=self.screen.pages[page])
+
+    async def change(self, label: str, state: WidgetState) -> Rerun:
+        """Set a widget, or press a button."""
+        trigger = state.WhichOneof("value") == "trigger_value"
+        if not trigger:
+            self.screen.told[state.id] = state
+        return await self._ask("change", label, [state] if trigger else [], page_script_hash=self.screen.page_hash)
+
+    async def leave(self) -> None:
+        """Close the connection."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._socket.close()
+
+    async def _ask(self, kind: Kind, what: str, pressed: list[WidgetState] | None = None, **about: Any) -> Rerun:
+        """Ask for a rerun and wait for its end."""
+        async with self._turn:
+            message = BackMsg()
+            message.rerun_script.query_string = self.screen.query
+            message.rerun_script.widget_states.widgets.extend([*self.screen.told.values(), *(pressed or [])])
+            message.rerun_script.context_info.CopyFrom(_about_the_browser())
+            for name, value in about.items():
+                setattr(message.rerun_script, name, value)
+            self._finished = asyncio.get_running_loop().create_future()
+            self.screen.errors.clear()
+            at = time.monotonic()
+            status = await self._sent(message)
+            took = time.monotonic() - at
+            errors = [*self.screen.errors, *([status] if status else [])]
+            page = self.screen.page or what
+            self.reruns.append(Rerun(kind, page, what, at, took, tuple(errors)))
+            return self.reruns[-1]
+
+    async def _sent(self, message: BackMsg) -> str:
+        """Send, and wait for the end; what went wrong on the way."""
+        assert self._finished is not None
+        try:
+            await self._socket.send(message.SerializeToString())
+            status = await asyncio.wait_for(self._finished, WAIT)
+        except TimeoutError:
+            return f"No answer in {WAIT:.0f} seconds."
+        except (websockets.ConnectionClosed, ConnectionError) as error:
+            return f"Disconnected: {error}"
+        return "The script cannot be compiled." if status == ForwardMsg.FINISHED_WITH_COMPILE_ERROR else ""
+
+    async def _read(self) -> None:
+        """Take every message. A run that ends early for another is not the end."""
+        try:
+            async for told in self._socket:
+                message = ForwardMsg.FromString(told)
+                self.screen.take(message)
+                over = message.WhichOneof("type") == "script_finished"
+                if over and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                    self._settle(message.script_finished)
+            raise ConnectionError("the server closed the connection")
+        except (websockets.ConnectionClosed, ConnectionError) as error:
+            self._settle(error)
+
+    def _settle(self, told: int | Exception) -> None:
+        if self._finished is None or self._finished.done():
+            return
+        if isinstance(told, Exception):
+            self._finished.set_exception(told)
+        else:
+            self._finished.set_result(told)
+
+    async def _tick(self) -> None:
+        """Rerun fragments when they are due, as the browser's timers do."""
+        due: dict[str, float] = {}
+        while True:
+            await asyncio.sleep(0.1)
+            now = time.monotonic()
+            due = {name: due.get(name, now + every) for name, every in self.screen.timers.items()}
+            for name in [name for name, at in due.items() if at <= now]:
+                due[name] = now + self.screen.timers.get(name, 0.0)
+                with contextlib.suppress(KeyError):
+                    await self._ask_tick(name)
+
+    async def _ask_tick(self, fragment: str) -> None:
+        if fragment in self.screen.timers and not self._turn.locked():
+            page = self.screen.page_hash
+            await self._ask("tick", "", page_script_hash=page, fragment_id=fragment, is_auto_rerun=True)
+
+
+def _about_the_browser() -> Any:
+    found = BackMsg().rerun_script.context_info
+    found.timezone, found.locale, found.color_scheme = "UTC", "en-GB", "light"
+    return found

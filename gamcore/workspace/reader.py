@@ -11,10 +11,9 @@ from pathlib import PurePath
 import pandas as pd
 
 from gamcore.workspace.binary import read_arrow, read_sheet
-from gamcore.workspace.reading import MAX_UNPACKED, ReaderError
+from gamcore.workspace.reading import MAX_COLUMNS, MAX_UNPACKED, ReaderError
 from gamcore.workspace.text import read_text
 
-MAX_COLUMNS = 10_000
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-MAX_UNPACKED = 2**30
+from typing import Final
+
+MAX_UNPACKED: Final = 2**30
+MAX_COLUMNS: Final = 10_000
+MAX_FIELD: Final = 100_000
+"""Characters of one cell."""
 
 
 class ReaderError(ValueError):

@@ -117,6 +117,11 @@ def infinity_note(name: object, count: int) -> str:
     return f"{name}: {count:,} infinite values are missing here."
 
 
+def rounding_note(name: object, count: int) -> str:
+    """The note on whole numbers that float64 does not tell apart."""
+    return f"{name}: {count:,} whole numbers beyond {EXACT:,} are rounded in models; identifiers should be text."
+
+
 def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = False) -> pd.Series:
     """A text column as what all (or, for numbers, nearly all) of its cells are."""
     if series.dropna().map(lambda cell: not isinstance(cell, str)).any():
@@ -294,10 +299,7 @@ def tell(name: object, plan: Plan, tally: Tally, notes: list[str]) -> None:
     if tally.infinite:
         notes.append(infinity_note(name, tally.infinite))
     if tally.rounded:
-        notes.append(
-            f"{name}: {tally.rounded:,} whole numbers beyond 9,007,199,254,740,992 are rounded here; if they are "
-            "identifiers, do not use them as numbers."
-        )
+        notes.append(rounding_note(name, tally.rounded))
 
 
 def _integers(numbers: pd.Series) -> pd.Series:

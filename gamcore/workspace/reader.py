@@ -10,9 +10,10 @@ from pathlib import PurePath
 
 import pandas as pd
 
-from gamcore.workspace.binary import read_arrow, read_sheet
+from gamcore.workspace.binary import read_arrow
 from gamcore.workspace.reading import MAX_COLUMNS, MAX_UNPACKED, ReaderError
 from gamcore.workspace.text import read_text
+from gamcore.workspace.workbook import read_sheet
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")

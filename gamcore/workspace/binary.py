@@ -45,14 +45,18 @@ def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
             file = open_parquet(io.BytesIO(data))
             # The footer's byte counts can be made up or run-length encoded; rows times columns cannot lie.
             _check_cells(file.metadata.num_rows * max(file.metadata.num_columns, 1))
-            _check_ratio(memory_of(file), len(data))
+            check_ratio(memory_of(file), len(data))
             table = _gather(file.iter_batches(BATCH_ROWS), file.schema_arrow)
         else:
             stream = pa.ipc.open_file(io.BytesIO(data))
             table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
         table.validate(full=True)  # offsets and text as they should be: nothing below looks again
         changed = Changed()
-        frame = plain_table(table, plain_columns(table.schema, notes), changed).to_pandas(ignore_metadata=True)
+        plain = plain_table(table, plain_columns(table.schema, notes), changed)
+        frame = plain.to_pandas(ignore_metadata=True)
+    for column in plain.schema:
+        if column.type == pa.bool_() and frame[column.name].dtype == object:
+            frame[column.name] = frame[column.name].astype("boolean")
     changed.tell(notes)
     return frame
 
@@ -99,7 +103,8 @@ def _check_field(longest: int) -> None:
         raise ReaderError(f"A cell has {longest:,} bytes, more than {MAX_FIELD:,} characters: shorten its column.")
 
 
-def _check_ratio(memory: int, size: int) -> None:
+def check_ratio(memory: int, size: int) -> None:
+    """Refuse a file of `size` bytes whose table would take many times as many."""
     if memory > max(MAX_UNPACKED, MAX_RATIO * size):
         raise ReaderError(
             f"The file unpacks to about {memory >> 20:,} MiB, more than {MAX_RATIO} times its size: "

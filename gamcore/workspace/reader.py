@@ -11,12 +11,10 @@ from pathlib import PurePath
 import pandas as pd
 
 from gamcore.workspace.binary import read_arrow
-from gamcore.workspace.reading import MAX_COLUMNS, MAX_UNPACKED, ReaderError
+from gamcore.workspace.reading import MAX_COLUMNS, MAX_UNPACKED, SUFFIXES, TEXT_SUFFIXES, ReaderError
+from gamcore.workspace.streams import PART, check_growth
 from gamcore.workspace.text import read_text
 from gamcore.workspace.workbook import read_sheet
-
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
 
 
 @dataclass
@@ -55,11 +53,15 @@ def read_file(name: str, data: bytes) -> Loaded:
 
 def _unzip(data: bytes) -> bytes:
     """Unpack gzip, and stop as soon as it is too much."""
+    size, parts = 0, []
     try:
         with gzip.open(io.BytesIO(data)) as file:
-            unpacked = file.read(MAX_UNPACKED + 1)
+            while size <= MAX_UNPACKED and (part := file.read(PART)):
+                size += len(part)
+                parts.append(part)
+                check_growth(size, len(data))
     except (OSError, EOFError, zlib.error) as error:
         raise ReaderError(f"The compressed file is damaged ({error}): compress or download it again.") from error
-    if len(unpacked) > MAX_UNPACKED:
+    if size > MAX_UNPACKED:
         raise ReaderError(f"The file unpacks to more than {MAX_UNPACKED >> 20:,} MiB: load it as Parquet instead.")
-    return unpacked
+    return b"".join(parts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
+SUFFIXES: Final = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
 MAX_UNPACKED: Final = 2**30
 MAX_COLUMNS: Final = 10_000
 MAX_FIELD: Final = 100_000

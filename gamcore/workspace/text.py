@@ -103,7 +103,7 @@ def unreadable(error: Exception) -> ReaderError:
     """The refusal of a text that the parser gave up on."""
     said = str(error)
     if "straddl" in said:  # the parser's word for a row longer than its block
-        return ReaderError("A row of the file is longer than 16 MiB: look for a quotation mark that is never closed.")
+        return ReaderError("A row of the file is longer than 4 MiB: look for a quotation mark that is never closed.")
     return ReaderError(f"The file cannot be read as a table ({said[:120]}): check its quotes.")
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet
 Tell = Callable[[float, str], None]
 
 GROUP_ROWS: Final = 2**17
-GROUP_BYTES: Final = 2**25
+GROUP_BYTES: Final = 2**24
 """A row group is written at whichever comes first: wide tables and long texts have shorter groups."""
 
 SAMPLE_ROWS: Final = 500_000
@@ -85,8 +85,6 @@ class Groups:
         self.rows += group.num_rows
         self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
         self._waiting, self._rows, self._bytes = [], 0, 0
-        del group
-        pa.default_memory_pool().release_unused()
 
     def close(self) -> None:
         """Write what is left and the footer; a file without rows is whole too."""

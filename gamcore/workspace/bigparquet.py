@@ -13,9 +13,9 @@ import pyarrow.dataset
 from gamcore.workspace.big import Tell, Written, sample_size, write
 from gamcore.workspace.binary import check_ratio, memory_of, open_parquet, refusing
 from gamcore.workspace.columns import Changed, plain_columns, plain_table
-from gamcore.workspace.reading import MAX_COLUMNS, ReaderError
+from gamcore.workspace.reading import MAX_COLUMNS, ReaderError, in_words
 
-BATCH_BYTES: Final = 2**23
+BATCH_BYTES: Final = 2**22
 BATCH_ROWS: Final = 2**16
 
 
@@ -73,8 +73,7 @@ def _part(path: Path, keys: dict[str, Any]) -> Part:
     try:
         return _look_at(path, keys)
     except (ReaderError, pa.ArrowException, OSError) as error:
-        said = " ".join(str(error).split())[:200].rstrip(".")
-        raise ReaderError(f"The part {path.name[:60]!r} of the folder cannot be read: {said}.") from error
+        raise ReaderError(f"The part {path.name[:60]!r} of the folder cannot be read ({in_words(error)}).") from error
 
 
 def _look_at(path: Path, keys: dict[str, Any]) -> Part:
@@ -92,7 +91,7 @@ def _common(parts: list[Part], keys: pa.Schema, notes: list[str]) -> pa.Schema:
             schema = pa.unify_schemas([schema, part.schema.remove_metadata()], promote_options="permissive")
         except pa.ArrowException as error:
             raise ReaderError(
-                f"The part {part.path.name[:60]!r} has other types than those before it ({str(error)[:120]}): "
+                f"The part {part.path.name[:60]!r} has other types than those before it ({in_words(error)}): "
                 "write all parts with the same types."
             ) from error
     lacking = [name for name in schema.names if any(name not in part.schema.names for part in parts)]

@@ -17,11 +17,21 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from gamcore.workspace.big import Tell, Written, frame_bytes, hashes, sample_size, write
-from gamcore.workspace.cells import EXACT, MOSTLY, Plan, Tally, code_note, convert, plan_column, tell, trimmed
+from gamcore.workspace.cells import (
+    EXACT,
+    MOSTLY,
+    Plan,
+    Tally,
+    code_note,
+    convert,
+    plain_numbers,
+    plan_column,
+    tell,
+    trimmed,
+)
 from gamcore.workspace.reading import ReaderError
 from gamcore.workspace.sniff import Layout, encoding_of, layout_of
 from gamcore.workspace.streams import HEAD, Feed, Texts, unpacked
@@ -40,7 +50,6 @@ BLOCK: Final = 2**22
 TYPE_ROWS: Final = 20_000
 TYPE_BYTES: Final = 2**23
 TAIL_ROWS: Final = 20
-CODE: Final = r"^[+-]?(0\d+|\d{19,})$"
 PASSES: Final = 4
 """Text, whole numbers to decimals, and once more for a column that is both in turn."""
 
@@ -243,8 +252,10 @@ def _convert(batch: pa.Table, columns: list[Column], schema: pa.Schema) -> pa.Ta
 
 
 def _cells(text: pa.ChunkedArray, column: Column) -> pa.Array:
-    numbers = _plain_numbers(text, column)
-    if numbers is None:
+    numbers = plain_numbers(text) if column.plan == Plan("number") else None
+    if numbers is not None:
+        column.tally.present += len(numbers) - numbers.null_count
+    else:
         cells = trimmed(text.to_pandas().rename(column.name))
         found = convert(cells, column.plan, column.tally)
         if column.plan.kind != "number":
@@ -264,21 +275,3 @@ def _array(found: pd.Series, column: Column) -> pa.Array:
         found = found.astype("datetime64[us]")
     made: Any = pa.array(found, type=column.kind, from_pandas=True)
     return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
-
-
-def _plain_numbers(text: pa.ChunkedArray, column: Column) -> pa.ChunkedArray | None:
-    """Cells that are all plain numbers, parsed at once; None where one is not, which takes the slow way."""
-    if column.plan != Plan("number"):
-        return None
-    trim = pc.utf8_trim_whitespace(text)
-    try:
-        numbers = pc.cast(trim, pa.float64())
-    except pa.ArrowInvalid:
-        return None
-    if pc.any(pc.match_substring_regex(trim, CODE)).as_py():
-        return None
-    sizes = pc.min_max(pc.abs(numbers)).as_py()["max"]
-    if (sizes is not None and not sizes < EXACT) or pc.any(pc.is_nan(numbers)).as_py():
-        return None
-    column.tally.present += len(numbers) - numbers.null_count
-    return numbers

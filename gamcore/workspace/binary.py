@@ -11,11 +11,12 @@ from typing import Final
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset
 import pyarrow.ipc
 import pyarrow.parquet
 
 from gamcore.workspace.columns import Changed, plain_columns, plain_table
-from gamcore.workspace.reading import MAX_FIELD, MAX_UNPACKED, ReaderError
+from gamcore.workspace.reading import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
 
 MAX_TABLE: Final = 4 * 2**30
 MAX_CELLS: Final = 500_000_000
@@ -34,8 +35,7 @@ def refusing(what: str) -> Iterator[None]:
     except ReaderError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, KeyError, NotImplementedError) as error:
-        said = " ".join(str(error).split())[:120]
-        raise ReaderError(f"The file is not a readable {what} file ({said}): write it again.") from error
+        raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
 
 
 def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
@@ -48,6 +48,7 @@ def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
             check_ratio(memory_of(file), len(data))
             table = _gather(file.iter_batches(BATCH_ROWS), file.schema_arrow)
         else:
+            _check_ratio_of_arrow(data)
             stream = pa.ipc.open_file(io.BytesIO(data))
             table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
         table.validate(full=True)  # offsets and text as they should be: nothing below looks again
@@ -110,6 +111,21 @@ def check_ratio(memory: int, size: int) -> None:
             f"The file unpacks to about {memory >> 20:,} MiB, more than {MAX_RATIO} times its size: "
             "keep fewer rows or columns."
         )
+
+
+def _check_ratio_of_arrow(data: bytes) -> None:
+    """Like `check_ratio`, from the counts of rows, which stand outside of what is packed."""
+    with pa.BufferReader(data) as file:
+        fragment = pa.dataset.IpcFileFormat().make_fragment(file)
+        schema, rows = fragment.physical_schema, fragment.count_rows()
+    widths = (1 if pa.types.is_boolean(kind) else getattr(kind, "bit_width", 32) // 8 for kind in map(_fixed, schema))
+    check_ratio(rows * sum(widths), len(data))
+
+
+def _fixed(column: pa.Field) -> pa.DataType:
+    """The type of a column's part of fixed width: offsets of text and lists, indices of categories."""
+    kind = column.type
+    return kind if pa.types.is_primitive(kind) else pa.int32()
 
 
 def _check_cells(cells: int) -> None:

@@ -14,6 +14,8 @@ from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
@@ -30,6 +32,7 @@ MISSING = {
     "na", "n/a", "nan", "null", "none", "#n/a", "-", "?", ".", "k.a.", "missing",
     "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!",
 }  # fmt: skip
+CODE: Final = r"^[+-]?(0\d+|\d{19,})$"
 SIGNS = {"%": "percent signs", "$": "dollar signs", "€": "euro signs", "£": "pound signs"}
 
 MOSTLY: Final = 0.95
@@ -124,13 +127,31 @@ def rounding_note(name: object, count: int) -> str:
 
 def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = False) -> pd.Series:
     """A text column as what all (or, for numbers, nearly all) of its cells are."""
-    if series.dropna().map(lambda cell: not isinstance(cell, str)).any():
+    if series.dtype == object and series.dropna().map(lambda cell: not isinstance(cell, str)).any():
         return series
+    plain = plain_numbers(pa.array(series, pa.large_string(), from_pandas=True))
+    if plain is not None:
+        return _integers(pd.Series(plain.to_numpy(zero_copy_only=False), index=series.index, name=series.name))
     cells = trimmed(series)
     plan, tally = plan_column(cells, notes, comma_is_decimal), Tally()
     found = convert(cells, plan, tally)
     tell(series.name, plan, tally, notes)
     return _integers(found) if plan.kind == "number" else found
+
+
+def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
+    """Cells that are all plain numbers or blank, as float64 at once; None where one is not, which takes the slow way."""
+    trim = pc.utf8_trim_whitespace(text)
+    trim = pc.if_else(pc.equal(trim, ""), None, trim)
+    try:
+        numbers = pc.cast(trim, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    largest = pc.max(pc.abs(numbers)).as_py()
+    fine = largest is None or largest < EXACT  # not NaN, not infinite
+    if not fine or pc.any(pc.is_nan(numbers)).as_py() or pc.any(pc.match_substring_regex(trim, CODE)).as_py():
+        return None
+    return numbers
 
 
 def trimmed(series: pd.Series) -> pd.Series:
@@ -188,6 +209,8 @@ def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) ->
         return Plan("number")
     text, sign = _without_signs(cells)
     counted = text[cells.notna() & ~text.str.lower().isin(MISSING)]
+    if not len(counted):
+        return Plan("number")
     writings = ["", "decimal commas", "thousands separators"]
     if not comma_is_decimal:
         writings = ["", "thousands separators", "decimal commas"]
@@ -198,7 +221,7 @@ def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) ->
     for writing in writings:
         fits = _fits(counted, writing)
         most = max(most, int(fits.sum()))
-        if len(counted) and fits.sum() >= MOSTLY * len(counted):
+        if fits.sum() >= MOSTLY * len(counted):
             why = _code(counted[fits])
             if why:
                 notes.append(code_note(cells.name, why))

@@ -134,6 +134,7 @@ class Reading:
             stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
+            env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},  # others keep what they once had
         )
 
     def _watch(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> dict[str, Any]:

@@ -16,6 +16,11 @@ class ReaderError(ValueError):
     """A file that cannot be read; the message names the place and the way out."""
 
 
+def in_words(error: Exception) -> str:
+    """What a library says is wrong, short enough for a place in a sentence."""
+    return " ".join(str(error).split()).split(". ")[0].rstrip(".")[:120]
+
+
 def clean_names(names: list[str], notes: list[str]) -> list[str]:
     """Names without control characters, none empty, all distinct; changes are noted."""
     cleaned, seen = [], set(names)

@@ -26,6 +26,21 @@ MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 GUESSES: Final = ["cp1252", "latin_1", "cp1250", "shift_jis", "gb18030", "cp1251"]
+BEGINNINGS: Final = (
+    (re.compile(rb"PK\x03\x04"), "a ZIP archive or workbook"),
+    (re.compile(rb"PAR1"), "Parquet"),
+    (re.compile(rb"ARROW1"), "Arrow"),
+    (re.compile(rb"\x1f\x8b"), "packed by gzip"),
+    (re.compile(rb"%PDF"), "PDF"),
+    (re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8"), "a picture such as PNG"),
+    (re.compile(rb"\xd0\xcf\x11\xe0"), "an old or encrypted workbook"),
+    (re.compile(rb"\s*<(?:!doctype html|html)", re.IGNORECASE), "a web page"),
+    (re.compile(rb'\s*(?:\[\s*)?\{\s*"'), "JSON"),
+)
+CONTROL: Final = bytes(set(range(1, 32)) - set(b"\t\n\r\f\x1a\x1b"))
+MAX_CONTROL: Final = 0.02
+"""Share of control characters; in noise of bytes it is a tenth."""
+
 NUMERIC: Final = re.compile(r"[-+]?[\d.,]+%?")
 
 
@@ -56,6 +71,11 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
 
     `whole` says that nothing comes after the head; otherwise a character may be cut at its end.
     """
+    for pattern, what in BEGINNINGS:
+        if pattern.match(head):
+            raise ReaderError(
+                f"The file is not text with columns but {what}: save the table as CSV, or rename the file."
+            )
     for mark, encoding in MARKS:
         if head.startswith(mark):
             notes.append(f"Decoded from {encoding.removesuffix('-sig').upper()} with a byte-order mark.")
@@ -63,6 +83,9 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
     if wide := _unmarked_utf16(head):
         notes.append(f"Decoded from {wide.upper()} without a byte-order mark: check a few accented names.")
         return wide
+    part = head[:100_000]
+    if len(part) - len(part.translate(None, CONTROL)) > max(8, MAX_CONTROL * len(part)):
+        raise ReaderError("The file is not text, as it is full of control characters: save the table as CSV.")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head, whole)
     except UnicodeDecodeError:
@@ -116,14 +139,21 @@ def _sniff(lines: list[str], said: str) -> tuple[str, int, int]:
     width, or of one less where every row ends in a spare delimiter.
     """
     best = (0.0, said or ",", 1, 0)
+    wrong: list[ReaderError] = []
     for delimiter in said or DELIMITERS:
-        rows = _rows(lines, delimiter)
+        try:
+            rows = _rows(lines, delimiter)
+        except ReaderError as error:  # under a wrong delimiter a long row is one long cell
+            wrong.append(error)
+            continue
         if not rows:
             continue
         width, times = Counter(len(row.cells) for row in rows).most_common(1)[0]
         score = times / len(rows)
         if width > 1 and score > best[0] + 1e-9:
             best = (score, delimiter, width, _header_line(rows, width))
+    if wrong and best[2] == 1:
+        raise wrong[0]
     return best[1], best[2], best[3]
 
 
@@ -182,6 +212,8 @@ def _header(text: str, start: int, delimiter: str, width: int, notes: list[str])
         raise ReaderError(f"The line of column names cannot be read ({error}): check its quotes.") from error
     if len(names) > MAX_COLUMNS:  # before names are made whole, each with a note
         raise ReaderError(f"The file has {len(names):,} columns, more than {MAX_COLUMNS:,}: drop some first.")
+    if not any(name.strip() for name in names):
+        raise ReaderError("The first line has no names of columns: give every column a name.")
     if len(names) == width - 1:
         names.append("")
     if len(names) != width:

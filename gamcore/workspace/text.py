@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from gamcore.workspace.cells import type_columns
-from gamcore.workspace.reading import MAX_FIELD, ReaderError
+from gamcore.workspace.reading import MAX_FIELD, ReaderError, in_words
 from gamcore.workspace.sniff import Layout, encoding_of, layout_of
 
 MAX_RAGGED_SHARE: Final = 0.01
@@ -101,10 +101,9 @@ def parse_options(layout: Layout, quoted: bool, ragged: Ragged) -> dict[str, obj
 
 def unreadable(error: Exception) -> ReaderError:
     """The refusal of a text that the parser gave up on."""
-    said = str(error)
-    if "straddl" in said:  # the parser's word for a row longer than its block
+    if "straddl" in str(error):  # the parser's word for a row longer than its block
         return ReaderError("A row of the file is longer than 4 MiB: look for a quotation mark that is never closed.")
-    return ReaderError(f"The file cannot be read as a table ({said[:120]}): check its quotes.")
+    return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")
 
 
 def _parse(body: str, layout: Layout, notes: list[str]) -> pd.DataFrame:

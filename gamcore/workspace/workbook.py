@@ -13,7 +13,7 @@ import pandas as pd
 import python_calamine
 
 from gamcore.workspace.cells import type_columns
-from gamcore.workspace.reading import MAX_COLUMNS, MAX_FIELD, ReaderError, clean_names
+from gamcore.workspace.reading import MAX_COLUMNS, MAX_FIELD, ReaderError, clean_names, in_words
 from gamcore.workspace.text import footer_note, footer_rows
 
 MAX_SHEET_CELLS: Final = 20_000_000
@@ -24,21 +24,26 @@ MAX_PACKED: Final = 200
 FREE: Final = 2**24
 PART: Final = 2**20
 CELL: Final = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
+ERROR_CELL: Final = re.compile(rb'<c\s[^>]{0,40}\bt="e"')
 EMPTY_FORMULA: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)")
 
 
 @dataclass
 class Seen:
-    """What a look through the sheets found: the far corner, merged ranges, formulas without a stored value."""
+    """What a look through the sheets found: the far corner, merged ranges, formulas without a stored value,
+    cells that hold an error."""
 
     rows: int = 0
     columns: int = 0
     merged: int = 0
     empty: int = 0
+    errors: int = 0
 
 
 def read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
     """The first sheet of a workbook: values only, no formula is run."""
+    if data.startswith(b"\xd0\xcf\x11\xe0"):  # the container of old workbooks, and of encrypted ones
+        raise ReaderError("The workbook has a password or an old format: save it as .xlsx without a password.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             seen = _look_through(archive)
@@ -47,8 +52,7 @@ def read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
     except ReaderError:
         raise
     except Exception as error:  # the parser raises many types on damaged workbooks
-        said = " ".join(str(error).split())[:120]
-        raise ReaderError(f"The workbook cannot be read ({said}): save it again as .xlsx.") from error
+        raise ReaderError(f"The workbook cannot be read ({in_words(error)}): save it again as .xlsx.") from error
     _tell(seen, book.sheet_names, notes)
     rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
     if len(rows) < 2:
@@ -66,6 +70,8 @@ def _tell(seen: Seen, sheets: list[str], notes: list[str]) -> None:
             f"{seen.empty:,} formulas of the workbook have no stored value and are missing here: "
             "open and save it in a spreadsheet program first."
         )
+    if seen.errors:
+        notes.append(f"{seen.errors:,} cells of the workbook hold errors such as #DIV/0! and are missing here.")
 
 
 def _without_titles(rows: list[list[object]], notes: list[str]) -> list[list[object]]:
@@ -172,4 +178,5 @@ def _look_at_cells(text: bytes, old: int, seen: Seen) -> None:
         seen.rows = max(seen.rows, int(digits))
         seen.columns = max(seen.columns, sum((c - 64) * 26**k for k, c in enumerate(reversed(letters))))
     seen.merged += sum(found.end() > old for found in re.finditer(rb"<mergeCell ", text))
+    seen.errors += sum(found.end() > old for found in ERROR_CELL.finditer(text))
     seen.empty += sum(found.end() > old for found in EMPTY_FORMULA.finditer(text))

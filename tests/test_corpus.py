@@ -16,7 +16,10 @@ def test_read_as_meant(name):
     assert case.others or loaded.frame.columns.tolist() == list(case.columns)
     for column, values in case.columns.items():
         found, wanted = loaded.frame[column], pd.Series(values)
-        assert pd.api.types.is_numeric_dtype(found) == pd.api.types.is_numeric_dtype(wanted.infer_objects()) or found.isna().any()
+        assert (
+            pd.api.types.is_numeric_dtype(found) == pd.api.types.is_numeric_dtype(wanted.infer_objects())
+            or found.isna().any()
+        )
         pd.testing.assert_series_equal(
             found.astype(object).where(found.notna(), None),
             pd.Series(values, dtype=object).where(wanted.notna(), None),

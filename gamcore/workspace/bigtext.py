@@ -34,7 +34,7 @@ from gamcore.workspace.cells import (
 )
 from gamcore.workspace.reading import ReaderError
 from gamcore.workspace.sniff import Layout, encoding_of, layout_of
-from gamcore.workspace.streams import HEAD, Feed, Texts, unpacked
+from gamcore.workspace.streams import HEAD, Feed, Texts, place, unpacked
 from gamcore.workspace.text import (
     Ragged,
     check_lengths,
@@ -47,6 +47,7 @@ from gamcore.workspace.text import (
 )
 
 BLOCK: Final = 2**22
+BATCH_ROWS: Final = 2**15
 TYPE_ROWS: Final = 20_000
 TYPE_BYTES: Final = 2**23
 TAIL_ROWS: Final = 20
@@ -135,15 +136,14 @@ def _first_pass(source: Path, gz: bool, notes: list[str], tell_: Tell) -> First:
     with unpacked(source, gz) as file:
         encoding = encoding_of(file.read(HEAD), notes, whole=False)
     with unpacked(source, gz) as file:
-        texts = Texts(file, encoding, packed, gz)
+        texts = Texts(file, encoding)
         parts = iter(texts)
         head = _head(parts)
         first = First(layout_of(head, notes), encoding, Ragged())
         kept = Kept(first.layout.names)
         for batch in _parsed(Feed(head[first.layout.start :], parts), first.layout, True, first.ragged):
             kept.add(batch)
-            at = (file.fileobj if gz else file).tell()  # type: ignore[attr-defined]
-            tell_(0.4 * at / max(packed, 1), f"{kept.rows:,} rows looked at")
+            tell_(0.4 * place(file) / max(packed, 1), f"{kept.rows:,} rows looked at")
         texts.check_quotes()
     if texts.nuls:
         notes.append(f"Removed {texts.nuls:,} NUL characters.")
@@ -223,7 +223,8 @@ def _parsed(feed: Feed, layout: Layout, quoted: bool, ragged: Ragged) -> Iterato
             for batch in stream:
                 table = pa.Table.from_batches([batch])
                 check_lengths(table)
-                yield table
+                # A block of short rows has a million of them, each of which costs more than its bytes.
+                yield from (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
     except pa.ArrowInvalid as error:
         raise unreadable(error) from error
 
@@ -232,7 +233,7 @@ def _parsed(feed: Feed, layout: Layout, quoted: bool, ragged: Ragged) -> Iterato
 def _batches(source: Path, gz: bool, first: First) -> Iterator[Iterator[pa.Table]]:
     """The rows once more, as text, without what the first pass left out."""
     with unpacked(source, gz) as file:
-        parts = iter(Texts(file, first.encoding, source.stat().st_size, gz))
+        parts = iter(Texts(file, first.encoding))
         head = _head(parts)
         tables = _parsed(Feed(head[first.layout.start :], parts), first.layout, first.quoted, Ragged())
         drop = first.layout.names[-1:] if first.spare else []

@@ -130,7 +130,8 @@ def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = Fals
     if series.dtype == object and series.dropna().map(lambda cell: not isinstance(cell, str)).any():
         return series
     plain = plain_numbers(pa.array(series, pa.large_string(), from_pandas=True))
-    if plain is not None:
+    dotted = comma_is_decimal and series.str.contains(".", regex=False).any()  # the point may be between thousands
+    if plain is not None and not dotted:
         return _integers(pd.Series(plain.to_numpy(zero_copy_only=False), index=series.index, name=series.name))
     cells = trimmed(series)
     plan, tally = plan_column(cells, notes, comma_is_decimal), Tally()
@@ -140,7 +141,7 @@ def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = Fals
 
 
 def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
-    """Cells that are all plain numbers or blank, as float64 at once; None where one is not, which takes the slow way."""
+    """Cells that are all plain numbers or blank, as float64 at once; None where one is not: that takes the slow way."""
     trim = pc.utf8_trim_whitespace(text)
     trim = pc.if_else(pc.equal(trim, ""), None, trim)
     try:
@@ -327,5 +328,6 @@ def tell(name: object, plan: Plan, tally: Tally, notes: list[str]) -> None:
 
 def _integers(numbers: pd.Series) -> pd.Series:
     """Whole numbers as integers where nothing is missing or too large."""
-    whole = numbers.notna().all() and (numbers == np.floor(numbers)).all() and numbers.abs().max() < EXACT
-    return numbers.astype("int64") if whole else numbers
+    values = numbers.to_numpy()
+    whole = bool((np.abs(values) < EXACT).all() and (values == np.floor(values)).all())  # neither holds for NaN
+    return pd.Series(values.astype("int64"), index=numbers.index, name=numbers.name) if whole else numbers

@@ -25,7 +25,7 @@ from gamcore.workspace.bigtext import read_big_text
 from gamcore.workspace.binary import memory_of, open_parquet, refusing
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.reading import ReaderError
-from gamcore.workspace.streams import PART, check_growth, unpacked
+from gamcore.workspace.streams import read_part, unpacked
 
 TEXT_TIMES: Final = 16
 """Bytes of memory that reading a byte of text whole may take: decoded, parsed, typed, each for a moment twice."""
@@ -83,13 +83,11 @@ def _is_large(source: Path, memory: int) -> bool:
 
 def _whole(source: Path, gz: bool, most: int) -> bytes | None:
     """The unpacked bytes of a file; None where there are more than `most`."""
-    packed, size, parts = source.stat().st_size, 0, []
+    size, parts = 0, []
     with unpacked(source, gz) as file:
-        while size <= most and (part := file.read(PART)):
+        while size <= most and (part := read_part(file)):
             size += len(part)
             parts.append(part)
-            if gz:
-                check_growth(size, packed)
     return b"".join(parts) if size <= most else None
 
 

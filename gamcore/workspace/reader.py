@@ -12,7 +12,7 @@ import pandas as pd
 
 from gamcore.workspace.binary import read_arrow
 from gamcore.workspace.reading import MAX_COLUMNS, MAX_UNPACKED, SUFFIXES, TEXT_SUFFIXES, ReaderError
-from gamcore.workspace.streams import PART, check_growth
+from gamcore.workspace.streams import read_part
 from gamcore.workspace.text import read_text
 from gamcore.workspace.workbook import read_sheet
 
@@ -55,11 +55,10 @@ def _unzip(data: bytes) -> bytes:
     """Unpack gzip, and stop as soon as it is too much."""
     size, parts = 0, []
     try:
-        with gzip.open(io.BytesIO(data)) as file:
-            while size <= MAX_UNPACKED and (part := file.read(PART)):
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while size <= MAX_UNPACKED and (part := read_part(file)):
                 size += len(part)
                 parts.append(part)
-                check_growth(size, len(data))
     except (OSError, EOFError, zlib.error) as error:
         raise ReaderError(f"The compressed file is damaged ({error}): compress or download it again.") from error
     if size > MAX_UNPACKED:

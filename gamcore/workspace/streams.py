@@ -30,19 +30,26 @@ def unpacked(source: Path, gz: bool) -> Iterator[IO[bytes]]:
         raise ReaderError(f"The compressed file is damaged ({error}): compress or download it again.") from error
 
 
-def check_growth(size: int, packed: int) -> None:
-    """Refuse a gzip file of `packed` bytes that has grown to `size`, before more of it is unpacked."""
-    if size > FREE and size > MAX_GZIP * packed:
+def place(file: IO[bytes] | gzip.GzipFile) -> int:
+    """How many bytes of the file on disk have been read."""
+    return int(file.fileobj.tell() if isinstance(file, gzip.GzipFile) else file.tell())
+
+
+def read_part(file: IO[bytes] | gzip.GzipFile, size: int = PART) -> bytes:
+    """The next unpacked bytes; a bomb is refused by what it has grown to so far, before more of it is unpacked."""
+    part = file.read(size)
+    if isinstance(file, gzip.GzipFile) and file.tell() > max(FREE, MAX_GZIP * place(file)):
         raise ReaderError(
             f"The file unpacks to more than {MAX_GZIP} times its size: unpack it, or load it as Parquet instead."
         )
+    return part
 
 
 class Texts:
     """Parts of a text file in order; counts what has been read and looks for an open quote on the way."""
 
-    def __init__(self, file: IO[bytes], encoding: str, packed: int, gz: bool) -> None:
-        self._text = io.TextIOWrapper(cast(Any, _Counted(file, packed, gz)), encoding=encoding)
+    def __init__(self, file: IO[bytes], encoding: str) -> None:
+        self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=encoding)
         self._encoding = encoding
         self.bytes = self.nuls = self.quotes = 0
         self._lines, self._last_quote = 1, 1
@@ -73,23 +80,19 @@ class Texts:
             raise open_quote(self._last_quote)
 
 
-class _Counted(io.BufferedIOBase):
+class _Watched(io.BufferedIOBase):
     """Bytes of a file, watched for a bomb."""
 
-    def __init__(self, file: IO[bytes], packed: int, gz: bool) -> None:
-        self._file, self._packed, self._gz, self._size = file, packed, gz, 0
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
 
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int | None = -1) -> bytes:
-        part = self._file.read(-1 if size is None else size)
-        self._size += len(part)
-        if self._gz:
-            check_growth(self._size, self._packed)
-        return part
+    def read(self, size: int | None = PART) -> bytes:
+        return read_part(self._file, PART if size is None else size)
 
-    def read1(self, size: int = -1) -> bytes:
+    def read1(self, size: int = PART) -> bytes:
         return self.read(size)
 
 

@@ -23,18 +23,19 @@ MAX_PACKED: Final = 200
 """Times its packed size that a member may have, from 16 MiB on: sheets of equal numbers reach about 50."""
 FREE: Final = 2**24
 PART: Final = 2**20
-CELL: Final = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
+CELL: Final = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 ERROR_CELL: Final = re.compile(rb'<c\s[^>]{0,40}\bt="e"')
 EMPTY_FORMULA: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)")
 
 
 @dataclass
 class Seen:
-    """What a look through the sheets found: the far corner, merged ranges, formulas without a stored value,
+    """What a look through the sheets found: the far corner, cells, merged ranges, formulas without a stored value,
     cells that hold an error."""
 
     rows: int = 0
     columns: int = 0
+    cells: int = 0
     merged: int = 0
     empty: int = 0
     errors: int = 0
@@ -129,45 +130,40 @@ def _look_through(archive: zipfile.ZipFile) -> Seen:
     if len(entries) > MAX_MEMBERS or len({entry.filename for entry in entries}) < len(entries):
         raise ReaderError("The workbook has too many parts, or one twice: save it again as .xlsx.")
     if sum(entry.file_size for entry in entries) > MAX_WORKBOOK:
-        raise _too_much()
-    total, seen = 0, Seen()
+        raise ReaderError(f"The workbook unpacks to more than {MAX_WORKBOOK >> 20:,} MiB: save it as CSV.")
+    seen = Seen()
     for entry in entries:
         if entry.flag_bits & 1:
             raise ReaderError("The workbook is encrypted: save it without a password.")
-        total += _look_at(archive, entry, MAX_WORKBOOK - total, seen)
-    if seen.rows * seen.columns > MAX_SHEET_CELLS or seen.columns > MAX_COLUMNS:
+        if entry.file_size > FREE + MAX_PACKED * entry.compress_size:
+            raise ReaderError(f"A part of the workbook unpacks to {MAX_PACKED} times its size: save it as CSV.")
+        _look_at(archive, entry, seen)
+    if max(seen.cells, seen.rows * seen.columns) > MAX_SHEET_CELLS or seen.columns > MAX_COLUMNS:
         raise ReaderError(
-            f"A sheet of the workbook spans {seen.rows:,} rows and {seen.columns:,} columns: "
-            "save the table itself as CSV."
+            f"A sheet of the workbook spans {seen.rows:,} rows and {seen.columns:,} columns "
+            "with too many cells: save the table itself as CSV."
         )
     return seen
 
 
-def _too_much() -> ReaderError:
-    return ReaderError(f"The workbook unpacks to more than {MAX_WORKBOOK >> 20:,} MiB: save it as CSV.")
-
-
-def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, seen: Seen) -> int:
-    """Unpacked bytes of one member, looked through in parts."""
+def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, seen: Seen) -> None:
+    """Look through one member in parts. It ends at the size it gives, and its checksum is wrong if that is made up."""
     sheet = re.fullmatch(r"/?xl/worksheets/[^/]+\.xml", entry.filename, re.IGNORECASE) is not None
-    size, tail = 0, b""
+    markup, tail = entry.filename.lower().endswith((".xml", ".rels", ".vml")), b""
     with archive.open(entry) as stream:
         while part := stream.read(PART):
-            size += len(part)
-            if size > allowed or size > FREE + MAX_PACKED * entry.compress_size:
-                raise _too_much()
             text = tail + part
-            if entry.filename.lower().endswith((".xml", ".rels", ".vml")):
+            if markup:
                 _check_markup(text, entry.filename)
             if sheet:
                 _look_at_cells(text, len(tail), seen)
             tail = part[-64:]
-    return size
 
 
 def _check_markup(text: bytes, name: str) -> None:
     """Spreadsheet programs write no document types; entities in one could name files or grow without end."""
-    if b"<!" in text.replace(b"\0", b"") and re.search(rb"<!\s*(?:DOCTYPE|ENTITY)", text.replace(b"\0", b""), re.I):
+    plain = text.replace(b"\0", b"")  # of UTF-16
+    if b"<!" in plain and re.search(rb"<!\s*(?:DOCTYPE|ENTITY)", plain, re.IGNORECASE):
         shown = name.rsplit("/", 1)[-1][:40]
         raise ReaderError(f"The part {shown!r} of the workbook declares a document type: save it again as .xlsx.")
 
@@ -177,6 +173,7 @@ def _look_at_cells(text: bytes, old: int, seen: Seen) -> None:
     for letters, digits in set(CELL.findall(text)):
         seen.rows = max(seen.rows, int(digits))
         seen.columns = max(seen.columns, sum((c - 64) * 26**k for k, c in enumerate(reversed(letters))))
+    seen.cells += sum(text.count(tag, old) for tag in (b"<c ", b"<c>", b"<c/"))
     seen.merged += sum(found.end() > old for found in re.finditer(rb"<mergeCell ", text))
     seen.errors += sum(found.end() > old for found in ERROR_CELL.finditer(text))
     seen.empty += sum(found.end() > old for found in EMPTY_FORMULA.finditer(text))

@@ -6,11 +6,9 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import io
-import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,6 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
-
-from gamcore.workspace.loader import Limits, Reading
-from gamcore.workspace.reader import ReaderError
 
 PLAIN = "a,b\n1,x\n2,y\n3,z\n"
 

@@ -7,7 +7,6 @@ import io
 
 import numpy as np
 import openpyxl
-import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from gamcore.workspace.big import Tell, Written, frame_bytes, hashes, sample_size, write
@@ -63,7 +64,7 @@ class Column:
     plan: Plan
     kind: pa.DataType
     tally: Tally = field(default_factory=Tally)
-    broken: bool = False  # whole numbers that turned out to have decimals
+    broken: bool = False  # whole numbers that turned out to have decimals, or more digits than whole numbers keep
 
     def demoted(self, notes: list[str]) -> Column:
         """This column, or what it has to be after a pass in which its type did not hold."""
@@ -263,11 +264,14 @@ def _cells(text: pa.ChunkedArray, column: Column) -> pa.Array:
             return _array(found, column)
         numbers = pa.array(found.to_numpy(), from_pandas=True)
     if column.kind == pa.int64():
+        largest = pc.max(pc.abs(numbers)).as_py() or 0
         try:
-            return numbers.cast(pa.int64())
+            if largest < EXACT:
+                return numbers.cast(pa.int64())
         except pa.ArrowInvalid:
-            column.broken = True
-            return pa.nulls(len(numbers), pa.int64())
+            pass  # a fraction
+        column.broken = True
+        return pa.nulls(len(numbers), pa.int64())
     return numbers
 
 

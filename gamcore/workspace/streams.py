@@ -32,7 +32,8 @@ def unpacked(source: Path, gz: bool) -> Iterator[IO[bytes]]:
 
 def place(file: IO[bytes] | gzip.GzipFile) -> int:
     """How many bytes of the file on disk have been read."""
-    return int(file.fileobj.tell() if isinstance(file, gzip.GzipFile) else file.tell())
+    packed: Any = file.fileobj if isinstance(file, gzip.GzipFile) else file
+    return int(packed.tell())
 
 
 def read_part(file: IO[bytes] | gzip.GzipFile, size: int = PART) -> bytes:

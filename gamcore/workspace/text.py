@@ -101,6 +101,8 @@ def parse_options(layout: Layout, quoted: bool, ragged: Ragged) -> dict[str, obj
 
 def unreadable(error: Exception) -> ReaderError:
     """The refusal of a text that the parser gave up on."""
+    if "Empty CSV" in str(error):
+        return ReaderError("The file has column names but no rows: choose another.")
     if "straddl" in str(error):  # the parser's word for a row longer than its block
         return ReaderError("A row of the file is longer than 4 MiB: look for a quotation mark that is never closed.")
     return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")

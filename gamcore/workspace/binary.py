@@ -1,47 +1,131 @@
-"""Parquet, Arrow and Excel files: bounded before and while they are unpacked, checked before anything looks inside."""
+"""Parquet and Arrow files: bounded before and while they are unpacked, checked before anything looks inside."""
 
 from __future__ import annotations
 
 import io
-import re
-import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
 import pyarrow.ipc
 import pyarrow.parquet
-import python_calamine
 
-from gamcore.workspace.cells import type_columns
-from gamcore.workspace.reading import MAX_UNPACKED, ReaderError, clean_names
+from gamcore.workspace.columns import Changed, plain_columns, plain_table
+from gamcore.workspace.reading import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
 
-MAX_TABLE = 4 * 2**30
-MAX_CELLS = 500_000_000
-MAX_SHEET_CELLS = 20_000_000
-BATCH_ROWS = 4096
+MAX_TABLE: Final = 4 * 2**30
+MAX_CELLS: Final = 500_000_000
+MAX_RATIO: Final = 300
+"""Times its own size that a file may unpack to, where that is more than 1 GiB: sorted categories reach about 100."""
+
+BATCH_ROWS: Final = 4096
+LOOK_ROWS: Final = 512
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Errors of the Arrow library as one sentence about a file of some kind."""
+    try:
+        yield
+    except ReaderError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, KeyError, NotImplementedError) as error:
+        raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
 
 
 def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
     """A Parquet, Feather or Arrow file."""
-    try:
+    with refusing(suffix[1:]):
         if suffix == ".parquet":
-            file = pa.parquet.ParquetFile(io.BytesIO(data))
+            file = open_parquet(io.BytesIO(data))
             # The footer's byte counts can be made up or run-length encoded; rows times columns cannot lie.
             _check_cells(file.metadata.num_rows * max(file.metadata.num_columns, 1))
+            check_ratio(memory_of(file), len(data))
             table = _gather(file.iter_batches(BATCH_ROWS), file.schema_arrow)
         else:
+            _check_ratio_of_arrow(data)
             stream = pa.ipc.open_file(io.BytesIO(data))
             table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
         table.validate(full=True)  # offsets and text as they should be: nothing below looks again
-        frame = _flat(table, notes).to_pandas(ignore_metadata=True)
-    except ReaderError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
+        changed = Changed()
+        plain = plain_table(table, plain_columns(table.schema, notes), changed)
+        frame = plain.to_pandas(ignore_metadata=True)
+    for column in plain.schema:
+        if column.type == pa.bool_() and frame[column.name].dtype == object:
+            frame[column.name] = frame[column.name].astype("boolean")
+    changed.tell(notes)
+    return frame
+
+
+def open_parquet(source: Path | io.BytesIO, **options: object) -> pa.parquet.ParquetFile:
+    """A Parquet file opened so that a batch takes the memory of a batch, whatever the size of its row groups."""
+    with source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getbuffer()[:4]) as file:
+        if file.read(4) == b"PARE":
+            raise ReaderError("The Parquet file is encrypted: write it without encryption and load it again.")
+    # Times of old writers (int96) reach years that nanoseconds do not; text keeps its categories until it is asked.
+    return pa.parquet.ParquetFile(
+        source, coerce_int96_timestamp_unit="us", pre_buffer=False, buffer_size=2**18, **options
+    )
+
+
+def memory_of(file: pa.parquet.ParquetFile) -> int:
+    """Bytes of the whole table, estimated from a few rows of its first, middle and last row groups.
+
+    The footer cannot be believed about bytes, and the rows of a small file may all be one long text.
+    """
+    rows = file.metadata.num_rows
+    if rows == 0 or file.metadata.num_row_groups == 0:
+        return 0
+    last = file.metadata.num_row_groups - 1
+    sizes = []
+    for group in sorted({0, last // 2, last}):
+        batch = next(file.iter_batches(LOOK_ROWS, row_groups=[group]), None)
+        if batch is not None and batch.num_rows:
+            sizes.append(sum(_expanded(column) for column in batch.columns) / batch.num_rows)
+    return int(rows * max(sizes, default=0.0))
+
+
+def _expanded(column: pa.Array) -> int:
+    """Bytes of a column when categories are written out as values."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pc.binary_length(column.dictionary)
+    _check_field(pc.max(lengths).as_py() or 0)
+    return int(pc.sum(pc.take(lengths, column.indices)).as_py() or 0) + 8 * len(column)
+
+
+def _check_field(longest: int) -> None:
+    if longest > 4 * MAX_FIELD:  # bytes; of one to four a character
+        raise ReaderError(f"A cell has {longest:,} bytes, more than {MAX_FIELD:,} characters: shorten its column.")
+
+
+def check_ratio(memory: int, size: int) -> None:
+    """Refuse a file of `size` bytes whose table would take many times as many."""
+    if memory > max(MAX_UNPACKED, MAX_RATIO * size):
         raise ReaderError(
-            f"The file is not a readable {suffix[1:]} file ({str(error)[:120]}): write it again."
-        ) from error
-    return type_columns(frame, notes, comma_is_decimal=False, text_too=False)
+            f"The file unpacks to about {memory >> 20:,} MiB, more than {MAX_RATIO} times its size: "
+            "keep fewer rows or columns."
+        )
+
+
+def _check_ratio_of_arrow(data: bytes) -> None:
+    """Like `check_ratio`, from the counts of rows, which stand outside of what is packed."""
+    with pa.BufferReader(data) as file:
+        fragment = pa.dataset.IpcFileFormat().make_fragment(file)
+        schema, rows = fragment.physical_schema, fragment.count_rows()
+    widths = (1 if pa.types.is_boolean(kind) else getattr(kind, "bit_width", 32) // 8 for kind in map(_fixed, schema))
+    check_ratio(rows * sum(widths), len(data))
+
+
+def _fixed(column: pa.Field) -> pa.DataType:
+    """The type of a column's part of fixed width: offsets of text and lists, indices of categories."""
+    kind = column.type
+    return kind if pa.types.is_primitive(kind) else pa.int32()
 
 
 def _check_cells(cells: int) -> None:
@@ -60,79 +144,3 @@ def _gather(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
             raise ReaderError(f"The file unpacks to more than {MAX_TABLE >> 30} GiB: keep fewer rows or columns.")
         kept.append(batch)
     return pa.Table.from_batches(kept, schema)
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    """Whether a column holds one number, text, date or truth value a cell."""
-    if pa.types.is_dictionary(kind):
-        return _is_plain(kind.value_type)
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        or pa.types.is_boolean(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-        or pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
-    )  # fmt: skip
-
-
-def _flat(table: pa.Table, notes: list[str]) -> pa.Table:
-    """The columns of a table that hold plain values, under clean names."""
-    nested = [column.name for column in table.schema if not _is_plain(column.type)]
-    if nested:
-        notes.append(f"Left out columns that do not hold one plain value a cell: {', '.join(nested[:5])}.")
-        table = table.drop_columns(nested)
-    names = clean_names(table.column_names, notes)
-    if not names:
-        raise ReaderError("No column of the file holds plain values: flatten its nested columns first.")
-    return table.rename_columns(names)
-
-
-def read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
-    """The first sheet of a workbook: values only, no formula is run."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED:
-                raise ReaderError(f"The workbook unpacks to more than {MAX_UNPACKED >> 20:,} MiB: save it as CSV.")
-            _check_sheets(archive)
-        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        rows = book.get_sheet_by_index(0).to_python(skip_empty_area=True)
-    except ReaderError:
-        raise
-    except Exception as error:  # the parser raises many types on damaged workbooks
-        raise ReaderError(f"The workbook cannot be read ({str(error)[:120]}): save it again as .xlsx.") from error
-    if len(book.sheet_names) > 1:
-        notes.append(f"Read the first of {len(book.sheet_names)} sheets, {book.sheet_names[0]!r}.")
-    rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
-    if len(rows) < 2:
-        raise ReaderError("The first sheet needs a line of column names and at least one row.")
-    names = clean_names([_plain(cell) for cell in rows[0]], notes)
-    cells = [[None if cell == "" else cell for cell in row] for row in rows[1:]]
-    frame = pd.DataFrame(cells, columns=names).infer_objects()
-    for name in names:  # cells of several kinds in one column are text, like in a CSV
-        if pd.api.types.is_object_dtype(frame[name].dtype):
-            kinds = {type(cell) for cell in frame[name].dropna()}
-            if len(kinds) > 1:
-                frame[name] = frame[name].map(_plain, na_action="ignore").astype("string")
-    return type_columns(frame, notes, comma_is_decimal=False)
-
-
-def _plain(cell: object) -> str:
-    """A cell of a workbook as text; it keeps whole numbers as floats."""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-
-
-def _check_sheets(archive: zipfile.ZipFile) -> None:
-    """Refuse a sheet whose cells span too wide a rectangle: the parser would make room for all of it."""
-    for entry in archive.infolist():
-        if not re.fullmatch(r"xl/worksheets/[^/]+\.xml", entry.filename):
-            continue
-        rows = columns = 0
-        tail = b""
-        with archive.open(entry) as stream:
-            while part := stream.read(2**20):
-                for letters, digits in re.findall(rb'\br="([A-Z]{1,3})(\d{1,7})"', tail + part):
-                    rows = max(rows, int(digits))
-                    columns = max(columns, sum((c - 64) * 26**k for k, c in enumerate(reversed(letters))))
-                tail = part[-32:]
-        if rows * columns > MAX_SHEET_CELLS:
-            raise ReaderError(
-                f"A sheet of the workbook spans {rows:,} rows and {columns:,} columns: save the table itself as CSV."
-            )

@@ -1,13 +1,21 @@
 """Types of text columns: a column is numbers, dates or booleans only where its cells say so, and a note says what was
-done to them. A text column stays as it is."""
+done to them. A text column stays as it is.
+
+A plan is made once, from a whole column or from a sample of its rows; converting by a plan goes batch by batch and
+tallies what did not fit, so that small and large files are read by the same rules.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
@@ -16,15 +24,73 @@ DECIMAL_COMMA = re.compile(
 )
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[, \u00a0\u202f']\d{3})+(?:\.\d*)?|[+-]?\d+(?:\.\d*)?", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
-LEADING_ZERO = re.compile(r"[+-]?0\d+")
-LONG_INTEGER = re.compile(r"[+-]?\d{19,}")
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
-DAY_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
-MISSING = {"na", "n/a", "nan", "null", "none", "#n/a", "-", "?", ".", "k.a.", "missing"}
+LEADING_ZERO = re.compile(r"[+-]?0\d+", re.ASCII)
+LONG_INTEGER = re.compile(r"[+-]?\d{19,}", re.ASCII)
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
+DAY_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
+MISSING = {
+    "na", "n/a", "nan", "null", "none", "#n/a", "-", "?", ".", "k.a.", "missing",
+    "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!",
+}  # fmt: skip
+CODE: Final = r"^[+-]?(0\d+|\d{19,})$"
 SIGNS = {"%": "percent signs", "$": "dollar signs", "€": "euro signs", "£": "pound signs"}
 
-MOSTLY = 0.95
+MOSTLY: Final = 0.95
 """Share of a column's cells that must be numbers for the others to be taken for mistakes."""
+
+EXACT: Final = 2**53
+"""Whole numbers from here on are not all distinct as float64."""
+
+
+def _no_change(text: pd.Series) -> pd.Series:
+    return text
+
+
+def _plain_decimals(text: pd.Series) -> pd.Series:
+    return text.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+
+
+def _no_thousands(text: pd.Series) -> pd.Series:
+    return text.str.replace("[, \u00a0\u202f']", "", regex=True)
+
+
+WRITINGS: Final[dict[str, tuple[re.Pattern[str], Callable[[pd.Series], pd.Series]]]] = {
+    "": (NUMBER, _no_change),
+    "decimal commas": (DECIMAL_COMMA, _plain_decimals),
+    "thousands separators": (THOUSANDS, _no_thousands),
+}
+"""Ways to write numbers, by the words of the note."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the cells of one text column are read."""
+
+    kind: Literal["text", "boolean", "date", "number"] = "text"
+    form: str = ""  # of dates: for pandas.to_datetime
+    writing: str = ""  # of numbers: a key of WRITINGS
+    sign: str = ""  # of numbers: a key of SIGNS
+    said: str = ""  # what the note says was done
+
+
+@dataclass
+class Tally:
+    """What became of a column's cells, added up over its batches."""
+
+    present: int = 0
+    missing: int = 0
+    odd: int = 0
+    infinite: int = 0
+    rounded: int = 0
+    code: str = ""  # why the digits are a name and no number
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def keep(self, why: str, cells: pd.Series) -> None:
+        """Remember up to three different cells that became missing."""
+        kept = self.examples.setdefault(why, [])
+        if len(kept) < 3:
+            kept.extend(repr(str(cell)[:20]) for cell in cells.unique()[:3] if repr(str(cell)[:20]) not in kept)
+            del kept[3:]
 
 
 def type_columns(frame: pd.DataFrame, notes: list[str], comma_is_decimal: bool, text_too: bool = True) -> pd.DataFrame:
@@ -45,134 +111,223 @@ def _without_infinity(series: pd.Series, notes: list[str]) -> pd.Series:
     infinite = np.isinf(series.astype(float))
     if not infinite.any():
         return series
-    notes.append(f"{series.name}: {int(infinite.sum()):,} infinite values are missing here.")
+    notes.append(infinity_note(series.name, int(infinite.sum())))
     return series.mask(infinite)
+
+
+def infinity_note(name: object, count: int) -> str:
+    """The note on infinite values."""
+    return f"{name}: {count:,} infinite values are missing here."
+
+
+def rounding_note(name: object, count: int) -> str:
+    """The note on whole numbers that float64 does not tell apart."""
+    return f"{name}: {count:,} whole numbers beyond {EXACT:,} are rounded in models; identifiers should be text."
 
 
 def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = False) -> pd.Series:
     """A text column as what all (or, for numbers, nearly all) of its cells are."""
-    if series.dropna().map(lambda cell: not isinstance(cell, str)).any():
+    if series.dtype == object and series.dropna().map(lambda cell: not isinstance(cell, str)).any():
         return series
+    plain = plain_numbers(pa.array(series, pa.large_string(), from_pandas=True))
+    dotted = comma_is_decimal and series.str.contains(".", regex=False).any()  # the point may be between thousands
+    if plain is not None and not dotted:
+        return _integers(pd.Series(plain.to_numpy(zero_copy_only=False), index=series.index, name=series.name))
+    cells = trimmed(series)
+    plan, tally = plan_column(cells, notes, comma_is_decimal), Tally()
+    found = convert(cells, plan, tally)
+    tell(series.name, plan, tally, notes)
+    return _integers(found) if plan.kind == "number" else found
+
+
+def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
+    """Cells that are all plain numbers or blank, as float64 at once; None where one is not: that takes the slow way."""
+    trim = pc.utf8_trim_whitespace(text)
+    trim = pc.if_else(pc.equal(trim, ""), None, trim)
+    try:
+        numbers = pc.cast(trim, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    largest = pc.max(pc.abs(numbers)).as_py()
+    fine = largest is None or largest < EXACT  # not NaN, not infinite
+    if not fine or pc.any(pc.is_nan(numbers)).as_py() or pc.any(pc.match_substring_regex(trim, CODE)).as_py():
+        return None
+    return numbers
+
+
+def trimmed(series: pd.Series) -> pd.Series:
+    """Cells without blanks around them; blank ones are missing."""
     cells = series.astype("string").str.strip()
-    cells = cells.mask(cells == "")
+    return cells.mask(cells == "")
+
+
+def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> Plan:
+    """How trimmed cells are best read; a note says why a column that looks like more stays text."""
     distinct = pd.Index(cells.dropna().unique())
-    said = cells.str.lower().isin(MISSING).fillna(False)
-    for attempt in (_as_booleans, _as_dates):
-        found = attempt(cells.mask(said), distinct[~distinct.str.lower().isin(MISSING)], notes)
-        if found is not None:
-            if said.any():
-                notes.append(f"{series.name}: {int(said.sum()):,} cells say that they are missing.")
-            return found
-    numbers = _as_numbers(cells, notes, comma_is_decimal)
-    return numbers if numbers is not None else cells.astype("str")
+    distinct = distinct[~distinct.str.lower().isin(MISSING)] if len(distinct) else distinct
+    if {text.lower() for text in distinct[:9]} <= {"true", "false"} and len(distinct):
+        return Plan("boolean") if {text.lower() for text in distinct} <= {"true", "false"} else Plan()
+    if len(distinct) and (ISO_DATE.fullmatch(distinct[0]) or DAY_DATE.fullmatch(distinct[0])):
+        return _plan_dates(cells, distinct, notes)
+    return _plan_numbers(cells, notes, comma_is_decimal)
 
 
-def _as_booleans(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> pd.Series | None:
-    lowered = {text.lower() for text in distinct}
-    if lowered not in ({"true", "false"}, {"true"}, {"false"}):
-        return None
-    return cells.str.lower().map({"true": True, "false": False}).astype("boolean")
-
-
-def _all(distinct: pd.Index, pattern: re.Pattern[str]) -> bool:
-    return len(distinct) > 0 and all(pattern.fullmatch(text) for text in distinct)
-
-
-def _as_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> pd.Series | None:
+def _plan_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> Plan:
     """Dates where they can be read in one way only."""
-    if len(distinct) == 0 or not (ISO_DATE.fullmatch(distinct[0]) or DAY_DATE.fullmatch(distinct[0])):
-        return None
-    if _all(distinct, ISO_DATE):
-        found = pd.to_datetime(cells, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
-        return _dates_or_text(cells, found, "dates", notes)
-    parts = [DAY_DATE.fullmatch(text) for text in distinct]
-    if not all(parts):
-        return None
-    first, second = (max(int(part.group(k)) for part in parts if part) for k in (1, 3))
+    if all(ISO_DATE.fullmatch(text) for text in distinct):
+        return _dates_or_text(cells.name, distinct, Plan("date", form="ISO8601", said="dates"), notes)
+    parts = [found for text in distinct if (found := DAY_DATE.fullmatch(text))]
+    if len(parts) < len(distinct):
+        return Plan()
+    first, second = (max(int(part.group(k)) for part in parts) for k in (1, 3))
     if (first > 12) == (second > 12):
         notes.append(
             f"{cells.name}: dates such as {distinct[0]!r} can be read in two ways and stay text; use 2026-01-31."
         )
-        return None
-    order = ("%d", "%m") if first > 12 else ("%m", "%d")
-    plain = cells.str.replace(r"[./-]", "-", regex=True)
-    found = pd.to_datetime(plain, format="-".join([*order, "%Y"]), errors="coerce")
-    return _dates_or_text(cells, found, f"dates with the {'day' if first > 12 else 'month'} first", notes)
+        return Plan()
+    form = "%d-%m-%Y" if first > 12 else "%m-%d-%Y"
+    said = f"dates with the {'day' if first > 12 else 'month'} first"
+    return _dates_or_text(cells.name, distinct, Plan("date", form=form, said=said), notes)
 
 
-def _dates_or_text(cells: pd.Series, found: pd.Series, what: str, notes: list[str]) -> pd.Series | None:
-    if (found.isna() & cells.notna()).any():
-        notes.append(f"{cells.name}: some dates do not exist, so it stays text.")
-        return None
-    notes.append(f"{cells.name}: read as {what}.")
-    return found
+def _dates_or_text(name: object, distinct: pd.Index, plan: Plan, notes: list[str]) -> Plan:
+    if _dates(pd.Series(distinct), plan).isna().any():
+        notes.append(f"{name}: some dates do not exist, so it stays text.")
+        return Plan()
+    return plan
 
 
-def _as_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> pd.Series | None:
-    """Numbers where at least 95% of the cells are; the others become missing and are listed."""
-    present = cells.notna()
-    if not present.any():
-        return cells.astype("float64")
-    text, signs = _without_signs(cells)
-    readers: list[tuple[re.Pattern[str], Callable[[pd.Series], pd.Series], str]] = [
-        (NUMBER, lambda t: t, ""),
-        (DECIMAL_COMMA, _plain_decimals, "decimal commas"),
-        (THOUSANDS, lambda t: t.str.replace("[, \u00a0\u202f']", "", regex=True), "thousands separators"),
-    ]
+def _dates(cells: pd.Series, plan: Plan) -> pd.Series:
+    if plan.form == "ISO8601":
+        cells = cells.where(cells.str.fullmatch(ISO_DATE).fillna(False).astype(bool))
+        return pd.to_datetime(cells, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
+    return pd.to_datetime(cells.str.replace(r"[./-]", "-", regex=True), format=plan.form, errors="coerce")
+
+
+def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> Plan:
+    """Numbers where at least 95% of the cells are."""
+    if not cells.notna().any():
+        return Plan("number")
+    text, sign = _without_signs(cells)
+    counted = text[cells.notna() & ~text.str.lower().isin(MISSING)]
+    if not len(counted):
+        return Plan("number")
+    writings = ["", "decimal commas", "thousands separators"]
     if not comma_is_decimal:
-        readers[1], readers[2] = readers[2], readers[1]
-    empty = text.str.lower().isin(MISSING) & present
-    counted = present & ~empty
-    dotted = text[counted & text.str.contains(".", regex=False).fillna(False)]
+        writings = ["", "thousands separators", "decimal commas"]
+    dotted = counted[counted.str.contains(".", regex=False).fillna(False)]
     if comma_is_decimal and len(dotted) and dotted.str.fullmatch(DOTTED).all():
-        del readers[0]  # 1.200 beside 950 in a file with semicolons: points between thousands
-    for pattern, convert, what in readers:
-        fits = text.str.fullmatch(pattern).fillna(False).astype(bool) | text.str.fullmatch(INFINITE).fillna(False)
-        if counted.any() and (fits & counted).sum() >= MOSTLY * counted.sum():
-            if _is_code(text[fits & counted], cells.name, notes):
-                return None
-            _tell(cells, what, signs, empty, counted & ~fits, notes)
-            numbers = pd.to_numeric(convert(text.where(fits)), errors="raise").astype("float64")
-            return _integers(_without_infinity(numbers, notes))
-    return None
+        del writings[0]  # 1.200 beside 950 in a file with semicolons: points between thousands
+    most = 0
+    for writing in writings:
+        fits = _fits(counted, writing)
+        most = max(most, int(fits.sum()))
+        if fits.sum() >= MOSTLY * len(counted):
+            why = _code(counted[fits])
+            if why:
+                notes.append(code_note(cells.name, why))
+                return Plan()
+            said = " and ".join(words for words in (writing, SIGNS.get(sign, "")) if words)
+            return Plan("number", writing=writing, sign=sign, said=f"numbers with {said}" if said else "")
+    if most >= len(counted) / 2 and most:
+        row, cell = next((row, cell) for row, cell in counted[~_fits(counted, "")].items())
+        notes.append(
+            f"{cells.name}: {most:,} of {len(counted):,} cells are numbers, too few to read it as numbers, so it "
+            f"stays text; {str(cell)[:20]!r} in row {int(row) + 1:,} is not."
+        )
+    return Plan()
 
 
-def _plain_decimals(text: pd.Series) -> pd.Series:
-    return text.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+def _fits(text: pd.Series, writing: str) -> pd.Series:
+    pattern = WRITINGS[writing][0]
+    return (text.str.fullmatch(pattern) | text.str.fullmatch(INFINITE)).fillna(False).astype(bool)
 
 
 def _without_signs(cells: pd.Series) -> tuple[pd.Series, str]:
-    """Cells without one kind of sign around their numbers, and with a plain minus."""
+    """Cells without one kind of sign around their numbers, and with a plain minus; and the sign."""
     text = cells.str.replace("\u2212", "-", regex=False)
     numbers = text.str.contains(r"\d", regex=True).fillna(False)
-    for sign, name in SIGNS.items():
+    for sign in SIGNS:
         signed = (text.str.startswith(sign) | text.str.endswith(sign)).fillna(False)
         # Percentages among plain numbers may be a hundred times too large: that column stays text.
         if signed.any() and (sign != "%" or (signed | ~numbers).all()):
-            return text.str.removeprefix(sign).str.removesuffix(sign).str.strip(), name
+            return _unsigned(text, sign), sign
     return text, ""
 
 
-def _is_code(numbers: pd.Series, name: object, notes: list[str]) -> bool:
-    """Digits that are names: leading zeros or too many digits for a number."""
+def _unsigned(text: pd.Series, sign: str) -> pd.Series:
+    return text.str.removeprefix(sign).str.removesuffix(sign).str.strip() if sign else text
+
+
+def _code(numbers: pd.Series) -> str:
+    """Why digits are names: leading zeros or too many digits for a number; empty where they are numbers."""
     for pattern, what in ((LEADING_ZERO, "leading zeros"), (LONG_INTEGER, "very long numbers")):
         if numbers.str.fullmatch(pattern).any():
-            notes.append(f"{name}: kept as text because of its {what}; it may be an identifier.")
-            return True
-    return False
+            return what
+    return ""
 
 
-def _tell(cells: pd.Series, what: str, signs: str, empty: pd.Series, odd: pd.Series, notes: list[str]) -> None:
-    done = " and ".join(text for text in (what, signs) if text)
-    if done:
-        notes.append(f"{cells.name}: read as numbers with {done}.")
-    for mask, why in ((empty, "say that they are missing"), (odd, "are not numbers and are missing here")):
+def code_note(name: object, why: str) -> str:
+    """The note on digits that are kept as text."""
+    return f"{name}: kept as text because of its {why}; it may be an identifier."
+
+
+def convert(cells: pd.Series, plan: Plan, tally: Tally) -> pd.Series:
+    """Trimmed cells by a plan; what does not fit becomes missing and is tallied."""
+    tally.present += int(cells.notna().sum())
+    if plan.kind == "text":
+        return cells.astype("str")
+    said = cells.str.lower().isin(MISSING).fillna(False).astype(bool)
+    if plan.kind == "number":
+        return _convert_numbers(cells, said, plan, tally)
+    if plan.kind == "boolean":
+        found = cells.str.lower().map({"true": True, "false": False}).astype("boolean")
+    else:
+        found = _dates(cells.mask(said), plan)
+    _count(cells, said, found.isna() & cells.notna() & ~said, tally)
+    return found
+
+
+def _count(cells: pd.Series, said: pd.Series, odd: pd.Series, tally: Tally) -> None:
+    tally.missing += int(said.sum())
+    tally.odd += int(odd.sum())
+    for why, mask in (("missing", said), ("odd", odd)):
         if mask.any():
-            shown = ", ".join(repr(str(text)[:20]) for text in cells[mask].unique()[:3])
-            notes.append(f"{cells.name}: {int(mask.sum()):,} cells ({shown}) {why}.")
+            tally.keep(why, cells[mask])
+
+
+def _convert_numbers(cells: pd.Series, said: pd.Series, plan: Plan, tally: Tally) -> pd.Series:
+    text = _unsigned(cells.str.replace("\u2212", "-", regex=False), plan.sign)
+    said = text.str.lower().isin(MISSING).fillna(False).astype(bool) | said
+    fits = _fits(text, plan.writing) & ~said
+    _count(cells, said, ~fits & ~said & cells.notna(), tally)
+    tally.code = tally.code or _code(text[fits])
+    numbers = pd.to_numeric(WRITINGS[plan.writing][1](text.where(fits)), errors="raise").astype("float64")
+    infinite = np.isinf(numbers)
+    tally.infinite += int(infinite.sum())
+    large = numbers.abs().between(EXACT, 1e18) & ~text.str.contains("[eE.]", regex=True).fillna(False)
+    tally.rounded += int(large.sum())
+    return numbers.mask(infinite)
+
+
+def tell(name: object, plan: Plan, tally: Tally, notes: list[str]) -> None:
+    """Note what a plan did to a column."""
+    if plan.said:
+        notes.append(f"{name}: read as {plan.said}.")
+    for why, count, words in (
+        ("missing", tally.missing, "say that they are missing"),
+        ("odd", tally.odd, f"are not {plan.kind}s and are missing here"),
+    ):
+        if count and plan.kind != "text":
+            notes.append(f"{name}: {count:,} cells ({', '.join(tally.examples[why])}) {words}.")
+    if tally.infinite:
+        notes.append(infinity_note(name, tally.infinite))
+    if tally.rounded:
+        notes.append(rounding_note(name, tally.rounded))
 
 
 def _integers(numbers: pd.Series) -> pd.Series:
     """Whole numbers as integers where nothing is missing or too large."""
-    whole = numbers.notna().all() and (numbers == np.floor(numbers)).all() and numbers.abs().max() < 2**53
-    return numbers.astype("int64") if whole else numbers
+    values = numbers.to_numpy()
+    whole = bool((np.abs(values) < EXACT).all() and (values == np.floor(values)).all())  # neither holds for NaN
+    return pd.Series(values.astype("int64"), index=numbers.index, name=numbers.name) if whole else numbers

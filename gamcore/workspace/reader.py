@@ -10,13 +10,11 @@ from pathlib import PurePath
 
 import pandas as pd
 
-from gamcore.workspace.binary import read_arrow, read_sheet
-from gamcore.workspace.reading import MAX_UNPACKED, ReaderError
+from gamcore.workspace.binary import read_arrow
+from gamcore.workspace.reading import MAX_COLUMNS, MAX_UNPACKED, SUFFIXES, TEXT_SUFFIXES, ReaderError
+from gamcore.workspace.streams import read_part
 from gamcore.workspace.text import read_text
-
-MAX_COLUMNS = 10_000
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
+from gamcore.workspace.workbook import read_sheet
 
 
 @dataclass
@@ -55,11 +53,14 @@ def read_file(name: str, data: bytes) -> Loaded:
 
 def _unzip(data: bytes) -> bytes:
     """Unpack gzip, and stop as soon as it is too much."""
+    size, parts = 0, []
     try:
-        with gzip.open(io.BytesIO(data)) as file:
-            unpacked = file.read(MAX_UNPACKED + 1)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while size <= MAX_UNPACKED and (part := read_part(file)):
+                size += len(part)
+                parts.append(part)
     except (OSError, EOFError, zlib.error) as error:
         raise ReaderError(f"The compressed file is damaged ({error}): compress or download it again.") from error
-    if len(unpacked) > MAX_UNPACKED:
+    if size > MAX_UNPACKED:
         raise ReaderError(f"The file unpacks to more than {MAX_UNPACKED >> 20:,} MiB: load it as Parquet instead.")
-    return unpacked
+    return b"".join(parts)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-MAX_UNPACKED = 2**30
+from typing import Final
+
+TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
+SUFFIXES: Final = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
+MAX_UNPACKED: Final = 2**30
+MAX_COLUMNS: Final = 10_000
+MAX_FIELD: Final = 100_000
+"""Characters of one cell."""
 
 
 class ReaderError(ValueError):
     """A file that cannot be read; the message names the place and the way out."""
+
+
+def in_words(error: Exception) -> str:
+    """What a library says is wrong, short enough for a place in a sentence."""
+    return " ".join(str(error).split()).split(". ")[0].rstrip(".")[:120]
 
 
 def clean_names(names: list[str], notes: list[str]) -> list[str]:

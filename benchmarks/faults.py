@@ -145,7 +145,10 @@ def problems(root: Path, template: Template, action: str) -> Iterator[str]:
         if run.goes_on:
             yield f"run {identifier} still goes on"
     again = sweep(space, timedelta(0))
-    yield from backup.check(space)
+    damaged = list(backup.check(space))
+    if damaged:
+        yield from damaged
+        return  # nothing below could be read
     listed = {model.id for model in space.models()}
     if not template.models <= listed:
         yield "a model is gone"

@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import copy
@@ -352,6 +353,16 @@ class Workspace:
             yield path
         finally:
             path.unlink(missing_ok=True)
+
+    @contextmanager
+    def new_folder(self) -> Iterator[Path]:
+        """A place for files that are about to become objects; what is still there in the end is removed."""
+        path = temporary(self.root / "new")
+        path.mkdir(0o700)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
 
     def table(self, identifier: str) -> TableAbout:
         """What is known of a table."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from gamcore.workspace.reader import SUFFIXES, Loaded, ReaderError, read_file
+from gamcore.workspace import loader
+from gamcore.workspace.reader import read_file
+from gamcore.workspace.reading import SUFFIXES, ReaderError
 from gamcore.workspace.store import StoreError, TableAbout
 from pages.shared import state
 from pages.shared.words import count, md
@@ -23,13 +28,10 @@ CARDS = {
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
 
 
-def _store(name: str, data: bytes) -> None:
-    """Read, store, take in hand; the bytes are dropped with the upload."""
+def _keep(store: Callable[[], TableAbout], known: set[str]) -> None:
+    """Store a table and take it in hand; why not, where it cannot be."""
     try:
-        with st.spinner(f"Reading {md(name)}"):
-            loaded: Loaded = read_file(name, data)
-            known = {table.id for table in state.workspace().tables()}
-            table = state.workspace().add_table(loaded.frame, Path(name).stem, loaded.notes)
+        table = store()
     except (ReaderError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -37,6 +39,25 @@ def _store(name: str, data: bytes) -> None:
     if table.id in known:
         st.toast(f"This table is here already, as {md(table.name)}.", icon=":material/info:")
     st.rerun()
+
+
+def read(source: Path, name: str, replaces: str = "") -> TableAbout:
+    """Read a file in a child process, with progress, and store what it gives; ReaderError or StoreError in words."""
+    space = state.workspace()
+    bar = st.progress(0.0, f"Reading {md(name)}")
+    with space.new_folder() as into:
+        most = min(loader.Limits.memory, space.limits.memory or loader.Limits.memory)
+        limits = loader.Limits(memory=most, table=space.limits.table_memory)
+        loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)
+        sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
+        bar.progress(1.0, "Storing the table")
+        return space.add_table_file(
+            into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, replaces, sample
+        )
+
+
+def _known() -> set[str]:
+    return {table.id for table in state.workspace().tables()}
 
 
 def samples() -> None:
@@ -47,7 +68,14 @@ def samples() -> None:
             st.markdown(f":material/{icon}: **{title}**")
             st.caption(text)
             if st.button(f"Load {title.lower()}", key=f"sample-{file}", width="stretch"):
-                _store(file, (SAMPLES / file).read_bytes())
+                with st.spinner(f"Reading {title.lower()}"):
+                    _keep(partial(_sample, file), _known())
+
+
+def _sample(file: str) -> TableAbout:
+    """Store a sample: our own file, so no child has to guard its reading."""
+    loaded = read_file(file, (SAMPLES / file).read_bytes())
+    return state.workspace().add_table(loaded.frame, Path(file).stem, loaded.notes)
 
 
 def upload() -> None:
@@ -61,26 +89,37 @@ def upload() -> None:
         help="CSV, TSV (also .gz), Parquet, Arrow or Feather, or an Excel sheet (values only).",
     )
     if file is not None:
-        name, data = file.name, file.getvalue()
         st.session_state["upload_version"] = version + 1  # the next run has a fresh, empty uploader
-        _store(name, data)
+        with state.workspace().new_file() as path:
+            with path.open("wb") as copy:
+                shutil.copyfileobj(file, copy)
+            _keep(lambda: read(path, file.name), _known())
 
 
 def from_folder() -> None:
-    """Big files from the folder that GAMCORE_DATA_FOLDER allows; nothing is shown where it is not set."""
+    """Big files, and folders of Parquet files, in the folder that GAMCORE_DATA_FOLDER allows; nothing where it is not
+    set."""
     allowed = os.environ.get(FOLDER_VARIABLE)
     if not allowed:
         return
     folder = Path(allowed).resolve()
-    files = sorted(p.relative_to(folder) for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
     st.subheader("Or a file on the server", anchor=False)
-    chosen = st.selectbox("File", files, index=None, placeholder="Choose a file", format_func=str)
-    if chosen is not None and st.button("Load file"):
+    chosen = st.selectbox("File or folder of Parquet files", _offered(folder), index=None, placeholder="Choose one")
+    if chosen is not None and st.button("Load it"):
         path = (folder / chosen).resolve()
         if not path.is_relative_to(folder):
-            st.error("That file is outside the allowed folder: choose another.")
+            st.error("That file is outside the allowed folder: choose another.", icon=":material/error:")
             return
-        _store(path.name, path.read_bytes())
+        _keep(lambda: read(path, path.name), _known())
+
+
+def _offered(folder: Path) -> list[str]:
+    """What can be loaded below a folder: files, and folders that hold Parquet files, by their paths in it."""
+    files = [path for path in folder.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".gz") and path.is_file()]
+    folders = {path.parent for path in files if path.suffix.lower() == ".parquet"} - {folder}
+    # A folder of partitions (year=2026/month=1) is offered as a whole, at its top.
+    tops = {next(p for p in (one, *one.parents) if "=" not in p.name) for one in folders} - {folder}
+    return sorted(str(path.relative_to(folder)) for path in {*files, *tops} if path.is_relative_to(folder))
 
 
 @st.dialog("Load another table", width="large")

@@ -71,6 +71,7 @@ SPARE: Final = 2**21
 
 END: Final = b"PK\x05\x06"  # of the record that ends a ZIP, 22 bytes long where it has no comment
 FAR: Final = b"PK\x06\x07"  # of the record before it, 20 bytes long, where a ZIP is larger than ours ever are
+TOKEN: Final = re.compile(r'[\[\]{},]|"[^"]*"?')
 MAGIC: Final = b"\x93NUMPY\x01\x00"
 HEADER: Final = re.compile(
     rb"\{'descr': '(<f8|\|u1)', 'fortran_order': False, 'shape': \((\d{1,10})(?:,|, (\d{1,10}))\), \} *\n"
@@ -273,10 +274,7 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     text = _read_member(archive, "manifest.json").decode("utf-8")
-    depth, n_values = _extent(text)
-    require(depth <= MAX_DEPTH, "its manifest is nested too deeply")
-    # A value takes about 70 bytes in memory, however short its text; ours take more than 8 characters each.
-    require(n_values <= 2**16 + len(text) // 8, "its manifest has too many values")
+    _check_extent(text)
     manifest = json.loads(text, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     require(isinstance(manifest, dict) and manifest.get("format") == FORMAT, "it is not a gamcore model")
     schema = manifest["schema"]
@@ -291,24 +289,19 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     return dict(manifest)
 
 
-def _extent(text: str) -> tuple[int, int]:
-    """Nesting of brackets outside strings, and how many values there are at most; counted without recursion."""
-    deepest = depth = n_values = 0
-    inside = escaped = False
-    for char in text:
-        if inside:
-            inside, escaped = not (char == '"' and not escaped), char == "\\" and not escaped
-        elif char == '"':
-            inside = True
-        elif char == ",":
-            n_values += 1
-        elif char in "[{":
-            depth += 1
-            n_values += 1
-            deepest = max(deepest, depth)
-        elif char in "]}":
-            depth -= 1
-    return deepest, n_values
+def _check_extent(text: str) -> None:
+    """Few brackets within each other and few values, counted without recursion and without a copy of any."""
+    bare = text.replace("\\\\", "").replace('\\"', "")  # so that a quotation mark begins or ends a text
+    # A value takes about 70 bytes in memory, however short its text; ours take more than 8 characters each.
+    most = 2**16 + len(text) // 8
+    depth = n_values = n_texts = 0
+    for token in TOKEN.finditer(bare):
+        char = bare[token.start()]
+        depth += (char in "[{") - (char in "]}")
+        n_values += char in "[{,"
+        n_texts += char == '"'
+        require(depth <= MAX_DEPTH, "its manifest is nested too deeply")
+        require(n_values <= most and n_texts <= 2 * most, "its manifest has too many values")
 
 
 def _finite(text: str) -> float:

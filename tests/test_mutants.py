@@ -11,11 +11,13 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks import mutants
 from gamcore import ModelFileError
 from gamcore.estimators import from_saved
-from gamcore.serialize import from_bytes, to_bytes
+from gamcore.serialize import _check_extent, from_bytes, to_bytes
 from tests import golden
 from tests.mutants import LEVELS, RAW, at_place, mutant, pack, put_together, take_apart
 
@@ -27,6 +29,12 @@ def changed(name, path, value):
     manifest, members = take_apart(golden.read(name))
     at_place(manifest, path[:-1])[path[-1]] = value
     return put_together(manifest, members)
+
+
+def levels_of(value):
+    """How many lists and tables a value is deep."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inside is None else 1 + max(map(levels_of, inside), default=0)
 
 
 def most_allocated(data):
@@ -108,6 +116,20 @@ def test_a_manifest_of_many_small_values_is_refused_before_it_is_parsed():
     text = b'{"x": [' + b",".join([b"[]"] * 700_000) + b"], " + json.dumps(manifest).encode()[1:]
     with pytest.raises(ModelFileError, match="too many values"):
         from_bytes(put_together(text, members))
+
+
+@given(
+    st.recursive(st.text('"\\[]{},a', max_size=6), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+)
+def test_nesting_is_told_from_brackets_in_texts(value):
+    """Whatever texts hold, a value is read where its levels are allowed, and not where one fewer is."""
+    text, levels = json.dumps([value], ensure_ascii=False), levels_of([value])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gamcore.serialize.MAX_DEPTH", levels)
+        _check_extent(text)
+        patch.setattr("gamcore.serialize.MAX_DEPTH", levels - 1)
+        with pytest.raises(ModelFileError, match="nested too deeply"):
+            _check_extent(text)
 
 
 @pytest.mark.parametrize("member", ["manifest.json", "arrays/scores.npy"])

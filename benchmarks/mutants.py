@@ -85,6 +85,12 @@ def judged(told: Told) -> Told:
     return told
 
 
+def say(found: list[Told]) -> None:
+    """How far a lane is."""
+    number = found[-1]["number"]
+    print(f"to {number:,} by {LANES}: {len(findings(found))} findings", file=sys.stderr, flush=True)
+
+
 def lane(seed: int, first: int, count: int, checked: str) -> list[Told]:
     """Every other file from the first on, by as many children as it takes."""
     found: list[Told] = []
@@ -92,6 +98,8 @@ def lane(seed: int, first: int, count: int, checked: str) -> list[Told]:
         with tempfile.TemporaryFile("w+") as errors, start(seed, first, checked, errors) as child:
             for told in follow(child, first):
                 found.append(judged(told))
+                if len(found) % 500 == 0:
+                    say(found)
                 first = told["number"] + LANES
                 if first >= count:
                     break

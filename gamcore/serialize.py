@@ -24,6 +24,9 @@ Multi-task trees have, beside edges and display:
     nodes.npy    feature (-1: a leaf), left child, value, weight and gain of all nodes, trees end to end, (5, N)
     ends.npy     where each tree begins, and the end (trees + 1,)      left.npy  codes that go left, bits (N, 32) bytes
     refits.npy   base score, first common tree, rounds kept, own trees and mean score by task, (K, 2 + 3 (T + 1))
+
+A file of a later minor schema is read where it can be: fields that are not known are passed over, members too where
+`optional` lists them. What `required` lists has to be known, else the file is refused with its schema.
 """
 
 from __future__ import annotations

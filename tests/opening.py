@@ -13,7 +13,7 @@ import sys
 import tempfile
 import tracemalloc
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -51,7 +51,7 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 @contextmanager
-def watched() -> Iterable[None]:
+def watched() -> Iterator[None]:
     """Watch what happens inside."""
     global armed
     armed = True

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import mutants
@@ -122,6 +122,7 @@ def test_a_manifest_of_many_small_values_is_refused_before_it_is_parsed():
 TEXTS = st.text('"\\[]{},a', max_size=6)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.recursive(TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
 def test_nesting_is_told_from_brackets_in_texts(value):
     """Whatever texts hold, a value is read where its levels are allowed, and not where one fewer is."""

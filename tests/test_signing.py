@@ -8,7 +8,7 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamcore.workspace.signing import KEY_BYTES, SigningError, is_signed_by, key_of, sign
@@ -24,12 +24,14 @@ def by_definition(data, key):
     return hashlib.sha256(bytes(byte ^ 0x5C for byte in block) + inner).hexdigest()
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=300), KEYS)
 def test_a_signature_is_the_hmac_of_the_data(data, key):
     assert sign(data, key) == by_definition(data, key)
     assert is_signed_by(data, sign(data, key), key)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.binary(min_size=1, max_size=300), KEYS, st.data())
 def test_another_bit_of_data_or_key_is_another_signature(data, key, drawn):
     signature = sign(data, key)
@@ -40,6 +42,7 @@ def test_another_bit_of_data_or_key_is_another_signature(data, key, drawn):
         assert not is_signed_by(data if of_key else bytes(other), signature, bytes(other) if of_key else key)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=80))
 def test_any_other_text_is_no_signature(text):
     assert not is_signed_by(b"data", text, bytes(KEY_BYTES))

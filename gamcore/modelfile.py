@@ -43,8 +43,8 @@ MAX_COUNT: Final = 1e15
 MAX_FEATURES: Final = 100_000
 MAX_REFITS: Final = 10_000
 MAX_SCORE: Final = 1e200
-MAX_DAYS: Final = 2_933_000
-"""Days from 1970 to the end of the year 9999, and more than to the year 1."""
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""Of the years 1 and 9999, in days since 1970-01-01: there are no dates beyond them."""
 
 
 class ModelFileError(ValueError):
@@ -177,7 +177,9 @@ def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArra
         require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
         within = np.concatenate([[low], edges, [high]])
         require(bool(np.all(np.diff(within) >= 0)), "a range does not hold its cuts")
-        require(kind != "date" or bool(np.all(np.abs(within) < MAX_DAYS)), "a date is out of range")
+        days = np.concatenate([within, display])
+        dates = (days >= FIRST_DAY) & (days < LAST_DAY + 1)
+        require(kind != "date" or bool(np.all(dates)), "a date is out of range")
     return Bins(feature, edges, display, levels, pooled, float(low), float(high))
 
 
@@ -198,7 +200,18 @@ def read_labels(told: Any, what: str) -> tuple[str | int | float | bool, ...]:
     """Labels of classes or tasks: plain and distinct."""
     require(isinstance(told, list) and all(isinstance(label, str | int | float) for label in told), f"{what} are odd")
     require(len(set(told)) == len(told), f"{what} are not distinct")
+    fits = all(type(label) is not int or -(2**63) <= label < 2**64 for label in told)
+    require(fits, f"{what} are out of range")
     return tuple(told)
+
+
+def read_classes(told: Any, kind: str) -> tuple[str | int | float | bool, ...]:
+    """Labels of two classes, or of none where the target is a number; of one type, as an array of them is."""
+    classes = read_labels(told, "classes")
+    require(len(classes) == (2 if kind.endswith("classifier") else 0), "classes do not match")
+    numbers = {float if type(label) is int else type(label) for label in classes}
+    require(len(numbers) <= 1, "classes are of several types")
+    return classes
 
 
 def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -219,8 +232,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], manifest["loss"]
     require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
-    classes = read_labels(manifest["classes"], "classes")
-    require(len(classes) == (2 if kind == "classifier" else 0), "classes do not match")
+    classes = read_classes(manifest["classes"], kind)
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
     model = _build_model(manifest, arrays, bins)
     if HALF + "scores" in arrays:

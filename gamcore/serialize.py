@@ -24,6 +24,9 @@ Multi-task trees have, beside edges and display:
     nodes.npy    feature (-1: a leaf), left child, value, weight and gain of all nodes, trees end to end, (5, N)
     ends.npy     where each tree begins, and the end (trees + 1,)      left.npy  codes that go left, bits (N, 32) bytes
     refits.npy   base score, first common tree, rounds kept, own trees and mean score by task, (K, 2 + 3 (T + 1))
+
+A file of a later minor schema is read where it can be: fields that are not known are passed over, members too where
+`optional` lists them. What `required` lists has to be known, else the file is refused with its schema.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ import io
 import json
 import math
 import os
+import re
 import secrets
+import stat
 import zipfile
 from pathlib import Path
 from typing import Any, Final
@@ -62,6 +67,20 @@ SCHEMA: Final = (1, 3)
 MAX_FILE: Final = 512 * 2**20
 MAX_MANIFEST: Final = 16 * 2**20
 MAX_DEPTH: Final = 32
+MAX_MEMBERS: Final = 64
+MAX_DIRECTORY: Final = 2**16
+SPARE: Final = 2**21
+"""Bytes that a small file may unpack to, manifest alone; eight times as much with its arrays (`_check_entries`)."""
+
+END: Final = b"PK\x05\x06"  # of the record that ends a ZIP, 22 bytes long where it has no comment
+FAR: Final = b"PK\x06\x07"  # of the record before it, 20 bytes long, where a ZIP is larger than ours ever are
+TOKEN: Final = re.compile(r'[\[\]{},]|"[^"]*"?')
+MAGIC: Final = b"\x93NUMPY\x01\x00"
+HEADER: Final = re.compile(
+    rb"\{'descr': '(<f8|\|u1)', 'fortran_order': False, 'shape': \((\d{1,10})(?:,|, (\d{1,10}))\), \} *\n"
+)
+"""What numpy writes before an array. Matched, not evaluated as numpy does: nothing in a file is ever parsed as code."""
+
 PAIRED: Final = (*MEMBERS, *PAIR_MEMBERS)
 CONTENTS: Final = (
     MEMBERS,
@@ -71,6 +90,13 @@ CONTENTS: Final = (
     TASK_MEMBERS,
 )
 """Arrays of an additive model, of one with pairs, of both with bands, and of multi-task trees."""
+
+UNDERSTOOD: Final = frozenset({
+    "format", "schema", "members", "kind", "loss", "classes", "features", "terms", "pairs", "base", "about",
+    "tasks", "task_codes", "owned", "common", "aliases", "additive", "required", "optional",
+    *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
+})  # fmt: skip
+"""Fields of a manifest, and members, that this version reads: all that a file may require of it."""
 
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
@@ -144,18 +170,44 @@ def load(path: str | os.PathLike[str]) -> Saved:
 def from_bytes(data: bytes) -> Saved:
     """Read a model from a file's content."""
     try:
+        _check_end(data)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            sizes = _check_entries(archive)
+            sizes = _check_entries(archive, len(data))
             manifest = _read_manifest(archive)
-            names = next(names for names in CONTENTS if _files(names) == set(sizes))
+            names = _contents(manifest, set(sizes))
             arrays = {name: _read_array(archive, manifest, name, sizes) for name in names}
-        return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
+        return _build(manifest, names, arrays)
     except ModelFileError:
         raise
     except zipfile.BadZipFile as error:
-        raise ModelFileError(f"This is not a whole .gamx model file: {error}.") from error
+        raise ModelFileError(f"This is not a whole .gamx model file: {_said(error)}.") from error
+    except KeyError as error:
+        raise ModelFileError(f"The model file is damaged: it does not tell {_said(error)}.") from error
     except Exception as error:  # a hostile file reaches many corners of zipfile, json and numpy
-        raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {str(error)[:200]}.") from error
+        raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {_said(error)}.") from error
+
+
+def _said(error: Exception) -> str:
+    """What an error says, as part of a sentence: some of them quote the whole file."""
+    return " ".join(str(error)[:200].split()).rstrip(".")
+
+
+def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Saved:
+    """The model; where a newer schema does not fit the checks of this one, the way out is a newer version."""
+    try:
+        return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
+    except Exception as error:
+        if manifest["schema"] <= list(SCHEMA):
+            raise
+        raise _newer(manifest, "other content") from error
+
+
+def _newer(manifest: dict[str, Any], what: str) -> ModelFileError:
+    major, minor = manifest["schema"]
+    return ModelFileError(
+        f"The model file has schema {major}.{minor} with {what}, and this version reads {SCHEMA[0]}.{SCHEMA[1]}: "
+        f"open it with a gamcore that reads {major}.{minor}."
+    )
 
 
 def _files(names: tuple[str, ...]) -> set[str]:
@@ -163,19 +215,52 @@ def _files(names: tuple[str, ...]) -> set[str]:
     return {"manifest.json", *[f"arrays/{name}.npy" for name in names]}
 
 
-def _check_entries(archive: zipfile.ZipFile) -> dict[str, int]:
-    """Exactly the expected members, plain, and small enough to open."""
+def _check_end(data: bytes) -> None:
+    """The file is one ZIP from its first byte to its last, with a short directory: `zipfile` makes an object of each
+    entry before anybody can count them."""
+    end, before = data[-22:], data[-42:-38]
+    whole = len(end) == 22 and end[:4] == END and end[20:] == b"\0\0" and before != FAR
+    size, offset = (int.from_bytes(end[place : place + 4], "little") for place in (12, 16))
+    if not whole or size + offset + 22 != len(data):
+        raise zipfile.BadZipFile("File is not a zip file, or has something before or after it")
+    require(size <= MAX_DIRECTORY, "it has too many members")
+
+
+def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, int]:
+    """Few members, plain, and small enough to open: a small file unpacks to 16 MiB, a large one to about twice its
+    size. Reading takes up to four times that, so never more than 64 MiB and eight times the file."""
     entries = archive.infolist()
-    names = [entry.filename for entry in entries]
-    known = len(names) == len(set(names)) and set(names) in [_files(content) for content in CONTENTS]
-    require(known, "its members are not those of a model")
+    sizes = {entry.filename: entry.file_size for entry in entries}
+    require(len(sizes) == len(entries) <= MAX_MEMBERS, "it has a member twice, or too many")
+    require("manifest.json" in sizes, "its members are not those of a model")
     for entry in entries:
-        require(not entry.is_dir() and not entry.flag_bits & 1, f"{entry.filename} is a folder or encrypted")
+        plain = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
+        require(plain and not entry.is_dir(), f"{entry.filename[:80]!r} is not a plain file")
+        require(not entry.flag_bits & 1, f"{entry.filename[:80]!r} is encrypted")
         require(entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED), "its compression is not known")
-        require(entry.file_size <= 100 * max(entry.compress_size, 1), f"{entry.filename} expands too much")
-    require(sum(entry.file_size for entry in entries) <= MAX_FILE, "it is too large")
-    require(archive.getinfo("manifest.json").file_size <= MAX_MANIFEST, "its manifest is too large")
-    return {entry.filename: entry.file_size for entry in entries}
+        require(entry.file_size <= 100 * max(entry.compress_size, 1), f"{entry.filename[:80]!r} expands too much")
+    total = sum(sizes.values())
+    require(total <= MAX_FILE, "it is too large")
+    require(total <= 8 * SPARE + 2 * n_bytes, "it expands too much: save the model again, without compression")
+    require(sizes["manifest.json"] <= min(MAX_MANIFEST, SPARE + 2 * n_bytes), "its manifest is too large")
+    return sizes
+
+
+def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
+    """The arrays of a file. One of a newer minor schema may hold more: what it calls optional is passed over."""
+    required, optional = (manifest.get(key, []) for key in ("required", "optional"))
+    lists = all(isinstance(told, list) and all(isinstance(n, str) for n in told) for told in (required, optional))
+    require(lists, "what it requires is not a list of names")
+    unknown = [name for name in required if name not in UNDERSTOOD]
+    if unknown:
+        raise _newer(manifest, f"{unknown[0][:80]!r}, which has to be read")
+    kept = {name for name in members if name in UNDERSTOOD or name not in optional or name == "manifest.json"}
+    for names in CONTENTS:
+        if _files(names) == kept:
+            return names
+    if manifest["schema"] > list(SCHEMA):
+        raise _newer(manifest, "other members")
+    raise ModelFileError("The model file is damaged: its members are not those of a model.")
 
 
 def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -192,33 +277,41 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     text = _read_member(archive, "manifest.json").decode("utf-8")
-    require(_depth(text) <= MAX_DEPTH, "its manifest is nested too deeply")
-    manifest = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+    _check_extent(text)
+    manifest = json.loads(text, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     require(isinstance(manifest, dict) and manifest.get("format") == FORMAT, "it is not a gamcore model")
     schema = manifest["schema"]
-    require(isinstance(schema, list) and len(schema) == 2 and all(type(n) is int for n in schema), "no schema number")
+    fine = isinstance(schema, list) and len(schema) == 2 and all(type(n) is int and 0 <= n < 2**16 for n in schema)
+    require(fine, "it has no schema number")
     if schema[0] != SCHEMA[0]:
         raise ModelFileError(
             f"The model file has schema {schema[0]}.{schema[1]}, and this version reads {SCHEMA[0]}.x: update gamcore."
         )
+    if "\\u" in text:  # escapes can spell halves of characters, which nothing can be written with
+        json.dumps(manifest, ensure_ascii=False).encode("utf-8")
     return dict(manifest)
 
 
-def _depth(text: str) -> int:
-    """Nesting of brackets outside strings, counted without recursion."""
-    deepest = depth = 0
-    inside = escaped = False
-    for char in text:
-        if inside:
-            inside, escaped = not (char == '"' and not escaped), char == "\\" and not escaped
-        elif char == '"':
-            inside = True
-        elif char in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in "]}":
-            depth -= 1
-    return deepest
+def _check_extent(text: str) -> None:
+    """Few brackets within each other and few values, counted without recursion and without a copy of any."""
+    bare = text.replace("\\\\", "").replace('\\"', "")  # so that a quotation mark begins or ends a text
+    # A value takes about 70 bytes in memory, however short its text; ours take more than 8 characters each.
+    most = 2**16 + len(text) // 8
+    depth = n_values = n_texts = 0
+    for token in TOKEN.finditer(bare):
+        char = bare[token.start()]
+        depth += (char in "[{") - (char in "]}")
+        n_values += char in "[{,"
+        n_texts += char == '"'
+        require(depth <= MAX_DEPTH, "its manifest is nested too deeply")
+        require(n_values <= most and n_texts <= 2 * most, "its manifest has too many values")
+
+
+def _finite(text: str) -> float:
+    """A number that is one: JSON spells 1e999, which Python reads as infinite."""
+    number = float(text)
+    require(math.isfinite(number), "a number of its manifest is not finite")
+    return number
 
 
 def _no_constant(name: str) -> None:
@@ -237,11 +330,13 @@ def _read_array(archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, s
     told = manifest["members"][member]
     require(told["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
     require(hashlib.sha256(data).hexdigest() == told["sha256"], f"{member} does not match its checksum")
-    stream = io.BytesIO(data)
-    require(np.lib.format.read_magic(stream) == (1, 0), f"{member} is not a plain array")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    begin = len(MAGIC) + 2
+    end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
+    header = HEADER.fullmatch(data[begin:end])
+    if not data.startswith(MAGIC) or header is None:
+        raise ModelFileError(f"The model file is damaged: {member} is not a plain array.")
+    shape = tuple(int(side) for side in header.groups()[1:] if side is not None)
     n_dims, expected = 2 if name in WIDE else 1, _type(name)
-    require(dtype == expected and not fortran and len(shape) == n_dims, f"{member} has the wrong type or shape")
-    require(all(side >= 0 for side in shape), f"{member} has a negative side")
-    require(math.prod(shape) * expected.itemsize == len(data) - stream.tell(), f"{member} has the wrong size")
-    return np.frombuffer(data, expected, offset=stream.tell()).reshape(shape).copy()
+    require(header[1].decode() == expected.str and len(shape) == n_dims, f"{member} has the wrong type or shape")
+    require(math.prod(shape) * expected.itemsize == len(data) - end, f"{member} has the wrong size")
+    return np.frombuffer(data, expected, offset=end).reshape(shape).copy()

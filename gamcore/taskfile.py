@@ -21,6 +21,7 @@ from gamcore.modelfile import (
     describe,
     read_about,
     read_bins,
+    read_classes,
     read_labels,
     require,
 )
@@ -78,8 +79,7 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature leaves no code for absent")
     kind, loss = manifest["kind"], manifest["loss"]
     require((kind, loss) in KINDS, "kind and loss do not match")
-    classes = read_labels(manifest["classes"], "classes")
-    require(len(classes) == (2 if kind == "multitask_classifier" else 0), "classes do not match")
+    classes = read_classes(manifest["classes"], kind)
     tasks = read_labels(manifest["tasks"], "tasks")
     require(bool(tasks) and len({str(task) for task in tasks}) == len(tasks), "tasks have no names of their own")
     require(type(manifest["additive"]) is bool, "it does not say whether it is additive")

@@ -193,6 +193,11 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
     bins = tuple(_read_bins(f, c, d) for f, c, d in zip(features, cuts, displays, strict=True))
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
+    read_as: dict[str, set[str]] = {}
+    for b in bins:  # a month or a weekday is of a date
+        kind = b.feature.kind if b.feature.part == "value" else "date"
+        read_as.setdefault(b.feature.column, set()).add(kind)
+    require(all(len(kinds) == 1 for kinds in read_as.values()), "a column is read in two ways")
     return bins
 
 

@@ -219,3 +219,15 @@ def test_crashes_stops_and_greed_are_findings(monkeypatch):
     assert [one["outcome"] for one in told] == [
         "opened", "too much memory", "crashed", "opened", "stood still", "opened",
     ]  # fmt: skip
+
+
+def test_a_column_is_read_in_one_way():
+    """Its features would each want it as another kind."""
+    manifest, members = take_apart(golden.read(CLASSIFIER))
+    number, other = [k for k, told in enumerate(manifest["features"]) if told["kind"] == "number"][:2]
+    for column in (manifest["features"][number]["column"], manifest["features"][other]["column"]):
+        manifest["features"][other] |= {"column": column, "kind": "number"}
+        from_bytes(put_together(manifest, members))  # two features of one column that agree
+    manifest["features"][other] |= {"column": manifest["features"][number]["column"], "kind": "date"}
+    with pytest.raises(ModelFileError, match="two ways"):
+        from_bytes(put_together(manifest, members))

@@ -71,17 +71,19 @@ listing = pd.DataFrame(
     }
 )
 current = state.current_model()
+# By id: since the list was read it may have got its bands or a note, or have gone.
+shown = next((place for place, one in enumerate(models) if current and one.id == current.id), 0)
 event = st.dataframe(
     listing,
     hide_index=True,
     on_select="rerun",
     selection_mode="single-row",
     key=f"models-{hash(tuple(m.id for m in models))}",  # another list: rows mean other models
-    selection_default={"selection": {"rows": [models.index(current or models[0])], "columns": [], "cells": []}},
+    selection_default={"selection": {"rows": [shown], "columns": [], "cells": []}},
     alt="One row a model; select one to act on it.",
 )
 picked = event["selection"]["rows"]
-model = models[picked[0]] if picked else (current or models[0])
+model = models[picked[0] if picked else shown]
 state.choose("model", model.id)
 
 st.subheader(md(model.name), anchor=False)

@@ -35,7 +35,7 @@ from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError, TableAbout, Workspace, default_root
 from gamcore.workspace.sweep import sweep
-from pages.shared import signin
+from pages.shared import memory, signin
 from pages.shared.words import metric
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ def mine(kind: str, identifier: str, action: Action = "change") -> bool:
 def warm_up() -> None:
     """Compile the kernels in the background, once a server, before anybody waits for them; GAMCORE_WARM_UP=0 leaves it
     to whoever waits."""
+    memory.settle()
     if os.environ.get("GAMCORE_WARM_UP") == "0":
         return
     threading.Thread(target=gamcore.warmup, daemon=True, name="warm-up").start()

@@ -26,15 +26,16 @@ def browser_path() -> str | None:
 
 
 class Server:
-    """A server on a workspace, starting in the background. What it writes is in LOG there."""
+    """A server on a workspace, starting in the background. What it writes is in LOG there; `changes` of its
+    environment."""
 
-    def __init__(self, space: Path) -> None:
+    def __init__(self, space: Path, changes: dict[str, str] | None = None) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
         self.space, self.address = space, f"http://localhost:{port}"
         options = ["--server.headless", "true", "--server.port", port]
-        environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0"}
+        environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0", **(changes or {})}
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
         with (space / LOG).open("wb") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)

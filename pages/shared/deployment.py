@@ -8,6 +8,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 from streamlit import config
@@ -34,12 +36,16 @@ def lacks() -> list[str]:
         return []
     options = {name: config.get_option(name) for name in OPTIONS}
     options["proxy_secret"] = os.environ.get("GAMCORE_PROXY_SECRET", "")
+    return missing(options, auth(), config.is_manually_set("server.cookieSecret"))
+
+
+def auth() -> Mapping[str, Any]:
+    """The section [auth] of secrets.toml, where there is one."""
     try:
-        auth = st.secrets.get("auth", {})
+        found: Mapping[str, Any] = st.secrets.get("auth", {})
     except FileNotFoundError:
-        auth = {}
-    chosen = config.is_manually_set("server.cookieSecret")
-    return missing(options, auth, chosen)
+        return {}
+    return found
 
 
 def refuse() -> None:
@@ -56,10 +62,18 @@ def refuse() -> None:
 
 
 def launch(script: str) -> None:
-    """Serve the app as a program of its own: refused at once, with exit code 2, where something is missing."""
-    found = lacks()
-    if found:
-        print("GAMCORE_MODE=shared is not ready:", *found, sep="\n- ", file=sys.stderr)
-        sys.exit(2)
-    command = [sys.executable, "-m", "streamlit", "run", script, *sys.argv[1:]]
-    os.execv(sys.executable, command)  # noqa: S606 (our own interpreter and script)
+    """Serve the app as a program of its own, with streamlit's options: refused at once, with exit code 2, where
+    something is missing."""
+    from streamlit.web import bootstrap, cli
+
+    serve = bootstrap.run
+
+    def checked(*of: Any, **options: Any) -> None:
+        found = lacks()  # the options are known by now, wherever they were set
+        if found:
+            print("GAMCORE_MODE=shared is not ready:", *found, sep="\n- ", file=sys.stderr)
+            sys.exit(2)
+        serve(*of, **options)
+
+    bootstrap.run = checked
+    cli.main(["run", script, *sys.argv[1:]], prog_name="streamlit")

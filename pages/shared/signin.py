@@ -12,6 +12,8 @@ import streamlit as st
 from gamcore.workspace import people
 from gamcore.workspace.access import Person
 from gamcore.workspace.store import Workspace
+from pages.shared import deployment
+from pages.shared.words import md
 
 FRESH_SECONDS: Final = 2.0
 """A role that was taken away holds for so long at most."""
@@ -52,7 +54,7 @@ def _ask() -> None:
     """The way in: a button, where this server signs people in itself."""
     with st.container(border=True, horizontal_alignment="center"):
         st.markdown(":material/lock: &nbsp; This workspace is shared by a team: sign in to see what is yours.")
-        if "auth" in st.secrets:
+        if deployment.auth():
             st.button("Sign in", type="primary", on_click=st.login)
         else:
             st.caption("Nobody was named by the server in front of this one: open the address that you were given.")
@@ -61,8 +63,6 @@ def _ask() -> None:
 
 def menu(found: Person) -> None:
     """Who is here, below the menu, and the way out."""
-    from pages.shared.words import md
-
     with st.sidebar:
         st.caption(f":material/person: {md(found.name)} · {found.role}")
         if "is_logged_in" in st.user.to_dict():

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore import explain, serialize, table
-from gamcore.base import TableEstimator, n_threads, one_of, place_of, plain, real, whole
+from gamcore.base import TableEstimator, check_parameters, n_threads, one_of, place_of, plain, real, whole
 from gamcore.binning import Binned, bin_table, encode_table
 from gamcore.boosting import Progress, Watcher, boost_shares
 from gamcore.changes import Change, smallest_changes
@@ -158,6 +158,17 @@ class AdditiveEstimator(TableEstimator):
         self._fit_source(data, seeds, watcher)
         if self.bands and not watcher.stopped:
             self._add_halves(data, self.bands, seeds[3], watcher)
+
+    def fit_source(self, X: Any, y: Any, source: Source) -> Self:
+        """Fit to rows wherever they are; X and y are some of them, which tell names and classes. Without `bands`."""
+        check_parameters(self)
+        self._read_table(X, reset=True)
+        self._learn_classes(y)
+        self._fit_source(source, self._seeds(), Watcher(self.callback))
+        return self
+
+    def _learn_classes(self, y: Any) -> None:
+        """The classes of a classifier's target."""
 
     def _fit_source(self, source: Source, seeds: list[np.random.SeedSequence], watcher: Watcher) -> None:
         """Deal, boost and assemble; sets the fitted attributes."""

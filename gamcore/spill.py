@@ -7,7 +7,6 @@ a random part of the rows, and together they are as many rows as can be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,8 +28,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 TOO_LARGE: Final = (
-    "A group has as many rows as a refit may have in memory, so none would be left to validate on: leave the groups out, "
-    "or give the training more memory."
+    "A group has as many rows as a refit may have in memory, so none would be left to validate on: leave the groups "
+    "out, or give the training more memory."
 )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gamcore.table import kind_of, read_dates, read_numbers, read_texts
+from gamcore.workspace.memory import plain_pool
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -45,7 +46,7 @@ def batches(path: Path, like: pd.DataFrame) -> Iterator[pd.DataFrame]:
     would be the level "1" here and "1.0" there.
     """
     size = max(256, min(MOST_ROWS, BATCH_CELLS // max(1, like.shape[1])))
-    with pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
+    with plain_pool(), pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
         for batch in file.iter_batches(size, columns=list(like.columns), use_threads=False):
             frame = batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
             told = {name: _as(frame[name], like[name].dtype) for name in like.columns}

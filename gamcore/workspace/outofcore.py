@@ -28,6 +28,7 @@ from gamcore.workspace.batches import batches, count_rows
 from gamcore.workspace.child import StoppedError
 from gamcore.workspace.estimate import estimate
 from gamcore.workspace.learner import learner
+from gamcore.workspace.memory import give_back_early
 from gamcore.workspace.rows import Data, columns_of, held_out_rows, read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.spilling import HeldOut, Spilling, learn_bins
@@ -72,6 +73,7 @@ def fit_on_disk(
             "Multi-task trees need their whole table in memory, and this one is far larger: train an additive model, "
             "or load fewer rows."
         )
+    give_back_early()
     sample = as_frame(sample)
     data = read_data(sample, spec, held_out_by)
     model = learner(data, spec, n_jobs, callback)
@@ -93,6 +95,7 @@ def fit_on_disk(
         held = held_out_rows(sample, spec.table, held_out_by.get("group"), held_out_by.get("time"))
         spilling = Spilling(spec, sample[columns], HeldOut(sample, held, held_out_by), bins, files)
         _read(place.table, n_rows, sample[columns], spilling, callback)
+        give_back_early()
         source = _source(spilling, model, place.memory, n_jobs)
         model.fit_source(X, data.y[known], source)
         counts = _counts(spilling, source, data, model.outer_bags)

@@ -30,7 +30,7 @@ from benchmarks.machine import describe
 from benchmarks.watch import EVERY, MIB
 from gamcore import load_model
 from gamcore.workspace import training
-from gamcore.workspace.memory import give_back_early
+from gamcore.workspace.memory import give_back_early, plain_pool
 from gamcore.workspace.outofcore import Place, fit_on_disk
 from gamcore.workspace.rows import learnt_from, read_data
 from gamcore.workspace.spec import Spec
@@ -100,7 +100,8 @@ def make_spec(columns: list[str], pairs: int) -> Spec:
 def child(folder: Path, limit: float, pairs: int) -> None:
     """Train on the table in this process, and tell of it."""
     give_back_early()
-    sample = pd.read_parquet(folder / "sample.parquet")
+    with plain_pool():
+        sample = pd.read_parquet(folder / "sample.parquet")
     memory = limit - psutil.Process().memory_info().rss / MIB - BESIDE_MIB
     started = time.monotonic()
     stages: dict[str, float] = {}

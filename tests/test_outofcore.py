@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gamcore import GAMClassifier, TableError, load_model
@@ -22,6 +27,7 @@ from gamcore.workspace.spec import Condition, Spec
 from gamcore.workspace.store import Workspace
 from tests.test_boosting import friendly
 
+ROOT = Path(__file__).parents[1]
 TABLE = "0123456789abcdef"
 FEATURES = ["a", "b", "c", "yes", "day", "n"]
 PLENTY = 2**30
@@ -263,6 +269,15 @@ def test_a_batch_has_the_types_of_the_sample(tmp_path):
         assert labels.isna().sum() == 500
 
 
+def test_reading_holds_no_more_of_a_longer_table(tmp_path, monkeypatch):
+    monkeypatch.setattr("gamcore.workspace.batches.MOST_ROWS", 2_500)
+    rows = pd.DataFrame({"c": [f"level {k % 50}" for k in range(200_000)]})  # Arrow's own batches hold on to texts
+    rows.to_parquet(tmp_path / "t.parquet", index=False, row_group_size=5_000)
+    held = [pa.total_allocated_bytes() for _ in batches(tmp_path / "t.parquet", rows.head(100))]
+    assert len(held) == 80
+    assert max(held[60:]) < max(held[:20]) + 50_000
+
+
 def test_matching_finds_the_rows_that_were_taken():
     rows = frame(3000)
     taken = np.sort(np.random.default_rng(0).choice(3000, 400, replace=False))
@@ -308,6 +323,62 @@ def test_failures_are_told_and_leave_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(TableError, match="GB of disk"):
         disk.fit(spec_of(features=["b"]))
     assert not list(disk.scratch.iterdir())
+
+
+LIMITED = """
+import sys, threading, time
+from pathlib import Path
+import pandas as pd
+import psutil
+from gamcore.workspace import batches
+from gamcore.workspace.outofcore import Place, fit_on_disk
+from gamcore.workspace.spec import Spec
+
+batches.BATCH_BYTES = 2**20
+folder = Path(sys.argv[1])
+sample = pd.read_parquet(folder / "sample.parquet")
+spec = Spec("0123456789abcdef", "y", "large", list(sample.columns.drop("y")), preset="fast", changes={"max_rounds": 20})
+small = folder / "small.parquet"
+sample.to_parquet(small, index=False)
+fit_on_disk(Place(small, folder, 10**9), sample, spec, {})  # compiles, or loads what is compiled
+me, peak = psutil.Process(), [0]
+base = me.memory_info().rss
+
+def look():
+    while True:
+        peak[0] = max(peak[0], me.memory_info().rss)
+        time.sleep(0.005)
+
+threading.Thread(target=look, daemon=True).start()
+model, data, counts = fit_on_disk(Place(folder / "table.parquet", folder, int(sys.argv[2])), sample, spec, {})
+print(peak[0] - base, counts["training"], counts["a_refit"], counts["learnt"])
+"""
+
+
+def test_a_table_of_ten_times_the_memory_is_trained_on(tmp_path):
+    rng = np.random.default_rng(0)
+    most, n, group = 20 * 2**20, 320_000, 20_000
+    names = np.array([f"a level with a name of some length, so that a table of it is large, {k}" for k in range(30)])
+    writer, sample, size = None, [], 0
+    for _ in range(n // group):
+        levels = {f"c{j}": pd.Series(names[rng.integers(0, 30, group)], dtype="str") for j in range(8)}
+        numbers = {f"x{j}": rng.normal(size=group).round(2) for j in range(4)}
+        rows = pd.DataFrame(levels | numbers)
+        rows["y"] = np.sin(rows["x0"]) + rng.normal(size=group)
+        size += rows.memory_usage(deep=True).sum()
+        sample.append(rows[::100])
+        told = pa.Table.from_pandas(rows, preserve_index=False)
+        writer = writer or pq.ParquetWriter(tmp_path / "table.parquet", told.schema)
+        writer.write_table(told)
+    writer.close()
+    pd.concat(sample, ignore_index=True).to_parquet(tmp_path / "sample.parquet", index=False)
+    assert size > 10 * most
+    told = [sys.executable, "-c", LIMITED, str(tmp_path), str(most // 2)]
+    done = subprocess.run(told, cwd=ROOT, capture_output=True, text=True, check=True)
+    peak, training_rows, a_refit, learnt = map(int, done.stdout.split())
+    assert peak < most
+    assert a_refit < training_rows / 1.5
+    assert learnt > 1.9 * a_refit or learnt == training_rows
 
 
 def test_what_fits_is_what_the_estimate_says():

@@ -19,10 +19,10 @@ from gamcore.workspace.memory import plain_pool
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
-BATCH_CELLS: Final = 2**21
-"""Cells of a batch: about 16 MiB of numbers."""
+BATCH_BYTES: Final = 2**24
+FEWEST_ROWS, MOST_ROWS = 256, 65_536
+"""Of a batch: as many rows of the sample's size a row as so many bytes hold."""
 
-MOST_ROWS: Final = 65_536
 BUFFER_BYTES: Final = 2**17
 """Read at once of a column: without it, whole columns of a row group would be."""
 
@@ -45,12 +45,14 @@ def batches(path: Path, like: pd.DataFrame) -> Iterator[pd.DataFrame]:
     A batch by itself would have types of its own: whole numbers are floats only where one of them is missing, and 1
     would be the level "1" here and "1.0" there.
     """
-    size = max(256, min(MOST_ROWS, BATCH_CELLS // max(1, like.shape[1])))
+    a_row = like.memory_usage(index=False, deep=True).sum() / len(like)
+    size = max(FEWEST_ROWS, min(MOST_ROWS, int(BATCH_BYTES / a_row)))
     with plain_pool(), pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
-        for batch in file.iter_batches(size, columns=list(like.columns), use_threads=False):
-            frame = batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
-            told = {name: _as(frame[name], like[name].dtype) for name in like.columns}
-            yield pd.DataFrame(told, copy=False)
+        for group in range(file.num_row_groups):  # in one go, what is read of a group would be held to the end
+            for batch in file.iter_batches(size, [group], list(like.columns), use_threads=False):
+                frame = batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
+                told = {name: _as(frame[name], like[name].dtype) for name in like.columns}
+                yield pd.DataFrame(told, copy=False)
 
 
 def _as(series: pd.Series, dtype: Any) -> pd.Series:

@@ -17,7 +17,7 @@ from gamcore import quality
 from gamcore._version import __version__
 from gamcore.intervals import ALPHA, student, wilson
 from gamcore.workspace.held import HeldOut, held_out
-from gamcore.workspace.rows import learnt_from
+from gamcore.workspace.rows import band_rows, learnt_from
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError, Workspace
 
@@ -79,7 +79,7 @@ def card(space: Workspace, identifier: str) -> Card:
         changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items()) or "as the preset says"
         rows += [("Features", f"{len(spec.features)}"), ("Preset", spec.preset), ("Parameters", changes),
                  ("Seed", str(spec.seed))]  # fmt: skip
-    rows.append(("Bands", f"{model.bands} refits on halves of the rows" if model.bands else "none"))
+    rows.append(("Bands", f"{model.bands} refits on halves of {band_rows(model.rows)}" if model.bands else "none"))
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {model.seconds:.1f} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(("Written with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))

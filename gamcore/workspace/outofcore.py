@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.binning import Bins
 from gamcore.boosting import Progress
 from gamcore.encoded import in_range
 from gamcore.estimators import Estimator, GAMClassifier, GAMRegressor
@@ -30,7 +31,7 @@ from gamcore.workspace.estimate import estimate
 from gamcore.workspace.learner import learner
 from gamcore.workspace.memory import give_back_early
 from gamcore.workspace.rows import Data, columns_of, held_out_rows, read_data
-from gamcore.workspace.spec import Spec
+from gamcore.workspace.spec import Bools, Spec
 from gamcore.workspace.spilling import HeldOut, Spilling, learn_bins
 
 Callback = Callable[[Progress], bool | None]
@@ -68,26 +69,15 @@ def fit_on_disk(
     no refit may see; without_target; refits, their number; a_refit, what one learns from, validation rows included;
     learnt, what all refits learn from together.
     """
-    if spec.kind != "additive":
-        raise TableError(
-            "Multi-task trees need their whole table in memory, and this one is far larger: train an additive model, "
-            "or load fewer rows."
-        )
+    check_kind(spec)
     give_back_early()
     sample = as_frame(sample)
     data = read_data(sample, spec, held_out_by)
     model = learner(data, spec, n_jobs, callback)
     assert isinstance(model, Additive)
-    fitted = ~data.held_out
-    weight = None if data.weight is None else data.weight[fitted]
-    known = fitted if weight is None else fitted.copy()
-    if weight is not None:
-        known[fitted] = weight > 0  # a row of weight 0 is as if it were not there
-        weight = in_range(weight[weight > 0], float(weight[weight > 0].mean()))
-    X = as_frame(data.X[known])
     n_rows = count_rows(place.table)
-    features = learn_features(X, model.categorical_features, model.date_parts)
-    bins = learn_bins(X, features, weight, model.max_bins, n_rows > len(sample))
+    known = ~data.held_out & (True if data.weight is None else data.weight > 0)
+    bins = _learn_bins(model, data, known, n_rows > len(sample))
     _check_disk(place.scratch, n_rows, len(bins))
     files = Files(place.scratch, len(bins))
     try:
@@ -97,11 +87,28 @@ def fit_on_disk(
         _read(place.table, n_rows, sample[columns], spilling, callback)
         give_back_early()
         source = _source(spilling, model, place.memory, n_jobs)
-        model.fit_source(X, data.y[known], source)
+        model.fit_source(data.X[known], data.y[known], source)
         counts = _counts(spilling, source, data, model.outer_bags)
     finally:
         files.close()
     return model, data, counts
+
+
+def check_kind(spec: Spec) -> None:
+    """Refuse what cannot be trained from disk."""
+    if spec.kind != "additive":
+        raise TableError(
+            "Multi-task trees need their whole table in memory, and this one is far larger: train an additive model, "
+            "or load fewer rows."
+        )
+
+
+def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tuple[Bins, ...]:
+    """Bins of the sample's training rows of positive weight, (n,) among its rows."""
+    X = as_frame(data.X[known])
+    weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
+    features = learn_features(X, model.categorical_features, model.date_parts)
+    return learn_bins(X, features, weight, model.max_bins, partial)
 
 
 def _check_disk(scratch: Path, n_rows: int, n_features: int) -> None:

@@ -56,6 +56,11 @@ def learnt_from(counts: dict[str, int]) -> str:
     )
 
 
+def band_rows(counts: dict[str, int]) -> str:
+    """The rows whose halves the bands of a model come from, in words."""
+    return "the sample's rows (wider than of the whole table)" if "set_aside" in counts else "the rows"
+
+
 @dataclass(frozen=True)
 class Data:
     """The rows of a specification: features, target (0/1 or numbers) and what each row is for."""

@@ -20,7 +20,7 @@ from gamcore.table import TableError
 from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.taskmodel import TaskModel
 from gamcore.workspace.learner import learner
-from gamcore.workspace.outofcore import Place, fit_on_disk
+from gamcore.workspace.outofcore import Place, check_kind, fit_on_disk
 from gamcore.workspace.parts import split
 from gamcore.workspace.rows import Data
 from gamcore.workspace.spec import Spec
@@ -135,6 +135,7 @@ def _train_on_disk(
     workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
 ) -> ModelAbout:
     """The same for a table that is larger than memory, of which pages see a sample."""
+    check_kind(spec)
     sample, started = workspace.read_table(spec.table), time.monotonic()
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
     basis = workspace.hold_out_by(spec.table, group, when)

@@ -17,17 +17,17 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore import explain, serialize, table
-from gamcore.base import TableEstimator, n_threads, one_of, place_of, plain, real, whole
+from gamcore.base import TableEstimator, check_parameters, n_threads, one_of, place_of, plain, real, whole
 from gamcore.binning import Binned, bin_table, encode_table
-from gamcore.boosting import Progress, Watcher, boost_refits
+from gamcore.boosting import Progress, Watcher, boost_shares
 from gamcore.changes import Change, smallest_changes
-from gamcore.encoded import Encoded
-from gamcore.groups import Deal, splits
+from gamcore.encoded import Dealing, Encoded, Source
+from gamcore.groups import Deal
 from gamcore.halves import Recipe, check_halves, fit_halves
 from gamcore.interactions import Chosen, Mains, Options, add_pairs, interact
 from gamcore.kernels import N_CODES
 from gamcore.losses import LOSSES
-from gamcore.model import AdditiveModel, assemble, count_bins, count_cells
+from gamcore.model import AdditiveModel, assemble, count_bins
 from gamcore.modelfile import MAX_REFITS, Saved
 from gamcore.ranking import Ranking, rank
 from gamcore.refit import Parameters, Problem, first_leaves
@@ -148,47 +148,60 @@ class AdditiveEstimator(TableEstimator):
         self.callback = callback
 
     def _fit_encoded(self, frame: pd.DataFrame, y: Floats, weight: Floats | None, clusters: Any, strata: Any) -> None:
-        """Bin, deal, boost and assemble; sets the fitted attributes."""
+        """Bin and fit rows in memory, with bands where they are asked for."""
         features = table.learn_features(frame, self.categorical_features, self.date_parts)
         binned = bin_table(frame, features, weight, self.max_bins)
         data = Encoded(binned, y, weight, LOSSES[self._loss], clusters, strata)
         if self.bands:
             check_halves(data)
-        seeds = self._seeds()
-        dealt = data.deal(self.n_groups, seeds[0])
-        problem = data.problem(dealt)
-        chosen = splits(dealt.n_groups, self.validation_fraction, self.outer_bags, seeds[1])
-        bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds[2].spawn(self.outer_bags)]
-        names = [bins.feature.name for bins in binned.bins]
-        watcher, wanted = Watcher(self.callback), self._wanted_pairs(names)
+        seeds, watcher = self._seeds(), Watcher(self.callback)
+        self._fit_source(data, seeds, watcher)
+        if self.bands and not watcher.stopped:
+            self._add_halves(data, self.bands, seeds[3], watcher)
+
+    def fit_source(self, X: Any, y: Any, source: Source) -> Self:
+        """Fit to rows wherever they are; X and y are some of them, which tell names and classes. Without `bands`."""
+        check_parameters(self)
+        self._read_table(X, reset=True)
+        self._learn_classes(y)
+        self._fit_source(source, self._seeds(), Watcher(self.callback))
+        return self
+
+    def _learn_classes(self, y: Any) -> None:
+        """The classes of a classifier's target."""
+
+    def _fit_source(self, source: Source, seeds: list[np.random.SeedSequence], watcher: Watcher) -> None:
+        """Deal, boost and assemble; sets the fitted attributes."""
+        names, n_rows = [bins.feature.name for bins in source.bins], source.n_rows
+        wanted = self._wanted_pairs(names)
         for stale in ("pair_ranking_", "pair_worth_", "pair_path_", "pair_joint_"):
             self.__dict__.pop(stale, None)
         watcher.next_part()
-        refits = boost_refits(
-            problem, chosen, self._parameters(len(frame)), bag_seeds, n_threads(self.n_jobs), watcher.callback
-        )
-        counts = count_bins(binned.codes, binned.bins, weight)
+        shares = source.shares(Dealing(self.outer_bags, self.n_groups, self.validation_fraction, seeds[0], seeds[1]))
+        bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds[2].spawn(self.outer_bags)]
+        told = (n_rows, self._parameters(n_rows), bag_seeds, n_threads(self.n_jobs), watcher.callback)
+        refits = boost_shares(shares, *told)
+        counts = source.counts()
         pairs = None
         if wanted != 0 and not watcher.stopped:
-            pairs = self._interact(Mains(problem, refits, chosen, counts, bag_seeds, names), wanted, watcher)
+            pairs = self._interact(Mains(shares, n_rows, refits, counts, bag_seeds, names), wanted, watcher)
         if pairs and pairs.joint:
             refits = [refit.main for refit in pairs.refits]
         self.model_ = assemble(
-            binned.bins,
+            source.bins,
             np.stack([refit.curves for refit in refits]),
             np.array([refit.base_score for refit in refits]),
             counts,
             self._loss,
         )
-        base = data.loss.base_score(y, np.ones(y.size) if weight is None else weight)
-        self.model_ = replace(self.model_, base=base)
+        self.model_ = replace(self.model_, base=source.base())
         self.best_rounds_ = np.array([refit.best_round for refit in refits])
         self.n_rounds_ = int(self.best_rounds_.max())
         self.validation_losses_ = np.array([refit.valid_loss for refit in (pairs.refits if pairs else refits)])
         if pairs:
-            self._add_pairs(pairs, binned.codes, weight)
-        if self.bands and not watcher.stopped:
-            self._add_halves(data, self.bands, seeds[3], watcher)
+            self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
+            cells = [source.cells(pair) for pair in pairs.pairs]
+            self.model_ = add_pairs(self.model_, pairs.pairs, pairs.refits, cells, self.purify)
 
     def _seeds(self) -> list[np.random.SeedSequence]:
         """Of the deal, the splits, the bags, and the halves."""
@@ -232,14 +245,9 @@ class AdditiveEstimator(TableEstimator):
 
     def _interact(self, mains: Mains, wanted: int | str | list[tuple[int, int]], watcher: Watcher) -> Chosen:
         """The second stage: rank all pairs, and boost those that are asked for."""
-        ranking, found = interact(mains, wanted, self._pair_options(mains.problem.y.size), watcher)
+        ranking, found = interact(mains, wanted, self._pair_options(mains.n_rows), watcher)
         self.pair_ranking_ = _ranking_frame(ranking, mains.names)
-        self.pair_worth_, self.pair_path_, self.pair_joint_ = found.worth, found.path, found.joint
         return found
-
-    def _add_pairs(self, found: Chosen, codes: NDArray[np.uint8], weight: Floats | None) -> None:
-        cells = [count_cells(codes, pair, self.model_, weight) for pair in found.pairs]
-        self.model_ = add_pairs(self.model_, found.pairs, found.refits, cells, self.purify)
 
     def _wanted_pairs(self, names: list[str]) -> int | str | list[tuple[int, int]]:
         """`interactions` with the features of a list by their places, lower first."""

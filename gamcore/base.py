@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from gamcore import table
 from gamcore.bands import USUAL_SHARE
 from gamcore.binning import encode_table
+from gamcore.encoded import in_range
 from gamcore.model import AdditiveModel
 from gamcore.modelfile import Saved
 from gamcore.taskmodel import TaskModel
@@ -73,7 +74,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             raise table.TableError("Every sample weight is zero: give some rows a positive weight.")
         if clusters is not None:
             clusters = np.unique(clusters[kept], return_inverse=True)[1]
-        return frame[kept], y[kept], _in_range(weight[kept]), clusters
+        weight = weight[kept]
+        return frame[kept], y[kept], in_range(weight, float(weight.mean())), clusters
 
     def _encode(self, X: Any) -> NDArray[np.uint8]:
         check_is_fitted(self, "model_")
@@ -105,13 +107,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _in_range(weight: Floats) -> Floats:
-    """Weights of a mean far from 1 (shares, amounts), in units of their mean: only their ratios mean something, and
-    sums of float32 have limits. Ordinary weights stay, so that a weight of 2 is a doubled row."""
-    mean = float(weight.mean())
-    return weight if 0.1 <= mean <= 1000.0 else weight / mean
 
 
 def place_of(feature: str | int, names: list[str]) -> int:

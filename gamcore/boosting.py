@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from gamcore.executor import Executor, make_executor
-from gamcore.groups import Split
 from gamcore.kernels.course import BEST, BEST_ROUND, MOST_AT_ONCE
-from gamcore.refit import Parameters, Problem, Refit, RefitState
+from gamcore.refit import Parameters, Refit, RefitState, Shares
 
 REFRESH = 50
 """Rounds after which row scores are made anew from the curves: float32 products drift by about 1e-3 in 400 rounds."""
@@ -32,7 +31,10 @@ THREADED_ROWS = 250_000
 """Rows from which a step is long enough (about 0.4 ms) to be worth sharing between threads (docs/benchmarks.md)."""
 
 
-Stage = Literal["main effects", "ranking", "pairs", "bands", "tuning", "common trees", "specific trees", "comparison"]
+Stage = Literal[
+    "reading the table", "main effects", "ranking", "pairs", "bands", "tuning", "common trees", "specific trees",
+    "comparison",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,14 @@ class Progress:
     n_pairs: int = 0
     part: int = 0  # counts the fits and rankings that a training is made of
     quits: tuple[tuple[str, int], ...] = ()  # tasks that left the common trees in this round, and the round they keep
+
+    @classmethod
+    def of_reading(cls, done: int, of: int, seconds: float) -> Progress:
+        """`round` thousands of rows of `max_rounds` are read."""
+        thousand = 1000
+        return cls(
+            0, 1, done // thousand, max(of // thousand, 1), 0, math.nan, math.nan, 0, seconds, "reading the table"
+        )
 
     @classmethod
     def of_ranking(cls, done: int, of: int, seconds: float, part: int) -> Progress:
@@ -182,23 +192,27 @@ class _Relay:
             self.stopped = bool(self._callback(told)) or self.stopped
 
 
-def boost_refits(
-    problem: Problem,
-    splits: list[Split],
+def boost_shares(
+    shares: Shares,
+    n_rows: int,
     parameters: Parameters,
     seeds: list[int],
     n_jobs: int = 1,
     callback: Callback | None = None,
 ) -> list[Refit]:
-    """Boost every refit of the main effects; `n_jobs` and `callback` as in `run_all`."""
-    if parameters.ensemble == "grouped" and problem.needs_weight(parameters):
-        problem.group_weight  # noqa: B018  (made here, before several threads ask for it)
+    """Boost every refit of the main effects, each on its share of about `n_rows` rows, asked for when it begins;
+    `n_jobs` and `callback` as in `run_all`."""
+    counting = threading.Lock()
 
     def make(number: int) -> RefitState:
-        return RefitState(problem, splits[number], parameters, seeds[number])
+        share = shares(number)
+        if parameters.ensemble == "grouped" and share.problem.needs_weight(parameters):
+            with counting:  # once, where several refits have the same rows
+                share.problem.group_weight  # noqa: B018
+        return RefitState(share.problem, share.split, parameters, seeds[number])
 
     loop = loop_of(make, RefitState.best, callback is not None)
-    return run_all(loop, len(splits), problem.y.size, n_jobs, callback)
+    return run_all(loop, len(seeds), n_rows, n_jobs, callback)
 
 
 Loop = Generator[Progress, bool | None, Made]

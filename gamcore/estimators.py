@@ -218,6 +218,9 @@ class GAMClassifier(ClassifierMixin, AdditiveEstimator):  # type: ignore[misc]
         self._fit_encoded(frame, codes.astype(np.float64), weight, clusters, codes)
         return self
 
+    def _learn_classes(self, y: Any) -> None:
+        self.classes_ = table.read_class_target(column(y))[1]
+
     def _target(self, y: Any) -> Floats:
         """1.0 for the second class, 0.0 for the first."""
         codes, classes = table.read_class_target(column(y))

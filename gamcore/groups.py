@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,50 @@ def _deal_clusters(clusters: Ints, n_groups: int, rng: np.random.Generator) -> I
         group_of[cluster] = g
         heapq.heappush(heap, (filled + int(sizes[cluster]), g))
     return group_of[clusters]
+
+
+BUCKETS: Final = 2**16
+"""Buckets that the rows of a table on disk are dealt into: a run of them is a random part of the rows."""
+
+
+def buckets(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint16]:
+    """Bucket (n,) of each key (a row's number, or what stands for its cluster): the same wherever the key is met."""
+    mixed = keys + np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):  # splitmix64
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed >> np.uint64(48)).astype(np.uint16)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Neighbouring buckets of the circle of all buckets."""
+
+    first: int
+    size: int
+
+    def holds(self, bucket: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which buckets are in it, elementwise."""
+        return np.asarray((bucket.astype(np.int64) - self.first) % BUCKETS < self.size)
+
+
+def runs_of_buckets(sizes: Ints, most: int, n_runs: int) -> list[Run]:
+    """Runs of at most `most` rows each, laid end to end: together they hold as many rows as can be.
+
+    sizes : (BUCKETS,) rows of each bucket, more than `most` in all. A bucket that is too large by itself is passed
+    over.
+    """
+    total = np.concatenate([[0], np.cumsum(np.tile(sizes, 2))])
+    runs: list[Run] = []
+    place = 0
+    for _ in range(n_runs):
+        for _ in range(BUCKETS):
+            end = int(np.searchsorted(total, total[place] + most, side="right")) - 1
+            if end > place and total[end] > total[place]:
+                break
+            place = (place + 1) % BUCKETS
+        runs.append(Run(place, min(end - place, BUCKETS)))
+        place = end % BUCKETS
+    return runs
 
 
 def splits(n_groups: int, fraction: float, n_refits: int, seed: Seed) -> list[Split]:

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting import Progress, Watcher, loop_of, run_all
-from gamcore.groups import Split
 from gamcore.model import AdditiveModel, add_pair
 from gamcore.pairs import MOST_BINS, PairRefit, PairState, Start, main_score
 from gamcore.ranking import Ranking, lines_of, merge_all, rank
-from gamcore.refit import Parameters, Problem, Refit
+from gamcore.refit import Parameters, Refit, Shares
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,24 +85,33 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Mains:
-    """The main effects that pairs are added to: their refits, the refits' splits, and the training rows a bin."""
+    """The main effects that pairs are added to: their refits, what those learnt from (about `n_rows` rows each), and
+    the training rows a bin."""
 
-    problem: Problem
+    shares: Shares
+    n_rows: int
     refits: list[Refit]
-    splits: list[Split]
     counts: list[Floats]
     seeds: list[int]
     names: list[str]
 
     def first(self, n_refits: int) -> Mains:
         """Some of the refits."""
-        return replace(self, refits=self.refits[:n_refits], splits=self.splits[:n_refits], seeds=self.seeds[:n_refits])
+        return replace(self, refits=self.refits[:n_refits], seeds=self.seeds[:n_refits])
+
+    @property
+    def n_active(self) -> int:
+        """Features that are not constant."""
+        return sum(int(np.count_nonzero(count) > 1) for count in self.counts)
 
 
 def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
-    """The ranking on top of the mean of the refits."""
-    problem, part, started = mains.problem, watcher.next_part(), time.monotonic()
-    score = np.mean([main_score(problem, refit) for refit in mains.refits], axis=0)
+    """The ranking on top of the mean of the refits, on the rows of the first."""
+    problem, part, started = mains.shares(0).problem, watcher.next_part(), time.monotonic()
+    score = np.zeros(problem.y.size)
+    for refit in mains.refits:  # not all at once: they would be the largest arrays of a fit
+        score += main_score(problem, refit)
+    score /= len(mains.refits)
     curves = np.mean([refit.curves for refit in mains.refits], axis=0)
 
     def tell(done: int, of: int) -> None:
@@ -116,17 +124,17 @@ def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
 
 def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
     """Boost these pairs in every refit: on frozen main effects, or `joint` with them."""
-    problem, n_refits = mains.problem, len(mains.refits)
+    n_refits = len(mains.refits)
     chosen = np.array(pairs, np.int64).reshape(-1, 2)
 
     def make(k: int) -> PairState:
-        main = mains.refits[k]
-        merges = merge_all(mains.counts, lines_of(problem.table, main.curves), MOST_BINS, k / n_refits)
-        start = Start(main, mains.splits[k], chosen, merges, options.joint, options.refined, mains.seeds[k])
-        return PairState(problem, start, options.parameters)
+        main, share = mains.refits[k], mains.shares(k)
+        merges = merge_all(mains.counts, lines_of(share.problem.table, main.curves), MOST_BINS, k / n_refits)
+        start = Start(main, share.split, chosen, merges, options.joint, options.refined, mains.seeds[k])
+        return PairState(share.problem, start, options.parameters)
 
     about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}
-    told = (n_refits, problem.y.size, options.n_jobs, watcher.callback)
+    told = (n_refits, mains.n_rows, options.n_jobs, watcher.callback)
     refits = run_all(loop_of(make, PairState.found, watcher.callback is not None), *told, about=about)
     first = float(np.mean([refit.first_loss for refit in refits]))
     last = float(np.mean([refit.valid_loss for refit in refits]))
@@ -140,7 +148,7 @@ def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wat
     validation rows, nothing could tell, and main effects stay frozen.
     """
     frozen = fit_pairs(mains, pairs, replace(options, joint=False), watcher)
-    if not (options.joint and pairs and mains.splits[0].valid.size) or watcher.stopped:
+    if not (options.joint and pairs and np.isfinite(frozen.loss)) or watcher.stopped:
         return frozen
     joint = fit_pairs(mains, pairs, options, watcher)
     better = joint.loss < frozen.loss and not watcher.stopped
@@ -155,7 +163,7 @@ def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watc
     candidates = as_pairs(ranking.pairs[ranking.strengths > ranking.chance])[:MOST_TRIED]
     some, frozen = mains.first(SEARCHED), replace(options, joint=False)
     best = fit_pairs(some, [], frozen, watcher)
-    path, failed, number = list(best.path[:1]), 0, max(4, mains.problem.table.active.size // 2)
+    path, failed, number = list(best.path[:1]), 0, max(4, mains.n_active // 2)
     while failed < 2 and path[-1][0] < len(candidates):
         tried = fit_pairs(some, candidates[:number], frozen, watcher)
         if watcher.stopped:

@@ -184,10 +184,10 @@ def assemble(
     return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts, LOSSES[loss_name])
 
 
-def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], model: AdditiveModel, weight: Floats | None) -> Floats:
+def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
     """Training rows (their weights) of each cell of two features, (size_1, size_2)."""
     i, j = pair
-    sizes = model.bins[i].size, model.bins[j].size
+    sizes = bins[i].size, bins[j].size
     cells = codes[i].astype(np.int64) * sizes[1] + codes[j]
     return np.bincount(cells, weight, minlength=sizes[0] * sizes[1]).astype(np.float64).reshape(sizes)
 

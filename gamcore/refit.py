@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -87,6 +88,18 @@ class Problem:
     def group_weight(self) -> NDArray[np.float64]:
         """Row weights of each group a bin, (G, cells): counted once for all refits."""
         return weigh_groups(self.table, self.weight)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one refit learns from: the same rows for all where memory holds them, else some of its own."""
+
+    problem: Problem
+    split: Split
+
+
+Shares = Callable[[int], Share]
+"""The share of each refit by its number; one that is read from disk is read anew at each call."""
 
 
 def rows_of(table: Table, groups: NDArray[np.int64]) -> NDArray[np.int64]:

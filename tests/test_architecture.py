@@ -16,8 +16,9 @@ PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 LAYERS = [  # low to high; names of one layer do not import each other
     {"kernels"}, {"table"}, {"binning", "groups", "losses", "purify", "trees", "bands", "scales", "rules", "intervals",
      "fairness"},
-    {"rulecode", "rulejson", "experiments"}, {"strategies", "verdicts"}, {"model", "executor", "taskdata"},
-    {"rounds"}, {"refit"}, {"boosting", "pairs", "ranking", "encoded"}, {"interactions", "multitask", "explain"},
+    {"rulecode", "rulejson", "experiments"}, {"strategies", "verdicts"}, {"model", "executor", "taskdata", "rowfiles"},
+    {"rounds"}, {"refit"}, {"boosting", "pairs", "ranking", "encoded"},
+    {"interactions", "multitask", "explain", "spill"},
     {"taskmodel", "halves"},
     {"modelfile", "taskexplain"}, {"taskfile"}, {"serialize"},
     {"surface", "base", "changes", "compare", "tradeoff", "quality", "pieces"},

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting import boost_refits
+from gamcore.boosting import boost_shares
 from gamcore.groups import deal, splits
 from gamcore.kernels.layout import Table
 from gamcore.losses import LOSSES
-from gamcore.refit import Parameters, Problem
+from gamcore.refit import Parameters, Problem, Share
 
 
 def friendly(n=1500, seed=0, binary=True):
@@ -44,7 +44,8 @@ def fit(of, ensemble="grouped", histogram="rescan", dtype=np.float64, n_jobs=1, 
         "greedy_ratio": 1.0, "early_stopping_rounds": 50, "dtype": dtype,
     } | changes  # fmt: skip
     chosen_splits = splits(16, 0.2, n_refits, 0)
-    return boost_refits(of, chosen_splits, Parameters(ensemble, histogram, **chosen), [1, 2, 3], n_jobs, callback)
+    told = Parameters(ensemble, histogram, **chosen), [1, 2, 3][:n_refits], n_jobs, callback
+    return boost_shares(lambda k: Share(of, chosen_splits[k]), of.y.size, *told)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

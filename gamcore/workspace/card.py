@@ -17,6 +17,7 @@ from gamcore import quality
 from gamcore._version import __version__
 from gamcore.intervals import ALPHA, student, wilson
 from gamcore.workspace.held import HeldOut, held_out
+from gamcore.workspace.rows import band_rows, learnt_from
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError, Workspace
 
@@ -66,6 +67,8 @@ def card(space: Workspace, identifier: str) -> Card:
     if model.rows:
         told = f"{model.rows['training']:,} for training, {model.rows['held_out']:,} held out"
         rows.append(("Rows", told + (f", {model.rows['dropped']:,} left out" if model.rows.get("dropped") else "")))
+    if part := learnt_from(model.rows):
+        rows.append(("Learnt", part))
     if spec is not None and spec.conditions:
         rows.append(("Only rows where", " and ".join(condition.words() for condition in spec.conditions)))
     period = _period(space, model, spec)
@@ -76,7 +79,7 @@ def card(space: Workspace, identifier: str) -> Card:
         changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items()) or "as the preset says"
         rows += [("Features", f"{len(spec.features)}"), ("Preset", spec.preset), ("Parameters", changes),
                  ("Seed", str(spec.seed))]  # fmt: skip
-    rows.append(("Bands", f"{model.bands} refits on halves of the rows" if model.bands else "none"))
+    rows.append(("Bands", f"{model.bands} refits on halves of {band_rows(model.rows)}" if model.bands else "none"))
     rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {model.seconds:.1f} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(("Written with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))

@@ -30,6 +30,9 @@ SEARCH = 2.0
 PAIR_BYTES = 2**20
 """Of a fitted pair: its cells and surfaces."""
 
+RANKING_BYTES = 72
+"""Of a row, while pairs are ranked: scores, gradients and weights, once as they are and once shuffled."""
+
 YOUNG_PATIENCE = 12
 """Rounds without improvement that a refit of so few rounds is granted (see `kernels.course`)."""
 
@@ -93,7 +96,9 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     a_refit = 13 * rows + features * 256 * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
     if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
-    return Estimate(seconds, most, rows * features + rows * 24 + at_once * a_refit + n_pairs * PAIR_BYTES)
+    ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
+    memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
+    return Estimate(seconds, most, memory)
 
 
 def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int) -> float:

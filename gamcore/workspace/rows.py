@@ -45,6 +45,22 @@ def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, whe
     return held
 
 
+def learnt_from(counts: dict[str, int]) -> str:
+    """What the refits of a model of a table larger than memory learnt from, in words; empty where all had all rows."""
+    rows, of = counts.get("a_refit", 0), counts.get("weighing", 0)
+    if not rows or rows >= of:
+        return ""
+    return (
+        f"each of {counts['refits']} refits from {rows:,} of the training rows (1/{of / rows:.3g}), together from "
+        f"{counts['learnt']:,}, as memory held no more"
+    )
+
+
+def band_rows(counts: dict[str, int]) -> str:
+    """The rows whose halves the bands of a model come from, in words."""
+    return "the sample's rows (wider than of the whole table)" if "set_aside" in counts else "the rows"
+
+
 @dataclass(frozen=True)
 class Data:
     """The rows of a specification: features, target (0/1 or numbers) and what each row is for."""
@@ -83,13 +99,30 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
     frame = as_frame(frame)
     if held_out_by is None:
         held_out_by = {"time": spec.time} if spec.time else {"group": spec.group} if spec.group else {}
-    named = [spec.weight, spec.group, spec.time, *held_out_by.values()]
-    for column in [spec.target, *spec.features, *[name for name in named if name]]:
+    for column in columns_of(spec, held_out_by):
         if column not in frame.columns:
             raise TableError(f"The table has no column {column!r}: choose another on the Train page.")
     if not spec.features:
         raise TableError("No features are chosen: turn on at least one.")
     held = held_out_rows(frame, spec.table, held_out_by.get("group"), held_out_by.get("time"))
+    inside, belongs, values = choose(frame, spec)
+    dropped = int((inside & ~belongs).sum())
+    rows = inside & belongs
+    _check_rows(values[rows], held[rows], spec)
+    weight = _read_weight(frame.loc[rows, spec.weight], held[rows]) if spec.weight else None
+    groups = read_groups(frame.loc[rows, spec.group]) if spec.group else None
+    X = frame.loc[rows, spec.features]
+    return Data(X, values[rows], held[rows], weight, groups, spec.positive is not None, dropped)
+
+
+def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
+    """The columns that a specification names, those of its row filter apart."""
+    named = [spec.weight, spec.group, spec.time, *held_out_by.values()]
+    return [spec.target, *spec.features, *[name for name in named if name]]
+
+
+def choose(frame: pd.DataFrame, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
+    """Of each row: whether it passes the row filter, whether it has a target, and which (0/1 or a number)."""
     inside = np.ones(len(frame), bool)
     for condition in spec.conditions:
         inside &= condition.holds(frame)
@@ -101,32 +134,31 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
             (labels.isin(spec.negative) if spec.negative else ~labels.isin(spec.positive)).fillna(False), bool
         )
         zero = zero & np.asarray(target.notna(), bool)
-        belongs = one | zero
-        values = pd.Series(one.astype(np.int64), index=frame.index)
-    else:
-        if kind_of(target) not in ("number", "boolean"):
-            raise TableError(
-                f"The target {spec.target!r} is not a number: choose which of its levels count as positive."
-            )
-        belongs = np.asarray(target.notna(), bool)
-        values = target.astype(float)
-    dropped = int((inside & ~belongs).sum())
-    rows = inside & belongs
-    _check_rows(values[rows], held[rows], spec)
-    weight = _read_weight(frame.loc[rows, spec.weight], held[rows]) if spec.weight else None
-    groups = frame.loc[rows, spec.group].astype("string").fillna("").to_numpy() if spec.group else None
-    X = frame.loc[rows, spec.features]
-    return Data(X, values[rows], held[rows], weight, groups, spec.positive is not None, dropped)
+        return inside, one | zero, pd.Series(one.astype(np.int64), index=frame.index)
+    if kind_of(target) not in ("number", "boolean"):
+        raise TableError(f"The target {spec.target!r} is not a number: choose which of its levels count as positive.")
+    return inside, np.asarray(target.notna(), bool), target.astype(float)
+
+
+def read_groups(series: pd.Series) -> NDArray[Any]:
+    """Groups as texts (n,); rows without one are a group."""
+    return np.asarray(series.astype("string").fillna("").to_numpy())
 
 
 def _read_weight(series: pd.Series, held: Bools) -> NDArray[np.float64]:
+    weight = read_weights(series)
+    if not (weight[held].any() and weight[~held].any()):
+        raise TableError(f"The weights in {series.name!r} are all zero in the training or in the held-out rows.")
+    return weight
+
+
+def read_weights(series: pd.Series) -> NDArray[np.float64]:
+    """A column of weights (n,), which may be zero."""
     if kind_of(series) not in ("number", "boolean"):
         raise TableError(f"The weights in {series.name!r} are not numbers: choose another column on the Data page.")
     weight = read_numbers(series)
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
         raise TableError(f"The weights in {series.name!r} must be non-negative numbers without gaps.")
-    if not (weight[held].any() and weight[~held].any()):
-        raise TableError(f"The weights in {series.name!r} are all zero in the training or in the held-out rows.")
     return weight
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 from numpy.typing import NDArray
 from sklearn import metrics
 
@@ -18,6 +19,8 @@ from gamcore.estimators import Estimator, GAMClassifier, GAMRegressor, from_save
 from gamcore.table import TableError
 from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.taskmodel import TaskModel
+from gamcore.workspace.learner import learner
+from gamcore.workspace.outofcore import Place, check_kind, fit_on_disk
 from gamcore.workspace.parts import split
 from gamcore.workspace.rows import Data
 from gamcore.workspace.spec import Spec
@@ -25,13 +28,8 @@ from gamcore.workspace.store import ModelAbout, StoreError, Workspace, clean_nam
 from gamcore.workspace.tasks import predicted, read_rows, score_tasks
 
 BANDS = 30
-
-KINDS: dict[tuple[str, bool], type[Estimator]] = {
-    ("additive", False): GAMRegressor,
-    ("additive", True): GAMClassifier,
-    ("tasks", False): MultiTaskTreesRegressor,
-    ("tasks", True): MultiTaskTreesClassifier,
-}
+MEMORY_SHARE = 0.5
+"""Of the memory that is free, what the refits of a table larger than memory may have."""
 
 
 def evaluate(data: Data, model: Estimator) -> dict[str, float]:
@@ -83,13 +81,7 @@ def fit(
 ) -> Estimator:
     """An estimator fitted to the training rows of a specification; `changes` go over its parameters."""
     fitted = ~data.held_out
-    model = KINDS[spec.kind, data.binary](
-        **{**spec.parameters(), **changes},
-        categorical_features=[c for c in spec.categories if c in data.X.columns] or "infer",
-        n_jobs=n_jobs,
-        random_state=spec.seed,
-        callback=callback,
-    )
+    model = learner(data, spec, n_jobs, callback, **changes)
     of_rows = {"sample_weight": data.weight, "groups": data.groups, "task": data.task}
     known = {name: values[fitted] for name, values in of_rows.items() if values is not None}
     model.fit(data.X[fitted], data.y[fitted], **known)
@@ -126,6 +118,8 @@ def train(
     workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
 ) -> ModelAbout:
     """Train a specification and store the model."""
+    if any(workspace.table(table).sampled for table in (spec.table, *spec.tables.values())):
+        return _train_on_disk(workspace, spec, n_jobs, callback)
     data = read_all(workspace, spec)
     started = time.monotonic()
     model = fit(data, spec, n_jobs, callback)
@@ -135,6 +129,21 @@ def train(
         about = replace(about, tasks=score_tasks(data, spec, model, n_jobs, callback))
         about = replace(about, metrics=_of_tasks(about)) if data.binary else about
     return _store(workspace, about, model)
+
+
+def _train_on_disk(
+    workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
+) -> ModelAbout:
+    """The same for a table that is larger than memory, of which pages see a sample."""
+    check_kind(spec)
+    sample, started = workspace.read_table(spec.table), time.monotonic()
+    group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
+    basis = workspace.hold_out_by(spec.table, group, when)
+    memory = int(MEMORY_SHARE * psutil.virtual_memory().available)
+    place = Place(workspace.table_path(spec.table), workspace.root / "runs", memory)
+    model, data, counts = fit_on_disk(place, sample, spec, basis, n_jobs, callback)
+    about = describe(workspace, spec, data, model, time.monotonic() - started)
+    return _store(workspace, replace(about, rows=counts), model)
 
 
 def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:

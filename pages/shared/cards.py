@@ -12,6 +12,7 @@ import streamlit as st
 from gamcore import export, figures
 from gamcore.plots import Plot
 from gamcore.scales import Scale
+from gamcore.workspace.rows import learnt_from
 from gamcore.workspace.store import ModelAbout, TableAbout
 from pages.shared import downloads, state
 from pages.shared.words import count, date, md, metric, number, told_apart
@@ -151,9 +152,11 @@ def metrics(model: ModelAbout) -> None:
             help=f"1 is perfect, 0 is {_baseline(model, 'mean')}.",
         )
         row.metric("Mean of the target", number(found["mean"]), border=True, height="stretch")
+    part = learnt_from(model.rows)
     row.metric(
         "Training rows", count(model.rows["training"]), border=True, height="stretch",
-        help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them.",
+        help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them."
+        + (f" The model learnt {part}." if part else ""),
     )  # fmt: skip
 
 

@@ -27,6 +27,9 @@ def left_seconds(found: Standing) -> float | None:
 
 def _words(found: Standing) -> tuple[float, str]:
     """How far a stage is, as a share and in words."""
+    if found.stage == "reading the table":
+        done = float(found.points[-1, 1])
+        return done / max(found.most, 1), f"reading the table: {done / max(found.most, 1):.0%} of the rows"
     if found.stage == "ranking":
         done = float(found.points[-1, 1])
         return done / max(found.most, 1), f"ranking pairs: {count(done)} of {count(found.most)} grids"
@@ -109,7 +112,7 @@ def _watch(identifier: str) -> None:
         else:
             st.progress(*_words(found))
             _quits(found)
-            if found.stage not in ("ranking", "comparison", "tuning"):
+            if found.stage not in ("reading the table", "ranking", "comparison", "tuning"):
                 st.plotly_chart(
                     figures.draw(plots.progress(found.points), state.mode(), titled=False),
                     key=f"progress-{identifier}", theme=None, config={"displayModeBar": False},

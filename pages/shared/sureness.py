@@ -6,6 +6,7 @@ import streamlit as st
 
 from gamcore.explain import NO_BAND
 from gamcore.workspace import runs
+from gamcore.workspace.rows import band_rows
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError
 from gamcore.workspace.training import BANDS
@@ -32,7 +33,7 @@ def line(model: ModelAbout, band: str) -> None:
     """One line under a plot: where its bands are from, or how far they are."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if model.bands:
-            st.caption(f"Bands from {model.bands} refits on half of the rows each.")
+            st.caption(f"Bands from {model.bands} refits on half of {band_rows(model.rows)} each.")
         elif state.data(model) is None:
             st.caption("Bands of the whole curve need the table that the model was trained on.")
         elif runs.working_on(state.workspace(), model.id):

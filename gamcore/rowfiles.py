@@ -1,0 +1,84 @@
+"""Rows of a fit in files, as they are read from a table that is larger than memory.
+
+Codes lie in chunks, a line a feature within a chunk; targets, weights, clusters and buckets in files of their own. The
+files have no names, so that they are gone with the process whatever ends it, and are read with plain reads: mapped
+pages would count as memory in use.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import CODE
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint8]
+
+ROW_BYTES: Final = 8 + 8 + 8 + 2
+"""Of a row on disk, beside its codes: target, weight, cluster, bucket."""
+
+
+class Files:
+    """Columns of rows in files that have no name, and codes (p, m) in chunks as they came."""
+
+    def __init__(self, folder: Path, n_features: int) -> None:
+        self.n_features, self.chunks = n_features, [0]
+        self._lock = threading.Lock()  # refits side by side share the files' places
+        names = ("codes", "y", "weight", "cluster", "bucket")
+        self._files: dict[str, IO[bytes]] = {name: tempfile.TemporaryFile(dir=folder) for name in names}  # noqa: SIM115
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are written."""
+        return self.chunks[-1]
+
+    def write(self, codes: Codes, **columns: NDArray[Any]) -> None:
+        """Append a chunk of rows: codes (p, m) and the columns y, weight, cluster and bucket (m,)."""
+        self._files["codes"].write(np.ascontiguousarray(codes).data)
+        for name, values in columns.items():
+            self._files[name].write(np.ascontiguousarray(values).data)
+        self.chunks.append(self.n_rows + codes.shape[1])
+
+    def _read(self, name: str, dtype: type, first: int, shape: tuple[int, ...]) -> NDArray[Any]:
+        found: NDArray[Any] = np.empty(shape, dtype)
+        file = self._files[name]
+        with self._lock:
+            file.seek(first * found.itemsize)
+            if file.readinto(found.reshape(-1).view(np.uint8).data) != found.nbytes:  # type: ignore[attr-defined]
+                raise OSError(f"The file of the table's {name} on disk has become shorter.")
+        return found
+
+    def column(self, name: str, dtype: type, first: int, end: int) -> NDArray[Any]:
+        """Rows first .. end - 1 of a column."""
+        return self._read(name, dtype, first, (end - first,))
+
+    def codes(self) -> Iterator[tuple[int, Codes]]:
+        """Every chunk: its first row and its codes (p, m)."""
+        for first, end in pairwise(self.chunks):
+            yield first, self._read("codes", CODE, first * self.n_features, (self.n_features, end - first))
+
+    def close(self) -> None:
+        """Give the disk back."""
+        for file in self._files.values():
+            file.close()
+
+    def some(self, name: str, dtype: type, rows: Ints) -> NDArray[Any]:
+        """Some rows (m,), ascending, of a column."""
+        found: NDArray[Any] = np.empty(rows.size, dtype)
+        for first, end, part in self.parts(rows):
+            found[part] = self.column(name, dtype, first, end)[rows[part] - first]
+        return found
+
+    def parts(self, rows: Ints) -> Iterator[tuple[int, int, slice]]:
+        """First and last row of every chunk, and where its rows stand among some ascending ones."""
+        ends = np.searchsorted(rows, self.chunks)
+        for (first, end), (low, high) in zip(pairwise(self.chunks), pairwise(ends.tolist()), strict=True):
+            yield first, end, slice(low, high)

@@ -102,7 +102,7 @@ if data.task is None:
 else:
     n_tasks = len(set(data.task.tolist()))
     cost = estimate_tasks(rows, n_features, n_tasks, spec.parameters(), state.n_jobs(), compare)
-at_once = cost.seconds < AT_ONCE_SECONDS
+at_once = cost.seconds < AT_ONCE_SECONDS and not table.sampled
 basis = table.held_out_by
 by_time, by_group = (spec.time, spec.group) if basis is None else (basis.get("time"), basis.get("group"))
 held_how = "the latest" if by_time else "whole groups of" if by_group else "a seeded"
@@ -143,6 +143,10 @@ if pressed:
         st.session_state["trained"], st.session_state["trained_on"] = model.id, table.id
     else:
         st.query_params["run"] = runs.start(
-            state.workspace(), spec, state.n_jobs(), memory=cost.memory + table.bytes, seconds=cost.seconds
+            state.workspace(),
+            spec,
+            state.n_jobs(),
+            memory=0 if table.sampled else cost.memory + table.bytes,
+            seconds=cost.seconds,
         )
     st.rerun()

@@ -20,7 +20,6 @@ from gamcore.groups import BUCKETS, buckets, runs_of_buckets
 from gamcore.workspace import card, outofcore, training
 from gamcore.workspace.batches import Matching, batches
 from gamcore.workspace.child import StoppedError
-from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.outofcore import Place, fit_on_disk, most_rows
 from gamcore.workspace.rows import held_out_rows, learnt_from, read_data
 from gamcore.workspace.spec import Condition, Spec
@@ -391,14 +390,17 @@ def test_what_fits_is_what_the_estimate_says():
     assert most_rows(10**8, 20, parameters, 200e6, 2) == few
 
 
-def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path, monkeypatch):
+def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path):
     rows = frame()
     space = Workspace(tmp_path / "space")
-    table = space.add_table(rows, "large")
     sample = rows.iloc[::3].reset_index(drop=True)
-    about = space.root / "tables" / table.id / "about.json"
-    write_json(about, read_json(about) | {"sampled": len(sample)})
-    monkeypatch.setattr(space, "read_table", lambda identifier: sample)
+    with space.new_folder() as place:
+        for name, part in (("table", rows), ("sample", sample)):
+            part.to_parquet(place / name, index=False)
+        table = space.add_table_file(
+            place / "table", "large", len(rows), rows.shape[1], sample=(place / "sample", len(sample))
+        )
+    assert len(space.read_table(table.id)) == len(sample)
     stages = set()
     model = training.train(space, spec_of(table=table.id), callback=lambda progress: stages.add(progress.stage))
     assert stages == {"reading the table", "main effects"}
@@ -409,6 +411,6 @@ def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path, monkeypa
     assert dict(card.card(space, model.id).rows)["Bands"] == (
         "30 refits on halves of the sample's rows (wider than of the whole table)"
     )
-    assert not list((space.root / "runs").iterdir())
+    assert not list((space.root / "jobs").iterdir())
     with pytest.raises(TableError, match="whole table in memory"):
         training.train(space, spec_of(table=table.id, kind="tasks", task="c"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import asdict
 
 import pytest
 
@@ -76,21 +75,8 @@ def test_neither_sees_what_is_the_others(chromium, server):
         model = train(hers, spec)
         made = board.add_board(hers, StrategySet(NAME), table.id)
         run = runs.start(hers, spec, 1)
-        addresses = [
-            f"/{name}?table={table.id}&model={model.id}&board={made.id}&run={run}"
-            for name in (
-                "data",
-                "train",
-                "models",
-                "overview",
-                "shapes",
-                "rows",
-                "compare",
-                "strategies",
-                "experiment",
-                "report",
-            )
-        ]
+        ids = f"?table={table.id}&model={model.id}&board={made.id}&run={run}"
+        addresses = [f"/{name}{ids}" for name in ("data", "train", "models", "shapes", "strategies", "report")]
         for address in addresses:  # every cache has what is hers
             assert "no such" not in ann(address).inner_text("body")
         assert NAME in ann("/models").inner_text("body")
@@ -111,12 +97,12 @@ def test_neither_sees_what_is_the_others(chromium, server):
         page.get_by_role("button", name="Share the model").click()
         page.get_by_text("may view it").wait_for()
         page = bob(f"/models?model={model.id}")
-        page.get_by_text(re.compile("Shared with you by ann@x.org")).wait_for()
+        page.get_by_text("Shared with you by").wait_for()
         assert NAME in page.inner_text("body")
         assert page.get_by_role("button", name="Delete").count() == 0
         assert page.get_by_role("button", name="Rename").count() == 0
         assert "secret column" in bob(f"/shapes?model={model.id}").inner_text("body")
-        assert bob(f"/data?table={table.id}").get_by_text("Shared with you by ann@x.org").count() == 1
+        assert bob(f"/data?table={table.id}").get_by_text("Shared with you by").count() == 1
         hers.share("models", model.id, "bob@x.org", None)
         assert NAME not in bob(f"/models?model={model.id}").inner_text("body")
         runs.cancel(hers, run)
@@ -151,5 +137,4 @@ def test_roles_are_given_on_the_page_people(chromium, server):
         assert space.seen_by(LOCAL).tables() == []
         page = boss("/people")
         page.get_by_role("tab", name="What was done").click()
-        assert people.log(space)[0].action == "role"
-        assert asdict(people.log(space)[0])["detail"] == "editor to viewer"
+        assert [row.detail for row in people.log(space) if row.action == "role"] == ["editor to viewer"]

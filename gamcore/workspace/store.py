@@ -60,7 +60,6 @@ class TableAbout:
     created: str
     notes: list[str] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=dict)
-    sampled: int = 0  # rows of the sample that pages see, where the table is larger than memory
     held_out_by: dict[str, str] | None = None  # set at the first training: {"group": column} or {"time": column} or {}
     sampled: int = 0  # rows of the sample that pages read, where the table itself is too large for memory
     replaces: str = ""  # the older version of the table

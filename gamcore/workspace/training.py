@@ -139,11 +139,18 @@ def _train_on_disk(
     sample, started = workspace.read_table(spec.table), time.monotonic()
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
     basis = workspace.hold_out_by(spec.table, group, when)
-    memory = int(MEMORY_SHARE * psutil.virtual_memory().available)
-    place = Place(workspace.table_path(spec.table), workspace.root / "runs", memory)
+    place = Place(workspace.table_path(spec.table), workspace.root / "jobs", _budget(workspace.limits.memory))
+    place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec, basis, n_jobs, callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     return _store(workspace, replace(about, rows=counts), model)
+
+
+def _budget(most: int) -> int:
+    """Bytes for the refits: a share of what is free, and of what a job may still use where that is bounded."""
+    free = psutil.virtual_memory().available
+    left = most - psutil.Process().memory_info().rss if most else free
+    return int(MEMORY_SHARE * min(free, left))
 
 
 def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:

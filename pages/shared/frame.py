@@ -64,7 +64,8 @@ def navigation() -> Any:
                 page("report", "Report", "slideshow"),
             ],
             **team,
-        }
+        },
+        expanded=True,
     )
 
 

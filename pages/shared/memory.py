@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import gc
-import sys
 import threading
 import time
-from typing import Any, Final
+from typing import Final
 
-ARENAS: Final = 2
-M_ARENA_MAX: Final = -8  # of mallopt(3), glibc
-TRIM_SECONDS: Final = 20.0
+from gamcore.workspace.memory import few_arenas, give_back
 
-
-def _libc() -> Any:
-    """The C library, where it is glibc."""
-    if not sys.platform.startswith("linux"):
-        return None
-    with contextlib.suppress(OSError, AttributeError):
-        found = ctypes.CDLL("libc.so.6")
-        _ = found.malloc_trim, found.mallopt
-        return found
-    return None
+SECONDS: Final = 20.0
 
 
 def settle() -> None:
-    """Once a server: look no more at the libraries' objects, and give freed memory back from time to time.
-
-    Each rerun is a thread of its own, and glibc gives threads arenas of their own, which keep what was freed.
-    """
+    """Once a server: look no more at the libraries' objects, and give freed memory back from time to time."""
     gc.collect()
     gc.freeze()
-    libc = _libc()
-    if libc is not None:
-        libc.mallopt(M_ARENA_MAX, ARENAS)
-        threading.Thread(target=_trim, args=(libc,), daemon=True, name="trim").start()
+    few_arenas()  # each rerun is a thread of its own
+    threading.Thread(target=_give_back, daemon=True, name="memory").start()
 
 
-def _trim(libc: Any) -> None:
+def _give_back() -> None:
     while True:
-        time.sleep(TRIM_SECONDS)
-        libc.malloc_trim(0)
+        time.sleep(SECONDS)
+        give_back()

@@ -39,7 +39,7 @@ def watch() -> None:
     if context is None:
         return
     serving = runtime.get_instance() if runtime.exists() else None
-    if not isinstance(serving, runtime.Runtime):  # a test of a page, which wants to see what was raised
+    if type(serving) is not runtime.Runtime:  # a test of a page, which wants to see what was raised
         return
     # Streamlit takes a handler only from apps that are started as its App; the session hands it to each of its runs.
     found = serving._session_mgr.get_session_info(context.session_id)

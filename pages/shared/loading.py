@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 
+from gamcore.workspace import versions
 from gamcore.workspace.reader import SUFFIXES, Loaded, ReaderError, read_file
 from gamcore.workspace.store import StoreError, TableAbout
 from pages.shared import state
@@ -22,14 +24,20 @@ CARDS = {
 }  # fmt: skip
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
 
+Store = Callable[[], TableAbout]
 
-def _store(name: str, data: bytes) -> None:
-    """Read, store, take in hand; the bytes are dropped with the upload."""
+
+def _plainly(store: Store) -> TableAbout:
+    return store()
+
+
+def _store(name: str, data: bytes, around: Callable[[Store], TableAbout] = _plainly) -> None:
+    """Read, store, take in hand; the bytes are dropped with the upload. around : what is done with the storing."""
     try:
         with st.spinner(f"Reading {md(name)}"):
             loaded: Loaded = read_file(name, data)
             known = {table.id for table in state.workspace().tables()}
-            table = state.workspace().add_table(loaded.frame, Path(name).stem, loaded.notes)
+            table = around(lambda: state.workspace().add_table(loaded.frame, Path(name).stem, loaded.notes))
     except (ReaderError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -50,9 +58,10 @@ def samples() -> None:
                 _store(file, (SAMPLES / file).read_bytes())
 
 
-def upload() -> None:
+def upload(heading: str = "Or bring your own", around: Callable[[Store], TableAbout] = _plainly) -> None:
     """An uploader; the file is parsed, stored and dropped from memory."""
-    st.subheader("Or bring your own", anchor=False)
+    if heading:
+        st.subheader(heading, anchor=False)
     version = st.session_state.setdefault("upload_version", 0)
     file = st.file_uploader(
         "A table with one row a case and one column a fact",
@@ -63,10 +72,10 @@ def upload() -> None:
     if file is not None:
         name, data = file.name, file.getvalue()
         st.session_state["upload_version"] = version + 1  # the next run has a fresh, empty uploader
-        _store(name, data)
+        _store(name, data, around)
 
 
-def from_folder() -> None:
+def from_folder(around: Callable[[Store], TableAbout] = _plainly) -> None:
     """Big files from the folder that GAMCORE_DATA_FOLDER allows; nothing is shown where it is not set."""
     allowed = os.environ.get(FOLDER_VARIABLE)
     if not allowed:
@@ -80,7 +89,7 @@ def from_folder() -> None:
         if not path.is_relative_to(folder):
             st.error("That file is outside the allowed folder: choose another.")
             return
-        _store(path.name, path.read_bytes())
+        _store(path.name, path.read_bytes(), around)
 
 
 @st.dialog("Load another table", width="large")
@@ -96,7 +105,7 @@ def confirm_delete(table: TableAbout) -> None:
     """Ask once; models trained on the table stay."""
     st.markdown(f"**{md(table.name)}**, {count(table.rows)} rows. Models trained on it stay, but cannot be retrained.")
     if st.button("Delete table", icon=":material/delete:"):
-        state.workspace().delete("tables", table.id)
+        versions.delete(state.workspace(), table.id)
         st.query_params.pop("table", None)
         st.session_state.pop("table_id", None)
         st.rerun()

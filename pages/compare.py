@@ -53,8 +53,10 @@ def others() -> dict[str, ModelAbout]:
         st.info("There is no other model with a feature of this one: train another, or compare parts of the rows.",
                 icon=":material/compare_arrows:")  # fmt: skip
         return {}
+    asked = st.query_params.get("with")
     picked = st.multiselect(
-        "With", list(known), default=list(known)[:1], max_selections=MOST_MODELS - 1, key=f"others-{model.id}",
+        "With", list(known), default=[asked] if asked in known else list(known)[:1], max_selections=MOST_MODELS - 1,
+        key=f"others-{model.id}",
         format_func=told_apart({i: f"{m.name} · {metric(m)} · {date(m.created)}" for i, m in known.items()}).get,
     )  # fmt: skip
     return named([model, *[known[identifier] for identifier in picked]])

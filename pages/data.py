@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.shared import loading, sharing, state
+from pages.shared import loading, sharing, state, versions
 from pages.shared.frame import begin
 from pages.shared.words import count, date, md, size, told_apart
 
@@ -33,6 +33,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         st.rerun()
     if st.button("Load another", icon=":material/add:"):
         loading.dialog()
+    if st.button("Newer version", icon=":material/update:", help="Load a newer version of this table."):
+        versions.dialog(table)
     sharing.button("tables", table.id, table.name)
     if state.mine("tables", table.id, "delete") and st.button("Delete", icon=":material/delete:"):
         loading.confirm_delete(table)
@@ -40,6 +42,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         st.switch_page("pages/train.py", query_params={"table": table.id})
 
 sharing.of_whom("tables", table.id)
+versions.newer(table)
 row = st.container(horizontal=True)  # wraps where the window is narrow
 row.metric("Rows", count(table.rows), border=True)
 row.metric("Columns", count(table.columns), border=True)
@@ -103,6 +106,8 @@ if roles != table.roles:
         )
     else:
         state.workspace().set_roles(table.id, roles)
+
+versions.show(table)
 
 with st.expander("First rows"):
     st.dataframe(state.frame(table.id).head(200), hide_index=True)

@@ -9,7 +9,7 @@ from gamcore import ModelFileError, export
 from gamcore.workspace import runs
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, downloads, elsewhere, sharing, state
+from pages.shared import cards, downloads, elsewhere, renewed, sharing, state
 from pages.shared.frame import begin
 from pages.shared.words import date, duration, md, metric
 
@@ -106,6 +106,7 @@ with st.container(horizontal=True):
     if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
         run = runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs())
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
+    renewed.retrain(model)
     if state.mine("models", model.id, "delete") and st.button("Delete", icon=":material/delete:"):
         confirm_delete(model)
 sharing.of_whom("models", model.id)

@@ -22,7 +22,7 @@ LAYERS = [  # low to high; names of one layer do not import each other
     {"taskmodel", "halves"},
     {"modelfile", "taskexplain"}, {"taskfile"}, {"serialize"},
     {"surface", "base", "changes", "compare", "tradeoff", "quality", "pieces"},
-    {"segments", "additive", "reading", "drift", "taskestimators", "scoring"},
+    {"segments", "additive", "reading", "drift", "moved", "overlay", "curvemoves", "taskestimators", "scoring"},
     {"estimators", "presets", "_version"}, {"plots"}, {"figures"}, {"export"}, {"workspace"},
 ]  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

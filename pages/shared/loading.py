@@ -10,7 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from gamcore.workspace import loader
+from gamcore.workspace import loader, versions
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.reading import SUFFIXES, ReaderError
 from gamcore.workspace.store import StoreError, TableAbout
@@ -27,11 +27,18 @@ CARDS = {
 }  # fmt: skip
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
 
+Store = Callable[[], TableAbout]
+Around = Callable[[Store], TableAbout]
 
-def _keep(store: Callable[[], TableAbout], known: set[str]) -> None:
-    """Store a table and take it in hand; why not, where it cannot be."""
+
+def _plainly(store: Store) -> TableAbout:
+    return store()
+
+
+def _keep(store: Store, known: set[str], around: Around = _plainly) -> None:
+    """Store a table and take it in hand; why not, where it cannot be. around : what is done with the storing."""
     try:
-        table = store()
+        table = around(store)
     except (ReaderError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -41,7 +48,7 @@ def _keep(store: Callable[[], TableAbout], known: set[str]) -> None:
     st.rerun()
 
 
-def read(source: Path, name: str, replaces: str = "") -> TableAbout:
+def read(source: Path, name: str) -> TableAbout:
     """Read a file in a child process, with progress, and store what it gives; ReaderError or StoreError in words."""
     space = state.workspace()
     bar = st.progress(0.0, f"Reading {md(name)}")
@@ -52,7 +59,7 @@ def read(source: Path, name: str, replaces: str = "") -> TableAbout:
         sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
         bar.progress(1.0, "Storing the table")
         return space.add_table_file(
-            into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, replaces, sample
+            into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, sample=sample
         )
 
 
@@ -78,9 +85,10 @@ def _sample(file: str) -> TableAbout:
     return state.workspace().add_table(loaded.frame, Path(file).stem, loaded.notes)
 
 
-def upload() -> None:
+def upload(heading: str = "Or bring your own", around: Around = _plainly) -> None:
     """An uploader; the file is parsed, stored and dropped from memory."""
-    st.subheader("Or bring your own", anchor=False)
+    if heading:
+        st.subheader(heading, anchor=False)
     version = st.session_state.setdefault("upload_version", 0)
     file = st.file_uploader(
         "A table with one row a case and one column a fact",
@@ -93,10 +101,10 @@ def upload() -> None:
         with state.workspace().new_file() as path:
             with path.open("wb") as copy:
                 shutil.copyfileobj(file, copy)
-            _keep(lambda: read(path, file.name), _known())
+            _keep(lambda: read(path, file.name), _known(), around)
 
 
-def from_folder() -> None:
+def from_folder(around: Around = _plainly) -> None:
     """Big files, and folders of Parquet files, in the folder that GAMCORE_DATA_FOLDER allows; nothing where it is not
     set."""
     allowed = os.environ.get(FOLDER_VARIABLE)
@@ -110,7 +118,7 @@ def from_folder() -> None:
         if not path.is_relative_to(folder):
             st.error("That file is outside the allowed folder: choose another.", icon=":material/error:")
             return
-        _keep(lambda: read(path, path.name), _known())
+        _keep(lambda: read(path, path.name), _known(), around)
 
 
 def _offered(folder: Path) -> list[str]:
@@ -135,7 +143,7 @@ def confirm_delete(table: TableAbout) -> None:
     """Ask once; models trained on the table stay."""
     st.markdown(f"**{md(table.name)}**, {count(table.rows)} rows. Models trained on it stay, but cannot be retrained.")
     if st.button("Delete table", icon=":material/delete:"):
-        state.workspace().delete("tables", table.id)
+        versions.delete(state.workspace(), table.id)
         st.query_params.pop("table", None)
         st.session_state.pop("table_id", None)
         st.rerun()

@@ -122,6 +122,7 @@ def test_files_and_functions_stay_small(path):
 def test_pages_are_named_as_their_urls():
     scripts = {path.stem for path in (ROOT / "pages").glob("*.py")} - {"__init__"}
     assert scripts == {
+        "people",
         "data",
         "train",
         "models",

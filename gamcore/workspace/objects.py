@@ -134,7 +134,8 @@ class Remote:
     def __init__(self, url: str, cache: Path) -> None:
         import fsspec  # only for those who give a URL
 
-        self._system, root = fsspec.core.url_to_fs(url)
+        options = {"auto_mkdir": True} if url.startswith("file:") else {}
+        self._system, root = fsspec.core.url_to_fs(url, **options)
         self._root, self._cache = PurePosixPath(root), Folder(cache)
         self._system.makedirs(root, exist_ok=True)
 

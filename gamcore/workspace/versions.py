@@ -56,7 +56,7 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
         raise StoreError(f"The file holds the same table as this version of {of.name}: nothing was stored.")
     if not new:
         _check_link(space, table, of)
-    about = {"replaces": of.id} | ({"name": of.name} if new else {})
+    about: dict[str, Any] = {"replaces": of.id} | ({"name": of.name} if new else {})
     columns = pq.read_schema(space.table_path(table.id)).names
     roles = {name: role for name, role in of.roles.items() if name in columns}
     about |= {"roles": roles} if roles and not table.roles else {}
@@ -70,7 +70,7 @@ def _equal(space: Workspace, table: TableAbout, of: TableAbout) -> bool:
     """Whether two tables are the same though their files are not."""
     if (table.rows, table.columns) != (of.rows, of.columns) or table.sampled or of.sampled:
         return False
-    return space.read_table(table.id).equals(space.read_table(of.id))
+    return bool(space.read_table(table.id).equals(space.read_table(of.id)))
 
 
 def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:

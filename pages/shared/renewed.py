@@ -48,7 +48,8 @@ def _line(model: ModelAbout, found: Carried, twin: ModelAbout | None, run: Run |
         st.markdown(f"**{md(model.name)}** · {_metrics(model, twin)}")
         if twin and not model.of_tasks:
             if st.button("Compare the curves", key=f"pair-{model.id}", icon=":material/compare_arrows:"):
-                st.session_state["compare-way"] = "models"
+                if "compare-way" in st.session_state:
+                    st.session_state["compare-way"] = "models"
                 st.switch_page(cards.PAGES / "compare.py", query_params={"model": model.id, "with": twin.id})
         elif twin and st.button("Open Tasks", key=f"pair-{model.id}", icon=":material/hub:"):
             st.switch_page(cards.PAGES / "tasks.py", query_params={"model": twin.id})

@@ -289,7 +289,20 @@ def test_models_are_trained_again_and_compared(months, monkeypatch):
     assert button(app, "Compare the curves")
 
 
-def test_a_training_that_failed_says_why(months, monkeypatch):
+def test_a_training_that_ended_badly_says_why(months, monkeypatch):
+    _, _, new, model, _ = months
+    run = Run(
+        "r", replace(Spec.from_dict(model.spec), table=new.id), "", "failed", None, "All rows are <b>", Standing()
+    )
+    listed = iter([[run]])
+    monkeypatch.setattr(runs, "active", lambda space: next(listed, []))
+    monkeypatch.setattr(runs, "read", lambda space, identifier: run)
+    app = opened("renewed", new)
+    assert "All rows are <b>" in written(app)
+    assert button(app, "Train again on the newer version")
+
+
+def test_a_training_that_is_refused_says_why(months, monkeypatch):
     new = months[2]
 
     def refused(*_):

@@ -37,6 +37,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
         _line(model, found, twin, next((run for run in running if found.spec and alike(run.spec, found.spec)), None))
         if twin and not model.of_tasks:
             pairs.append((model, twin))
+    st.caption("What a model reaches is measured on the held-out rows of its own version.")
     if pairs:
         _curves(pairs)
 

@@ -204,7 +204,7 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
     went = tuple(name for name, a, b in zip(names, old, new, strict=True) if a and not b)
     shares = old / old.sum(), new / new.sum()
     most = int(np.abs(shares[1] - shares[0]).argmax())
-    words = f"{_cut(names[most])} in {shares[0][most]:.1%} then, {shares[1][most]:.1%} now" if names else ""
+    words = f"{_cut(names[most])}: {shares[0][most]:.1%} then, {shares[1][most]:.1%} now" if names else ""
     words += "".join(f"; {_some(part)} {verb}" for part, verb in ((came, "came"), (went, "went")) if part)
     sizes = min(old.sum(), MOST_ROWS), min(new.sum(), MOST_ROWS)
     old, new = shares[0] * sizes[0], shares[1] * sizes[1]  # as many as are compared of numbers
@@ -212,9 +212,8 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
     if old.size > 2 and rare.any():
         old, new = (np.append(counts[~rare], counts[rare].sum()) for counts in (old, new))
         if old[-1] > old.sum() / 2 or new[-1] > new.sum() / 2:  # an ID, say: no level has rows enough
-            return replace(
-                start, verdict="too few rows", came=came, went=went, words=f"{len(names):,} levels, most rare"
-            )
+            told = f"{len(names):,} levels, most of them rare; {len(came):,} came, {len(went):,} went"
+            return replace(start, verdict="too few rows", came=came, went=went, words=told)
     distance = float(np.abs(old / old.sum() - new / new.sum()).sum() / 2)
     return replace(start, distance=distance, p=_p_of_levels(old, new), came=came, went=went, words=words,
                    told_from=_least(*sizes))  # fmt: skip

@@ -100,12 +100,12 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
     if not found.columns:
         return
     frame = found.frame()
-    percent = st.column_config.NumberColumn(format="percent", width="small")
+    percent = st.column_config.NumberColumn(format="percent", width=105)
     st.dataframe(
         frame.drop(columns=["type", "p", "p of missing"]).rename(columns=str.capitalize), hide_index=True,
         height=min(38 + 35 * len(frame), 420), alt="One row a column that both versions have, the most moved first.",
         column_config={
-            "How": st.column_config.TextColumn(width="large"), "Missing then": percent, "Missing now": percent,
+            "How": st.column_config.TextColumn(width=260), "Missing then": percent, "Missing now": percent,
             "Distance": st.column_config.NumberColumn(
                 format="%.3f", width="small", help="0: the same distribution, 1: nothing in common. Of numbers, the "
                 "largest gap between the shares of rows up to a value (Kolmogorov-Smirnov); of levels, the share of "

@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 Verdict = Literal["moved", "moved little", "as chance", "too few rows", "dates", "unusable"]
 
 VERDICTS: Final[dict[Verdict, str]] = {
-    "moved": "moved more than chance would",
-    "moved little": "moved more than chance would, but little",
+    "moved": "moved",
+    "moved little": "moved a little",
     "as chance": "no more than chance",
     "too few rows": "too few rows to tell",
     "dates": "see the ranges",
@@ -103,16 +103,16 @@ class Moved:
             said = f"{len(moved)} of {len(self.columns)} columns moved more than chance would"
             said += f", {little} of them only a little" if little else ""
             said += f"; {moved[0].name} moved most." if len(moved) > 1 else f": {moved[0].name}."
-        return f"{said} Of {few} there are too few rows to tell." if few else said
+        return f"{said} Of {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
 
     def frame(self) -> pd.DataFrame:
         """One row a column that both have, the most moved first."""
         told = [
-            (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.distance, one.p, one.missing_then,
-             one.missing_now, one.p_missing, one.words)
+            (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.words, one.distance, one.p, one.missing_then,
+             one.missing_now, one.p_missing)
             for one in self.columns
         ]  # fmt: skip
-        names = ["column", "type", "verdict", "distance", "p", "missing then", "missing now", "p of missing", "how"]
+        names = ["column", "type", "verdict", "how", "distance", "p", "missing then", "missing now", "p of missing"]
         return pd.DataFrame(told, columns=names)
 
 
@@ -186,9 +186,13 @@ def _numbers(start: ColumnMove, then: Floats, now: Floats) -> ColumnMove:
     with np.errstate(divide="ignore", invalid="ignore"):  # of a handful of rows, there is no p
         told = ks_2samp(old, new, method="asymp")
     least = _least(old.size, new.size)
-    middle = [f"{np.quantile(values, 0.5, method='nearest'):.4g}" for values in (old, new)]  # a sum might overflow
+    middle = [_number(float(np.quantile(values, 0.5, method="nearest"))) for values in (old, new)]
     return replace(start, distance=float(told.statistic), p=float(told.pvalue) if least < 1 else 1.0, told_from=least,
                    words=f"median {middle[0]} then, {middle[1]} now")  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
 def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
@@ -200,7 +204,7 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
     went = tuple(name for name, a, b in zip(names, old, new, strict=True) if a and not b)
     shares = old / old.sum(), new / new.sum()
     most = int(np.abs(shares[1] - shares[0]).argmax())
-    words = f"{_cut(names[most])} in {shares[0][most]:.1%} then, {shares[1][most]:.1%} now" if names else ""
+    words = f"{_cut(names[most])}: {shares[0][most]:.1%} then, {shares[1][most]:.1%} now" if names else ""
     words += "".join(f"; {_some(part)} {verb}" for part, verb in ((came, "came"), (went, "went")) if part)
     sizes = min(old.sum(), MOST_ROWS), min(new.sum(), MOST_ROWS)
     old, new = shares[0] * sizes[0], shares[1] * sizes[1]  # as many as are compared of numbers
@@ -208,9 +212,8 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
     if old.size > 2 and rare.any():
         old, new = (np.append(counts[~rare], counts[rare].sum()) for counts in (old, new))
         if old[-1] > old.sum() / 2 or new[-1] > new.sum() / 2:  # an ID, say: no level has rows enough
-            return replace(
-                start, verdict="too few rows", came=came, went=went, words=f"{len(names):,} levels, most rare"
-            )
+            told = f"{len(names):,} levels, most of them rare; {len(came):,} came, {len(went):,} went"
+            return replace(start, verdict="too few rows", came=came, went=went, words=told)
     distance = float(np.abs(old / old.sum() - new / new.sum()).sum() / 2)
     return replace(start, distance=distance, p=_p_of_levels(old, new), came=came, went=went, words=words,
                    told_from=_least(*sizes))  # fmt: skip

@@ -135,6 +135,7 @@ def test_pages_are_named_as_their_urls():
         "strategies",
         "experiment",
         "report",
+        "people",
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,10 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from gamcore.workspace import runs, versions
+from gamcore.workspace.meta import forget
 from gamcore.workspace.runs import Run, Standing
 from gamcore.workspace.spec import Condition, Spec
-from gamcore.workspace.store import StoreError
+from gamcore.workspace.store import StoreError, Workspace
 from gamcore.workspace.training import train
 from tests.conftest import EVIL
 from tests.test_app import button, open_page
@@ -38,14 +40,25 @@ def add(space, frame, of):
     return versions.add_version(space, of, lambda: space.add_table(frame, "read", []))
 
 
-@pytest.fixture
-def months(space):
-    """A workspace with a table, a model of it, and a newer version of the table."""
+@pytest.fixture(scope="session")
+def months_once(tmp_path_factory):
+    """A workspace with a table, a model of it, and a newer version of the table; and what is said of that."""
+    space = Workspace(tmp_path_factory.mktemp("months") / "space")
     old = space.add_table(a_month(), EVIL, [])
     space.set_roles(old.id, {"stays": "target", "who": "group"})
     model = train(space, a_spec(old.id, group="who"))
-    new, said = add(space, a_month(500, 1, 6).drop(columns="when"), space.table(old.id))
-    return space, space.table(old.id), new, model, said
+    return space.root, model, *add(space, a_month(500, 1, 6).drop(columns="when"), space.table(old.id))
+
+
+@pytest.fixture
+def months(space, months_once):
+    """A copy of it."""
+    root, model, new, said = months_once
+    for one in (root, space.root):
+        forget(one)
+    shutil.rmtree(space.root)
+    shutil.copytree(root, space.root)
+    return space, space.table(model.table), new, model, said
 
 
 def metrics(app):
@@ -239,7 +252,7 @@ def test_what_moved_is_told_and_drawn(months):
     assert "columns moved more than chance would" in written(app)
     field = next(one for one in app.selectbox if one.label.startswith("Column,"))
     assert field.options[0] == "age"
-    for name in field.options[1:]:
+    for name in field.options[2:4]:  # levels, then dates
         next(one for one in app.selectbox if one.label.startswith("Column,")).set_value(name).run()
         assert not app.exception
         assert app.get("plotly_chart")
@@ -276,7 +289,20 @@ def test_models_are_trained_again_and_compared(months, monkeypatch):
     assert button(app, "Compare the curves")
 
 
-def test_a_training_that_failed_says_why(months, monkeypatch):
+def test_a_training_that_ended_badly_says_why(months, monkeypatch):
+    _, _, new, model, _ = months
+    run = Run(
+        "r", replace(Spec.from_dict(model.spec), table=new.id), "", "failed", None, "All rows are <b>", Standing()
+    )
+    listed = iter([[run]])
+    monkeypatch.setattr(runs, "active", lambda space: next(listed, []))
+    monkeypatch.setattr(runs, "read", lambda space, identifier: run)
+    app = opened("renewed", new)
+    assert "All rows are <b>" in written(app)
+    assert button(app, "Train again on the newer version")
+
+
+def test_a_training_that_is_refused_says_why(months, monkeypatch):
     new = months[2]
 
     def refused(*_):

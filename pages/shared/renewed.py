@@ -37,6 +37,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
         _line(model, found, twin, next((run for run in running if found.spec and alike(run.spec, found.spec)), None))
         if twin and not model.of_tasks:
             pairs.append((model, twin))
+    st.caption("What a model reaches is measured on the held-out rows of its own version.")
     if pairs:
         _curves(pairs)
 
@@ -48,7 +49,8 @@ def _line(model: ModelAbout, found: Carried, twin: ModelAbout | None, run: Run |
         st.markdown(f"**{md(model.name)}** · {_metrics(model, twin)}")
         if twin and not model.of_tasks:
             if st.button("Compare the curves", key=f"pair-{model.id}", icon=":material/compare_arrows:"):
-                st.session_state["compare-way"] = "models"
+                if "compare-way" in st.session_state:
+                    st.session_state["compare-way"] = "models"
                 st.switch_page(cards.PAGES / "compare.py", query_params={"model": model.id, "with": twin.id})
         elif twin and st.button("Open Tasks", key=f"pair-{model.id}", icon=":material/hub:"):
             st.switch_page(cards.PAGES / "tasks.py", query_params={"model": twin.id})

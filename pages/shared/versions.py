@@ -45,7 +45,7 @@ def newer(table: TableAbout) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/update: There is a newer version of this table, of {date(found.created)}.")
-        if st.button("Open the newest", type="tertiary"):
+        if st.button("Open the newest"):
             state.choose("table", found.id)
             st.rerun()
 
@@ -100,12 +100,12 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
     if not found.columns:
         return
     frame = found.frame()
-    percent = st.column_config.NumberColumn(format="percent", width="small")
+    percent = st.column_config.NumberColumn(format="percent", width=105)
     st.dataframe(
-        frame.drop(columns=["p", "p of missing"]).rename(columns=str.capitalize), hide_index=True,
+        frame.drop(columns=["type", "p", "p of missing"]).rename(columns=str.capitalize), hide_index=True,
         height=min(38 + 35 * len(frame), 420), alt="One row a column that both versions have, the most moved first.",
         column_config={
-            "Missing then": percent, "Missing now": percent,
+            "How": st.column_config.TextColumn(width=260), "Missing then": percent, "Missing now": percent,
             "Distance": st.column_config.NumberColumn(
                 format="%.3f", width="small", help="0: the same distribution, 1: nothing in common. Of numbers, the "
                 "largest gap between the shares of rows up to a value (Kolmogorov-Smirnov); of levels, the share of "
@@ -114,8 +114,8 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
         },
     )  # fmt: skip
     st.caption(
-        "*More than chance would*: where nothing has moved, one table in twenty would have a column called so, however "
-        f"many columns it has (Holm). Rows that are in both versions make a move look smaller.{_sampled(now)}"
+        "*Moved*: more than chance would. Where nothing has moved, one table in twenty would have a column called so, "
+        f"however many columns it has (Holm). Rows that are in both versions make a move look smaller.{_sampled(now)}"
     )
     name = export.file_name(now.name, "what moved", "csv")
     downloads.button("CSV", lambda: export.safe_csv(frame), name, f"moved-csv-{now.id}", ":material/download:")

@@ -1,4 +1,4 @@
-"""Kill a server or its worker at random instants, and look what is left: `python -m benchmarks.faults --kills 200`.
+"""Faults, by the hundred: `python -m benchmarks.faults [--kills 200] [--mutants 10000] [--no-bombs]`.
 
 A victim trains, saves, deletes, loads, or takes an old workspace over; it is killed (-9) at a random instant. Then, as
 the next server would: the workspace is opened and swept, its records, hashes and models are checked, and each model

@@ -135,7 +135,6 @@ def test_pages_are_named_as_their_urls():
         "strategies",
         "experiment",
         "report",
-        "people",
     }
 
 

@@ -608,3 +608,29 @@ def test_every_kind_of_plot_draws_itself_without_a_network(chromium, tmp_path, m
         assert opened.locator(".js-plotly-plot").count() == len(every)
         titles = opened.locator(".js-plotly-plot .gtitle").all_text_contents()
         assert len(titles) == len(every)
+
+
+def test_what_should_not_fail_has_a_number_that_only_the_log_explains(chromium, servers):
+    """A page, and a callback that runs without it; what is refused is said in its own words."""
+    server = servers()
+    space = Workspace(server.space)
+    table = space.add_table(pd.DataFrame({"a": range(50), "b": list("xy") * 25}), "damaged")
+    space.table_path(table.id).write_bytes(b"PAR1 no table")
+    try:
+        server.ready()
+        page = chromium.new_page()
+        page.goto(f"{server.address}/data?table={table.id}")
+        page.get_by_text("Something failed here").wait_for()
+        told = page.inner_text("body")
+        number = re.search(r"error ([0-9a-f]{8})", told)[1]
+        assert "Traceback" not in told
+        assert "parquet" not in told.lower().replace("parquet, arrow", "")
+        log = (server.space / LOG).read_text(encoding="utf-8")
+        assert f"error {number}" in log
+        assert "Traceback" in log
+        space.table_path(table.id).unlink()
+        page.reload()
+        page.get_by_text("bring it back from a backup").wait_for()
+        page.close()
+    finally:
+        server.stop()

@@ -1,0 +1,234 @@
+"""Things of a workspace, whatever they are: made, seen, changed, shared and deleted by those who may."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from sqlalchemy import Connection
+
+from gamcore.workspace import records
+from gamcore.workspace.access import LOCAL, Action, Level, Person, may
+from gamcore.workspace.errors import DeniedError, StoreError
+from gamcore.workspace.files import temporary
+from gamcore.workspace.limits import Limits
+from gamcore.workspace.meta import Meta, open_meta
+from gamcore.workspace.migrations import migrate
+from gamcore.workspace.objects import digest_of, open_objects
+from gamcore.workspace.records import Thing, text_of
+
+KINDS: Final = {"tables": "table", "models": "model", "segments": "segment", "boards": "board", "reports": "report"}
+ID: Final = re.compile(r"[0-9a-f]{16}")
+About = TypeVar("About")
+log = logging.getLogger(__name__)
+
+
+class Things:
+    """Things of any kind by id, as one person may see and change them."""
+
+    def __init__(self, root: Path, person: Person = LOCAL, limits: Limits | None = None) -> None:
+        self.root, self.person = root, person
+        self.limits = limits or Limits.told()
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.objects = open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL"))
+        self._meta_url = os.environ.get("GAMCORE_META_URL")
+        migrate(self.meta, root, self.objects)
+
+    @property
+    def meta(self) -> Meta:
+        """The records."""
+        return open_meta(self.root, self._meta_url)
+
+    def seen_by(self, person: Person) -> Self:
+        """The same workspace, as another person sees it."""
+        other = copy(self)
+        other.person = person
+        return other
+
+    # Things of any kind
+
+    def _check(self, action: Action, kind: str, found: Thing | None) -> Thing:
+        """The one place where a person's right to a thing is asked for; what may not be seen is not there."""
+        owner, level = (found.owner, found.level) if found else (None, None)
+        if found is None or not may(self.person, "view", owner, level):
+            raise StoreError(f"There is no such {KINDS.get(kind, kind)} in the workspace: it may have been deleted.")
+        if not may(self.person, action, owner, level):
+            name = KINDS.get(kind, kind)
+            raise DeniedError(f"This {name} is shared with you to be viewed: ask its owner to {action} it.")
+        return found
+
+    def may(self, action: Action, kind: str = "", identifier: str = "") -> bool:
+        """Whether this person may do something, with a thing where one is named."""
+        if not identifier:
+            return may(self.person, action)
+        try:
+            self.thing(kind, identifier, action)
+        except StoreError:
+            return False
+        return True
+
+    def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
+        """A thing; StoreError where there is none for this person, or none to do this with."""
+        with self.meta.reading() as connection:
+            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+            return self._check(action, kind, found)
+
+    def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
+        """All things of a kind that this person has, the first made first; one that cannot be read hides no other."""
+        with self.meta.reading() as connection:
+            things = list(records.many(connection, kind, self.person.id, parent))
+        found = []
+        for one in things:
+            try:
+                found.append(read(one.about))
+            except (ValueError, TypeError, KeyError) as error:
+                log.warning("%s/%s cannot be read and is not listed: %s", kind, one.id, error)
+        return found
+
+    def ids(self, kind: str) -> list[str]:
+        """Ids of all things of a kind that this person has."""
+        with self.meta.reading() as connection:
+            return [one.id for one in records.many(connection, kind, self.person.id, None)]
+
+    def add(
+        self, kind: str, identifier: str, about: dict[str, Any], parts: Mapping[str, Path] | None = None,
+        parent: str = "", detail: str = "",
+    ) -> None:  # fmt: skip
+        """Make a thing of a description and files, which are moved away: objects first, then the record."""
+        if not may(self.person, "create"):
+            raise DeniedError("You may view what is shared with you, not add to it: ask to be made an editor.")
+        with self._held(parts or {}) as held, self.meta.writing() as connection:
+            self._check_room(connection, sum(size for _, size in held.values()))
+            records.insert(connection, kind, identifier, self.person.id, about, parent)
+            self._put(connection, identifier, held)
+            records.note(connection, self.person.id, "create", kind, identifier, "", text_of(about), detail)
+
+    def edit(
+        self, kind: str, identifier: str, change: Callable[[dict[str, Any]], dict[str, Any]],
+        parts: Mapping[str, Path] | None = None, action: Action = "change",
+    ) -> dict[str, Any]:  # fmt: skip
+        """Change a thing as it is now, so that nobody's change undoes another's; its new description.
+
+        change : makes the new description of the present one. action : what this person needs to be allowed.
+        """
+        with self._held(parts or {}) as held, self.meta.writing() as connection:
+            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+            about = self._check(action, kind, found).about
+            changed = change(about)
+            before, after = text_of(about), text_of(changed)
+            if held:
+                self._check_room(connection, sum(size for _, size in held.values()))
+                self._put(connection, identifier, held)
+            if after != before:
+                records.update(connection, identifier, changed)
+            if held or after != before:
+                records.note(connection, self.person.id, "change", kind, identifier, before, after)
+            return changed
+
+    @contextmanager
+    def _held(self, parts: Mapping[str, Path]) -> Iterator[dict[str, tuple[str, int]]]:
+        """Files as objects, which no sweep takes before the block ends: name to (hash, bytes)."""
+        with ExitStack() as stack:
+            held = {}
+            for name, path in parts.items():
+                digest, size = digest_of(path), path.stat().st_size
+                stack.enter_context(self.objects.marked(digest))
+                self.objects.put(path, digest)
+                held[name] = digest, size
+            yield held
+
+    def _put(self, connection: Connection, identifier: str, held: dict[str, tuple[str, int]]) -> None:
+        for name, (digest, size) in held.items():
+            if not self.objects.has(digest):  # swept between the look at it and the mark on it
+                raise StoreError("A file was taken away while it was stored: try again.")
+            records.put_part(connection, identifier, name, digest, size)
+
+    def _check_room(self, connection: Connection, more: int) -> None:
+        most, used = self.limits.bytes, records.used(connection, self.person.id)
+        if most and used + more > most:
+            raise StoreError(
+                f"This needs {more / 1e6:,.0f} MB, and you use {used / 1e6:,.0f} of your {most / 1e6:,.0f} MB: delete "
+                "what you no longer need."
+            )
+
+    def part(self, kind: str, identifier: str, name: str) -> Path:
+        """The file of a part of a thing; it is never changed, so it can be read at leisure."""
+        with self.meta.reading() as connection:
+            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+            self._check("view", kind, found)
+            digest = records.part_of(connection, identifier, name)
+        if digest is None:
+            raise StoreError(f"This {KINDS[kind]} has no {name}: load or train it again.")
+        return self.objects.path(digest)
+
+    def note(self, action: str, kind: str = "", identifier: str = "", detail: str = "") -> None:
+        """Add to the audit log what is done with a thing but does not change it."""
+        with self.meta.writing() as connection:
+            records.note(connection, self.person.id, action, kind, identifier, detail=detail[:200])
+
+    def delete(self, kind: str, identifier: str) -> None:
+        """Take a thing and its parts out of sight; the sweep takes them off the disk."""
+        with self.meta.writing() as connection:
+            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+            told = text_of(self._check("delete", kind, found).about)
+            for gone in records.bury(connection, identifier):
+                records.note(connection, self.person.id, "delete", kind, gone, told if gone == identifier else "")
+
+    # Sharing
+
+    def share(self, kind: str, identifier: str, who: str, level: Level | None) -> None:
+        """Share a thing with a person by what they are called, or no longer (None)."""
+        who = who.strip()
+        with self.meta.writing() as connection:
+            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+            owner = self._check("share", kind, found).owner
+            them = records.named(connection, who)
+            if them is None:
+                raise StoreError(f"Nobody called {who!r} has signed in here yet: ask them to, then share it again.")
+            if them.id == owner:
+                raise StoreError("It is theirs already: choose somebody else.")
+            records.share_with(connection, identifier, them.id, level)
+            detail = f"{them.id}: {level or 'nothing'}"
+            records.note(connection, self.person.id, "share", kind, identifier, detail=detail)
+
+    def owner_name(self, kind: str, identifier: str) -> str:
+        """What the owner of a thing is called."""
+        owner = self.thing(kind, identifier).owner
+        with self.meta.reading() as connection:
+            found = records.somebody(connection, owner)
+        return found.name if found else owner
+
+    def shares(self, kind: str, identifier: str) -> dict[str, Level]:
+        """Whom a thing is shared with by name, for those who may share it."""
+        self.thing(kind, identifier, "share")
+        with self.meta.reading() as connection:
+            names = {person.id: person.name for person, _ in records.people(connection)}
+            return {names.get(who, who): level for who, level in records.shares(connection, identifier).items()}
+
+    # Places for files in the making
+
+    @contextmanager
+    def new_file(self) -> Iterator[Path]:
+        """A place for a file that is about to become an object; what is still there in the end is removed."""
+        path = temporary(self.root / "new")
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    @contextmanager
+    def new_folder(self) -> Iterator[Path]:
+        """A place for files that are about to become objects; what is still there in the end is removed."""
+        path = temporary(self.root / "new")
+        path.mkdir(0o700)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)

@@ -21,16 +21,16 @@ if table is None:
     st.stop()
 
 tables = {t.id: t for t in state.workspace().tables()}
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    chosen = st.selectbox(
-        "Table",
-        list(tables),
-        index=list(tables).index(table.id),
-        format_func=told_apart({i: f"{t.name} ({date(t.created)})" for i, t in tables.items()}).__getitem__,
-    )
-    if chosen != table.id:
-        state.choose("table", chosen)
-        st.rerun()
+chosen = st.selectbox(
+    "Table",
+    list(tables),
+    index=list(tables).index(table.id),
+    format_func=told_apart({i: f"{t.name} ({date(t.created)})" for i, t in tables.items()}).__getitem__,
+)
+if chosen != table.id:
+    state.choose("table", chosen)
+    st.rerun()
+with st.container(horizontal=True):
     if st.button("Load another", icon=":material/add:"):
         loading.dialog()
     if st.button("Newer version", icon=":material/update:", help="Load a newer version of this table."):
@@ -49,6 +49,11 @@ row.metric("Columns", count(table.columns), border=True)
 row.metric("Memory", size(state.frame(table.id).memory_usage(deep=True).sum()), border=True)
 row.metric("On disk", size(table.bytes), border=True)
 
+if table.sampled:
+    st.caption(
+        f":material/info: The table is larger than memory: what pages show and measure is of a sample of "
+        f"{count(table.sampled)} rows. An additive model learns from all of them, as many at a time as memory holds."
+    )
 if table.notes:
     with st.container(border=True):
         st.markdown(":material/info: **Changed on the way in**")

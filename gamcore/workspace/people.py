@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from gamcore.workspace.records import Deed
 from gamcore.workspace.store import KINDS, Workspace
 
 MOST_NAME: Final = 200
+A_VISIT: Final = timedelta(minutes=30)
 CLAIMS: Final = ("email", "preferred_username", "name", "sub")
 """What a sign-in may say of a person, the best name to call them by first."""
 
@@ -59,11 +61,12 @@ def newcomers() -> Role:
 def arrive(space: Workspace, identifier: str, name: str) -> Person:
     """Somebody has signed in: they are remembered, and the log says that they came."""
     with space.meta.writing() as connection:
-        before = records.somebody(connection, identifier)
+        before, seen = records.somebody(connection, identifier), records.last_seen(connection, identifier)
         role = before.role if before else newcomers()
         person = Person(identifier, name, "admin" if name.lower() in administrators() else role)
         records.put_person(connection, person)
-        records.note(connection, identifier, "sign in", detail=name)
+        if seen < (datetime.now(UTC) - A_VISIT).isoformat(timespec="milliseconds"):  # a reload is no sign-in
+            records.note(connection, identifier, "sign in", detail=name)
     return person
 
 

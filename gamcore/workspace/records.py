@@ -181,6 +181,11 @@ def somebody(connection: sa.Connection, who: str) -> Person | None:
     return Person(row.id, row.name, cast(Role, row.role)) if row is not None else None
 
 
+def last_seen(connection: sa.Connection, who: str) -> str:
+    """When a person was last here; empty for somebody who never was."""
+    return str(connection.execute(sa.select(person.c.seen).where(person.c.id == who)).scalar() or "")
+
+
 def named(connection: sa.Connection, name: str) -> Person | None:
     """A person by name, or by what the sign-in says they are; None where nobody is, or several are, called so."""
     known = sa.func.lower(person.c.id) == name.lower()

@@ -102,15 +102,23 @@ edited = st.data_editor(
     },
     alt="One row a column: its type, missing share, distinct values, distribution, role and warnings.",
 )
-roles = {r.name: role for r, role in zip(reports, edited["Role"], strict=True) if role != r.role}
-if roles != table.roles:
-    once = [role for role in roles.values() if role in ONCE]
+# Only what was changed here since: somebody else may have changed other roles meanwhile.
+edits = {r.name: role for r, role, was in zip(reports, edited["Role"], doctor["Role"], strict=True) if role != was}
+applied = st.session_state.get(f"{editor}-applied", {})
+if edits != applied:
+    usual = {r.name: r.role for r in reports}
+    began = dict(zip(usual, doctor["Role"], strict=True))
+    changed = {name: edits.get(name, began[name]) for name in {*applied, *edits}}
+    once = [role for role in (usual | table.roles | changed).values() if role in ONCE]
     if len(once) != len(set(once)):
         st.error(
             f"Two columns have the same role, and only one can be the {', '.join(ONCE[:-1])} or {ONCE[-1]}: change one."
         )
     else:
-        state.workspace().set_roles(table.id, roles)
+        state.workspace().change_roles(
+            table.id, {name: None if role == usual[name] else role for name, role in changed.items()}
+        )
+        st.session_state[f"{editor}-applied"] = edits
 
 versions.show(table)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from gamcore import ModelFileError, export
 from gamcore.workspace import runs
 from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.store import ModelAbout, Workspace
 from pages.shared import cards, downloads, elsewhere, renewed, sharing, state
 from pages.shared.frame import begin
 from pages.shared.words import date, duration, md, metric
@@ -32,6 +34,11 @@ def rename(model: ModelAbout) -> None:
     if st.button("Rename", type="primary", disabled=not name.strip()):
         state.workspace().rename_model(model.id, name)
         st.rerun()
+
+
+def _file(space: Workspace, identifier: str) -> bytes:
+    """A model's file, for those who may see it at the press of the button."""
+    return space.model_path(identifier).read_bytes()
 
 
 def bring_in() -> None:
@@ -95,9 +102,11 @@ with st.container(horizontal=True):
     if st.button("Explore", type="primary", icon=":material/stacked_line_chart:"):
         page = "tasks" if model.of_tasks else "shapes"
         st.switch_page(f"pages/{page}.py", query_params={"model": model.id})
-    path, name = state.workspace().model_path(model.id), export.file_name(model.name, "model", "gamx")
-    downloads.button("Download", path.read_bytes, name, f"model-file-{model.id}", ":material/download:")
-    sharing.button("models", model.id, model.name, model.table)
+    name = export.file_name(model.name, "model", "gamx")
+    downloads.button(
+        "Download", partial(_file, state.workspace(), model.id), name, f"model-file-{model.id}", ":material/download:"
+    )
+    sharing.button("models", model.id, model.name, [model.table, *model.spec.get("tables", {}).values()])
     if state.mine("models", model.id) and st.button("Rename", icon=":material/edit:"):
         rename(model)
     tables = set(model.spec.get("tables", {}).values()) or {model.table}

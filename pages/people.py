@@ -32,13 +32,14 @@ with people_tab:
         {
             "Name": [one.person.name for one in members],
             "Role": [one.person.role for one in members],
-            "Last here": [date(one.seen) for one in members],
+            "Last here": [date(one.seen) if one.seen else "never" for one in members],
             "Things": [one.things for one in members],
             "On disk": [size(one.bytes) for one in members],
         }
     )
     st.dataframe(listing, hide_index=True, alt="One row a person: role, last visit, what they own.")
     others = [identifier for identifier in of if identifier != space.person.id]
+    heirs_of_all = [identifier for identifier, one in of.items() if one.seen]
     if not others:
         st.caption("Nobody else has signed in yet.")
     else:
@@ -47,13 +48,14 @@ with people_tab:
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 role = st.segmented_control(
                     "Role", ROLES, default=of[who].person.role, required=True, key=f"role-{who}",
+                    disabled=not of[who].seen,
                     help=". ".join(f"{name.capitalize()}: {words}" for name, words in ROLE_WORDS.items()) + ".",
                 )  # fmt: skip
                 if st.button("Set the role", disabled=role == of[who].person.role):
                     people.set_role(space, who, role)
                     st.rerun()
             with st.container(horizontal=True, vertical_alignment="bottom"):
-                heirs = [identifier for identifier in of if identifier != who]
+                heirs = [identifier for identifier in heirs_of_all if identifier != who]
                 to = st.selectbox("Give all they own to", heirs, format_func=label.__getitem__)
                 if st.button("Hand over", disabled=not of[who].things, help="For somebody who leaves the team."):
                     st.toast(f"{count(people.hand_over(space, who, to))} things went to {md(of[to].person.name)}.")

@@ -74,7 +74,7 @@ def head(recipe: Recipe, key: str) -> Recipe:
         subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
                                  persist_state="session", help="Under the title, before the date.")  # fmt: skip
         labels = told_apart({NEW: "No strategies", **{i: named(one) for i, one in boards.items()}})
-        board = NEW
+        board = recipe.board if recipe.board not in boards else NEW  # one that is not shared with this person stays
         if boards:
             at = list(labels).index(recipe.board) if recipe.board in boards else 0
             board = st.selectbox("Board of strategies", list(labels), at, format_func=labels.__getitem__,

@@ -52,7 +52,7 @@ def pick_board(table: TableAbout) -> Board | None:
                     "Name of the board", known[chosen].name, key=f"rename-{chosen}", max_chars=120, on_change=rename,
                     args=(chosen,),
                 )  # fmt: skip
-            sharing.button("boards", chosen, known[chosen].name, table.id)
+            sharing.button("boards", chosen, known[chosen].name, [table.id])
             if state.mine("boards", chosen, "delete") and st.button("Delete", icon=":material/delete:"):
                 confirm_delete(known[chosen])
     return known.get(chosen)

@@ -18,7 +18,6 @@ from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.meta import job
 from gamcore.workspace.store import Workspace
-from gamcore.workspace.sweep import sweep
 from tests.test_workspace import LONG, frame, spec_of, wait
 
 ANN, BOB = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
@@ -187,7 +186,7 @@ def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
     assert done.returncode == -9
     first, second = done.stdout.split()
     keeper._keepers.pop(str(ann.root.resolve()), None)
-    sweep(ann.seen_by(LOCAL))
+    keeper.keeper(ann).wake()
     assert runs.read(ann, first).state == "interrupted"
     assert wait(ann, second).state == "done"
 

@@ -25,7 +25,7 @@ from gamcore.workspace.access import ACTIONS, LOCAL, ROLES, Person, may
 from gamcore.workspace.board import add_board, board, change
 from gamcore.workspace.deployment import missing
 from gamcore.workspace.errors import DeniedError, StoreError
-from gamcore.workspace.files import write_json
+from gamcore.workspace.files import owner, write_json
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.store import KINDS, Workspace
 from gamcore.workspace.sweep import Swept, sweep
@@ -96,7 +96,7 @@ def calls(space, table, model):
             lambda: space.table(table), lambda: space.read_table(table), lambda: space.table_path(table),
             lambda: space.model(model), lambda: space.load_model(model), lambda: space.model_path(model),
             lambda: space.thing("models", model), lambda: space.part("tables", table, "table"),
-            lambda: space.hold_out_by(table, None, None), lambda: space.owner_name("models", model),
+            lambda: space.owner_name("models", model),
         ],
         "change": [
             lambda: space.set_roles(table, {"w": "weight"}), lambda: space.rename_model(model, "other"),
@@ -177,7 +177,7 @@ def test_sharing_names_people_who_came(team):
         with pytest.raises(StoreError, match=words):
             ann.share("tables", table.id, who, "view")
     ann.share("tables", table.id, "BOB", "edit")
-    assert ann.shares("tables", table.id) == {"Bob": "edit"}
+    assert ann.shares("tables", table.id) == {"b": ("Bob", "edit")}
     with pytest.raises(DeniedError):
         bob.share("tables", table.id, "Bob", None)
     ann.share("tables", table.id, "b", None)
@@ -442,10 +442,10 @@ def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
     )
     dead = int(ended.stdout)
-    half = space.root / "jobs" / f".x.{dead}-{'0' * 8}.tmp"
+    half = space.root / "jobs" / f".x.{dead}x1-{'0' * 8}.tmp"
     half.mkdir(parents=True)
-    own = space.root / f".new.{os.getpid()}-{'0' * 8}.tmp"
-    for path in (half / "part", space.root / f".new.{dead}-{'1' * 8}.tmp", own):
+    own = space.root / f".new.{owner()}-{'0' * 8}.tmp"
+    for path in (half / "part", space.root / f".new.{dead}x1-{'1' * 8}.tmp", own):
         path.write_bytes(b"half")
     lost = space.root / "objects" / "aa" / ("aa" * 32)
     lost.parent.mkdir(exist_ok=True)
@@ -454,7 +454,7 @@ def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
     wanted.write_bytes(b"somebody's")
     job = space.root / "jobs" / "00000000000000aa"
     job.mkdir()
-    write_json(job / "about.json", {"by": dead})
+    write_json(job / "about.json", {"by": f"{dead}x1"})
     with space.objects.marked("ab" * 32):
         assert list(backup.check(space)) == [f"objects/{'aa' * 6}: nothing holds it; the next start takes it away"]
         assert sweep(space) == Swept(temporary=2, objects=1, jobs=1)
@@ -533,7 +533,7 @@ OIDC = dict.fromkeys(("client_id", "client_secret", "server_metadata_url", "redi
     [
         (GOOD, {}, True, None),
         (GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "c" * 32}, True, None),
-        (GOOD | {"server.trustedUserHeaders": {}}, {"cookie_secret": "c" * 32, "google": OIDC}, True, None),
+        (GOOD | {"server.trustedUserHeaders": {}}, {"cookie_secret": "c" * 32, "google": OIDC}, True, "sign in"),
         (GOOD | {"server.trustedUserHeaders": {}}, {"cookie_secret": "c" * 32}, True, "sign in"),
         (GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "short"}, True, "auth.cookie_secret"),
         (GOOD | {"server.trustedUserHeaders": {"X": "team"}}, {}, True, "names nobody"),
@@ -566,3 +566,137 @@ def test_a_shared_server_refuses_to_start_without_them(tmp_path):
 def test_kinds_are_those_of_the_house():
     assert set(legacy.FILES) == set(KINDS)
     assert records.fingerprint("") == ""
+
+
+# What a cold reading found
+
+
+def test_names_that_people_choose_themselves_make_nobody_an_administrator(space, monkeypatch):
+    monkeypatch.setenv("GAMCORE_ADMINS", "boss@x.org")
+    for claims in ({"name": "boss@x.org"}, {"preferred_username": "boss@x.org"},
+                   {"email": "boss@x.org", "email_verified": False}):  # fmt: skip
+        told = people.told_by({"sub": "7", "iss": "https://id", **claims})
+        assert people.arrive(space, *told).role == "editor"
+    told = people.told_by({"sub": "1", "iss": "https://id", "email": "boss@x.org", "email_verified": True})
+    assert people.arrive(space, *told).role == "admin"
+    monkeypatch.delenv("GAMCORE_ADMINS")
+    assert people.now(space, told[0]).role == "editor"  # the environment gave it, and takes it
+    assert people.arrive(space, *told).role == "editor"
+
+
+def test_a_slip_in_the_mode_opens_nothing(monkeypatch):
+    from gamcore.workspace.limits import is_shared
+
+    for told, shared in (("", False), ("single", False), ("Shared ", True)):
+        monkeypatch.setenv("GAMCORE_MODE", told)
+        assert is_shared() == shared
+    monkeypatch.setenv("GAMCORE_MODE", "team")
+    with pytest.raises(StoreError, match="single or shared"):
+        is_shared()
+
+
+def test_two_of_one_name_are_shared_with_apart(team):
+    ann, bob, table, _ = team
+    ann.share("tables", table.id, "Bob", "view")
+    people.arrive(ann, "b2", "Bob")
+    with pytest.raises(StoreError, match="several people"):
+        ann.share("tables", table.id, "Bob", "edit")
+    assert ann.shares("tables", table.id) == {"b": ("Bob", "view")}
+    ann.share("tables", table.id, "b", None)
+    assert bob.tables() == []
+
+
+def test_viewers_do_not_fix_what_is_held_out(team):
+    ann, _, _, _ = team
+    fresh = ann.add_table(frame().assign(a=1.0), "fresh")
+    ann.share("tables", fresh.id, "Bob", "view")
+    viewer = ann.seen_by(Person("b", "Bob", "viewer"))
+    with pytest.raises(DeniedError, match="not train"):
+        train(viewer, spec_of(fresh.id))
+    assert ann.table(fresh.id).held_out_by is None
+
+
+def test_roles_are_changed_one_by_one(team):
+    ann, bob, table, _ = team
+    ann.share("tables", table.id, "Bob", "edit")
+    ann.change_roles(table.id, {"w": "weight"})
+    bob.change_roles(table.id, {"who": "group"})
+    ann.change_roles(table.id, {"w": None})
+    assert ann.table(table.id).roles == {"who": "group"}
+
+
+def test_parts_are_of_whose_the_whole_is(team):
+    ann, bob, table, model = team
+    for kind, identifier in (("tables", table.id), ("models", model.id)):
+        ann.share(kind, identifier, "Bob", "edit")
+    train_parts(ann, model.id, "c")
+    made = train_parts(bob, model.id, "c")  # in place of hers
+    assert {one.id for one in ann.parts(model.id)} == {one.id for one in made}
+    ann.delete("models", model.id)
+    people.bring_back(ann.seen_by(LOCAL), model.id)
+    assert {one.id for one in ann.parts(model.id)} == {one.id for one in made}  # not those that were replaced
+
+
+def test_what_was_handed_over_can_be_loaded_again(team):
+    ann, bob, table, _ = team
+    assert people.hand_over(ann.seen_by(LOCAL), "a", "b") == 2
+    again = ann.add_table(frame(), "hers again")
+    assert again.id != table.id
+    assert [one.name for one in bob.tables()] == ["hers"]
+
+
+def test_owners_of_before_the_team_are_there_to_be_handed_over(space):
+    space.add_table(frame(), "of one person")
+    people.arrive(space, "a", "Ann")
+    assert {one.person.id: one.things for one in people.members(space)} == {"a": 0, "local": 1}
+    assert people.hand_over(space, "local", "a") == 1
+    assert len(space.seen_by(A).tables()) == 1
+
+
+def test_a_backup_names_what_is_damaged_and_has_the_rest(team, tmp_path, capsys):
+    ann, _, table, model = team
+    path = ann.table_path(table.id)
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    told = ["--workspace", str(ann.root)]
+    assert main([*told, "backup", str(tmp_path / "copy")]) == 1
+    assert path.name[:12] in capsys.readouterr().err
+    new = ["--workspace", str(tmp_path / "new")]
+    assert main([*new, "restore", str(tmp_path / "copy")]) == 1
+    assert "--partly" in capsys.readouterr().err
+    assert main([*new, "restore", "--partly", str(tmp_path / "copy")]) == 1
+    assert f"tables/{table.id}" in capsys.readouterr().out
+    assert Workspace(tmp_path / "new", A).load_model(model.id)
+
+
+def test_loading_again_mends_a_damaged_table(team):
+    ann, _, table, _ = team
+    ann.table_path(table.id).write_bytes(b"PAR1")
+    ann.delete("tables", table.id)
+    again = ann.add_table(frame(), "again")
+    assert ann.read_table(again.id).shape == frame().shape
+
+
+def test_folders_of_an_older_version_that_come_later_are_taken_over(team, tmp_path):
+    ann, _, _, _ = team
+    old = tmp_path / "old"
+    ann.set_note(ann.models()[0].id, "a", "a note")
+    old_workspace(old, ann)
+    kept = tmp_path / "kept"
+    shutil.copytree(old / "models", kept)
+    space = Workspace(old)
+    space.delete("models", space.models()[0].id)
+    sweep(space, timedelta(0))
+    shutil.copytree(kept, old / "models")  # somebody ran the older version once more
+    again = Workspace(old)
+    assert len(again.models()) == 1
+    assert not (old / "models").exists()
+
+
+def test_others_may_not_read_the_folder_of_a_team(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMCORE_MODE", "shared")
+    (tmp_path / "open").mkdir(mode=0o755)
+    (tmp_path / "open").chmod(0o755)
+    with pytest.raises(StoreError, match="chmod 700"):
+        Workspace(tmp_path / "open")
+    space = Workspace(tmp_path / "closed")
+    assert (space.root / meta.FILE).stat().st_mode & 0o077 == 0

@@ -484,7 +484,7 @@ def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
         [sys.executable, "-c", code, str(space.root), told], capture_output=True, text=True, check=False
     )
     run = wait(space, done.stdout.strip())
-    assert run.state == "cancelled"
+    assert run.state == "interrupted"
     assert "server" in run.message
 
 

@@ -19,7 +19,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("backup", help="copy it to a new folder, while it is in use").add_argument("to", type=Path)
-    commands.add_parser("restore", help="bring a backup back to an empty place").add_argument("of", type=Path)
+    restore = commands.add_parser("restore", help="bring a backup back to an empty place")
+    restore.add_argument("of", type=Path)
+    restore.add_argument("--partly", action="store_true", help="what is whole, where not all is")
     commands.add_parser("check", help="look at every record, hash and model")
     return parser
 
@@ -29,13 +31,16 @@ def main(arguments: list[str] | None = None) -> int:
     told = _parser().parse_args(arguments)
     try:
         if told.command == "restore":
-            space = backup.restore(told.of, told.workspace)
+            space = backup.restore(told.of, told.workspace, told.partly)
             print(f"Restored {told.of} to {told.workspace}.")
         else:
             space = Workspace(told.workspace)
         if told.command == "backup":
-            print(f"Copied the records and {backup.backup(space, told.to):,} objects to {told.to}.")
-            return 0
+            copied, damaged = backup.backup(space, told.to)
+            print(f"Copied the records and {copied:,} objects to {told.to}.")
+            for digest in damaged:
+                print(f"objects/{digest[:12]}: lost or changed, and not in the copy", file=sys.stderr)
+            return 1 if damaged else 0
         if told.command == "check":
             print(f"Swept: {sweep(space)}.")
         problems = list(backup.check(space))

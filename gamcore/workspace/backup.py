@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -17,11 +18,10 @@ from gamcore.workspace.objects import HASH, Folder, digest_of
 from gamcore.workspace.store import Workspace
 
 
-def backup(space: Workspace, target: Path) -> int:
-    """Copy a workspace to a new folder while it is in use; the number of objects.
+def backup(space: Workspace, target: Path) -> tuple[int, list[str]]:
+    """Copy a workspace to a new folder while it is in use; the number of objects, and those that are lost or damaged.
 
-    The records first: an object that they know of is never changed and stays for days after it is deleted, so what is
-    copied after them is what they speak of.
+    The records first, and no sweep takes an object that they know of before it is copied.
     """
     if not space.meta.embedded:
         raise StoreError("The records are in a database of their own: back it up with its tools, and the objects with "
@@ -31,20 +31,35 @@ def backup(space: Workspace, target: Path) -> int:
     making = target.with_name(f".{target.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     (making / "objects").mkdir(mode=0o700, parents=True)
+    damaged = []
     try:
-        migrations.backup(space.root, making / meta.FILE)
-        digests = sorted(_digests(making))
-        with room():
+        with ExitStack() as stack, room():
+            for digest in _digests(space.root):
+                stack.enter_context(space.objects.marked(digest))
+            migrations.backup(space.root, making / meta.FILE)
+            digests = sorted(_digests(making))
             for digest in digests:
-                target_of = making / "objects" / digest[:2] / digest
-                target_of.parent.mkdir(mode=0o700, exist_ok=True)
-                shutil.copyfile(space.objects.path(digest), target_of)  # no link: what befalls one spares the other
+                if not _copy(space, digest, making / "objects" / digest[:2] / digest):
+                    damaged.append(digest)
         if target.exists():
             target.rmdir()
         making.rename(target)
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    return len(digests)
+    return len(digests) - len(damaged), damaged
+
+
+def _copy(space: Workspace, digest: str, target: Path) -> bool:
+    """Copy an object, no link: what befalls one spares the other. Whether it is what it was."""
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        shutil.copyfile(space.objects.path(digest), target)
+    except StoreError:
+        return False
+    if digest_of(target) == digest:
+        return True
+    target.unlink()
+    return False
 
 
 def _digests(root: Path) -> set[str]:
@@ -57,8 +72,11 @@ def _digests(root: Path) -> set[str]:
         records.close()
 
 
-def restore(source: Path, root: Path) -> Workspace:
-    """Bring a backup back to an empty place, checking every hash; the workspace. Nothing is there if it fails."""
+def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
+    """Bring a backup back to an empty place, checking every hash; the workspace. Nothing is there if it fails.
+
+    partly : bring back what is whole, where not all is; `check` then names the rest.
+    """
     if not (source / meta.FILE).is_file():
         raise StoreError(f"{source} is not a backup: it has no {meta.FILE}.")
     if root.exists() and any(root.iterdir()):
@@ -72,7 +90,12 @@ def restore(source: Path, root: Path) -> Workspace:
             for digest in sorted(_digests(source)):
                 place = source / "objects" / digest[:2] / digest
                 if not HASH.fullmatch(digest) or not place.is_file() or digest_of(place) != digest:
-                    raise StoreError(f"The backup is damaged: its object {digest[:12]} is not what it was.")
+                    if partly and HASH.fullmatch(digest):
+                        continue
+                    raise StoreError(
+                        f"The backup is damaged: its object {digest[:12]} is not what it was. Use --partly to bring "
+                        "back the others."
+                    )
                 target = making / "objects" / digest[:2] / digest
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 shutil.copyfile(place, target)

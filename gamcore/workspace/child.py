@@ -35,8 +35,15 @@ SERVER: Final = "GAMCORE_SERVER"
 POOLS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 
 
+ORPHANED: Final = "The server stopped while this went on: begin it again."
+
+
 class StoppedError(Exception):
     """The work was cancelled, or nobody is left to want it."""
+
+
+class OrphanedError(StoppedError):
+    """The server that began the work is gone."""
 
 
 def begin(folder: Path, module: str, threads: int = 0) -> subprocess.Popen[bytes]:
@@ -108,7 +115,7 @@ def look_for_a_stop(folder: Path) -> None:
     if (folder / "cancel").exists():
         raise StoppedError("Cancelled.")
     if _is_orphan():
-        raise StoppedError("The server that began this work is gone.")
+        raise OrphanedError(ORPHANED)
 
 
 def _is_orphan() -> bool:
@@ -128,7 +135,8 @@ def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[typ
     try:
         end |= {"state": "done"} | work()
     except StoppedError as stop:
-        end |= {"state": "cancelled", "message": str(stop)}
+        state = "interrupted" if isinstance(stop, OrphanedError) else "cancelled"
+        end |= {"state": state, "message": str(stop)}
     except refused as error:
         end["message"] = str(error)
     except MemoryError:
@@ -148,7 +156,7 @@ def _leave_with_the_server(folder: Path) -> None:
         time.sleep(LOOK_SECONDS)
     time.sleep(GRACE_SECONDS)
     if not (folder / "end.json").is_file():
-        write_json(folder / "end.json", {"state": "cancelled", "message": "The server that began this work is gone."})
+        write_json(folder / "end.json", {"state": "interrupted", "message": ORPHANED})
     os._exit(1)
 
 

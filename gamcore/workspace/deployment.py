@@ -18,8 +18,7 @@ def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: 
     """
     found = []
     headers = options.get("server.trustedUserHeaders") or {}
-    providers = [auth, *(one for one in auth.values() if isinstance(one, Mapping))]
-    if not headers and not any(all(part.get(name) or auth.get(name) for name in OIDC) for part in providers):
+    if not headers and not all(auth.get(name) for name in OIDC):
         found.append(
             "Nobody can sign in: set [auth] in .streamlit/secrets.toml (OIDC), or server.trustedUserHeaders to the "
             "header in which your proxy names who is there."

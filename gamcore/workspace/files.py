@@ -8,8 +8,11 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from gamcore.workspace.errors import room
 
@@ -34,9 +37,28 @@ def sync_file(path: Path) -> None:
         os.close(handle)
 
 
+@cache
+def _told(pid: int) -> str:
+    return f"{pid}x{int(100 * psutil.Process(pid).create_time())}"
+
+
+def owner() -> str:
+    """A name of this process that no other has, before or after it: ids of processes are given again."""
+    return _told(os.getpid())
+
+
+def is_alive(name: str) -> bool:
+    """Whether the process of a name lives."""
+    pid, _, started = name.partition("x")
+    try:
+        return str(int(100 * psutil.Process(int(pid)).create_time())) == started
+    except (psutil.Error, ValueError):
+        return False
+
+
 def temporary(path: Path) -> Path:
-    """A name beside `path` for what takes its place; its number says whose it is, for the sweep after a crash."""
-    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    """A name beside `path` for what takes its place; it says whose it is, for the sweep after a crash."""
+    return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.tmp")
 
 
 def write_bytes(path: Path, data: bytes) -> None:

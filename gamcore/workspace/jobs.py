@@ -6,7 +6,6 @@ ended; how is in its folder, written by its worker, or by the keeper for a worke
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ import sqlalchemy as sa
 from gamcore.workspace import child, records
 from gamcore.workspace.access import LOCAL, Person, may
 from gamcore.workspace.errors import DeniedError, StoreError
-from gamcore.workspace.files import new_folder, read_json, write_json
+from gamcore.workspace.files import new_folder, owner, read_json, write_json
 from gamcore.workspace.keeper import keeper
 from gamcore.workspace.limits import OWN
 from gamcore.workspace.meta import job
@@ -38,7 +37,7 @@ def submit(
     identifier = new_id()
     told = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
     with new_folder(space.root / "jobs" / identifier) as making:
-        write_json(making / "about.json", {**about, **told, "by": os.getpid()})
+        write_json(making / "about.json", {**about, **told, "by": owner()})
     with space.meta.writing() as connection:
         connection.execute(job.insert().values(**told, state="queued"))
         records.note(connection, space.person.id, "begin", kind, identifier, detail=what[:200])
@@ -130,6 +129,9 @@ def cancel(space: Workspace, kind: str, identifier: str) -> None:
         write_json(target / "end.json", {"state": "cancelled", "message": "Cancelled."})
     elif not (target / "end.json").is_file():
         child.cancel(target)
+        if child.process_of(target) is None:  # nobody is left who would free its slot
+            with space.meta.writing() as connection:
+                connection.execute(sa.update(job).where(job.c.id == identifier).values(state="ended"))
 
 
 def is_stopping(space: Workspace, kind: str, identifier: str) -> bool:

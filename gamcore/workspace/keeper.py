@@ -12,7 +12,8 @@ import socket
 import subprocess
 import threading
 import time
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,11 +38,12 @@ def _here(pid: int) -> str:
     return f"{socket.gethostname()}:{pid}:{psutil.Process(pid).create_time():.2f}"
 
 
-def _is_gone(server: str) -> bool:
-    """Whether a server of this machine has ended; of others nothing is known."""
+def _is_gone(server: str, alone: bool) -> bool:
+    """Whether a server has ended. alone : whether all servers are on this machine, as those of an embedded database
+    are: then another name is one of before, as every container has its own. Of other machines nothing is known."""
     host, _, rest = server.partition(":")
     if host != socket.gethostname():
-        return False
+        return alone
     pid, _, started = rest.partition(":")
     try:
         return f"{psutil.Process(int(pid)).create_time():.2f}" != started
@@ -64,7 +66,7 @@ class Keeper:
     def wake(self) -> None:
         """Start what can be started now, and keep watch while anything waits or goes on."""
         with self._lock:
-            busy = self._step()
+            busy = self._try(self._step)
             if busy and (self._thread is None or not self._thread.is_alive()):
                 self._thread = threading.Thread(target=self._watch, daemon=True, name=f"keeper-{self._space.root.name}")
                 self._thread.start()
@@ -73,22 +75,26 @@ class Keeper:
         while True:
             time.sleep(TICK)
             with self._lock:
-                try:
-                    busy = self._space.root.is_dir() and self._step()
-                except Exception:  # a record that is busy, a full disk: the next look may be better
-                    log.exception("The jobs of %s could not be looked after", self._space.root)
-                    busy = True
-                if not busy:
+                if not (self._space.root.is_dir() and self._try(self._step)):
                     self._thread = None
                     return
+
+    def _try(self, act: Callable[[], bool | None]) -> bool:
+        """Do something; whether to come back, as where it failed: a busy record or a full disk may be better then."""
+        try:
+            return bool(act())
+        except Exception:
+            log.exception("The jobs of %s could not be looked after", self._space.root)
+            time.sleep(TICK)
+            return True
 
     def _step(self) -> bool:
         """See to workers, then start what waits; whether there is anything to come back for."""
         for identifier, process in list(self._own.items()):
             if process.poll() is None:
-                self._look_at(identifier, process)
+                self._try(partial(self._look_at, identifier, process))
             if process.poll() is not None:
-                self._end(identifier)
+                self._try(partial(self._end, identifier))
         if time.monotonic() - self._recovered >= RECOVER_SECONDS:
             self._recovered = time.monotonic()
             self._recover()
@@ -145,18 +151,18 @@ class Keeper:
 
     def _kill(self, identifier: str, process: subprocess.Popen[bytes], message: str) -> None:
         log.warning("Job %s is stopped: %s", identifier, message)
-        process.kill()
-        process.wait()
         folder = self._folder(identifier)
         model = read_json(folder / "model.json") if (folder / "model.json").is_file() else {}
-        self._write_end(folder, {"state": "failed", "message": message} | model)
+        self._write_end(folder, {"state": "failed", "message": message} | model)  # before it is dead without a word
+        process.kill()
+        process.wait()
 
     def _end(self, identifier: str) -> None:
         folder = self._folder(identifier)
-        if folder.is_dir():
-            self._write_end(folder, child.end_of(folder))
-        del self._own[identifier], self._began[identifier]
         self._set_ended(identifier)
+        del self._own[identifier], self._began[identifier]
+        if folder.is_dir():  # last: where the disk is full, others must go on; how it ended is read off the folder
+            self._write_end(folder, child.end_of(folder))
 
     @staticmethod
     def _write_end(folder: Path, end: dict[str, Any]) -> None:
@@ -173,13 +179,13 @@ class Keeper:
             rows = connection.execute(sa.select(job.c.id, job.c.server).where(job.c.state == "running")).all()
         for identifier, server in rows:
             folder = self._folder(identifier)
-            if identifier in self._own or not (_is_gone(server) or server == _here(os.getpid())):
+            gone = server == _here(os.getpid()) or _is_gone(server, self._space.meta.embedded)
+            if identifier in self._own or not gone:
                 continue
             if folder.is_dir() and child.process_of(folder) is not None:
                 continue  # it will see that its server is gone, and end by itself
             if folder.is_dir():
-                message = "The server stopped while this went on: begin it again."
-                self._write_end(folder, {"state": "interrupted", "message": message})
+                self._write_end(folder, {"state": "interrupted", "message": child.ORPHANED})
             self._set_ended(identifier)
 
 

@@ -10,6 +10,7 @@ Nothing is moved before all of it is in the records: whatever ends the process, 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -45,14 +46,20 @@ def _folders(root: Path, kind: str) -> Iterator[Path]:
 
 def adopt(connection: sa.Connection, root: Path, objects: Objects) -> None:
     """Make records of everything in folders; what cannot be read stays where it is put aside, and is logged."""
+    known = set(connection.execute(sa.select(meta.thing.c.id)).scalars())
+    known |= set(connection.execute(sa.select(meta.job.c.id)).scalars())
     for kind in FILES:
         for folder in _folders(root, kind):
+            if folder.name in known:
+                continue
             try:
                 _adopt(connection, kind, folder, objects)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 log.warning("%s/%s cannot be read and is not taken over: %s", kind, folder.name, error)
     for kind in JOBS:
         for folder in _folders(root, kind):
+            if folder.name in known:
+                continue
             told = {"id": folder.name, "kind": kind, "owner": LOCAL.id, "state": "ended", "created": _made(folder)}
             connection.execute(meta.job.insert().values(**told))
 
@@ -97,8 +104,18 @@ def _put(path: Path, objects: Objects) -> str:
         near.unlink(missing_ok=True)
 
 
+def is_there(root: Path) -> bool:
+    """Whether there is something of before: not put away yet, or made since by an older version."""
+    return any((root / kind).is_dir() for kind in (*FILES, *JOBS))
+
+
 def put_away(root: Path) -> None:
     """Move the folders of a workspace that was taken over out of the way; jobs keep theirs, among the others'."""
+    with contextlib.suppress(FileNotFoundError):  # another server was faster
+        _put_away(root)
+
+
+def _put_away(root: Path) -> None:
     for kind in JOBS:
         if (root / kind).is_dir():
             (root / "jobs").mkdir(mode=0o700, exist_ok=True)

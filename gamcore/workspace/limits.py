@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Final
 
 import psutil
@@ -15,8 +16,33 @@ OWN: Final = 350 * 2**20
 
 
 def is_shared() -> bool:
-    """Whether the app serves a team: GAMCORE_MODE=shared."""
-    return os.environ.get("GAMCORE_MODE", "single") == "shared"
+    """Whether the app serves a team: GAMCORE_MODE=shared. StoreError where it is neither that nor single: a slip must
+    not open the app to everybody."""
+    mode = os.environ.get("GAMCORE_MODE", "").strip().lower() or "single"
+    if mode not in ("single", "shared"):
+        raise StoreError(f"GAMCORE_MODE is {mode!r}: set it to single or shared.")
+    return mode == "shared"
+
+
+def _control(name: str) -> str:
+    """A limit of this process's container; empty where there is none."""
+    try:
+        return Path("/sys/fs/cgroup", name).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine, or the container, has."""
+    most = _control("memory.max")
+    return min(int(psutil.virtual_memory().total), int(most) if most.isdigit() else 2**62)
+
+
+def machine_cores() -> int:
+    """Processors that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota, _, period = _control("cpu.max").partition(" ")
+    return min(cores, max(int(quota) // int(period), 1)) if quota.isdigit() and period.isdigit() else cores
 
 
 @dataclass(frozen=True)
@@ -53,7 +79,7 @@ class Limits:
 
     @classmethod
     def _usual(cls) -> Limits:
-        cores, memory = os.cpu_count() or 1, psutil.virtual_memory().total
+        cores, memory = machine_cores(), machine_memory()
         if not is_shared():  # one person may use the machine up, and wait for nobody
             return cls(slots=max(cores, 2), threads=cores, memory=int(0.8 * memory))
         slots = max(cores // 2, 1)

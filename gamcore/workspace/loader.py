@@ -25,6 +25,8 @@ from gamcore.workspace.reading import SUFFIXES, TEXT_SUFFIXES, ReaderError
 log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.05
 START_SECONDS: Final = 60.0
+PASSED: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
+                 "PYTHONPATH")  # fmt: skip
 
 # The package's own __init__ loads the kernels and all they need, which a reader has no use for: a second and 150 MB.
 BARE: Final = (
@@ -92,6 +94,12 @@ def load(
     return Reading(source, name, into, limits or Limits(), tell or (lambda share, words: None)).finish()
 
 
+def _environment() -> dict[str, str]:
+    """What a child that reads hostile files may know: no secrets, no addresses of databases."""
+    known = {name: text for name, text in os.environ.items() if name in PASSED or name.startswith("LC_")}
+    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other pools keep what they once had
+
+
 class Reading:
     """One file being read: the child, what it said, and the most memory it was seen with."""
 
@@ -134,7 +142,7 @@ class Reading:
             stdout=subprocess.PIPE,
             stderr=errors,
             start_new_session=True,
-            env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},  # others keep what they once had
+            env=_environment(),
         )
 
     def _watch(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> dict[str, Any]:

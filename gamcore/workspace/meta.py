@@ -75,6 +75,9 @@ NOT_DELETED_PARTS: Final = (
 
 
 def _connected(connection: sqlite3.Connection, _record: Any) -> None:
+    for _, name, path in connection.execute("PRAGMA database_list"):
+        if name == "main" and path:
+            Path(path).chmod(0o600)
     connection.isolation_level = None  # transactions are begun below, and nowhere else
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")

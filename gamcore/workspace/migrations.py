@@ -82,7 +82,10 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
                 STEPS[found](connection, root, objects)
                 _set_version(connection, found + 1)
         found += 1
-    legacy.put_away(root)
+    if legacy.is_there(root):
+        with records.writing() as connection:
+            legacy.adopt(connection, root, objects)
+        legacy.put_away(root)
 
 
 def backup(root: Path, target: Path) -> None:

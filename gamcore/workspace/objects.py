@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import shutil
 import time
@@ -20,10 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
-import psutil
-
 from gamcore.workspace.errors import StoreError, room
-from gamcore.workspace.files import sync_file, sync_folder, temporary
+from gamcore.workspace.files import is_alive, owner, sync_file, sync_folder, temporary
 
 HASH: Final = re.compile(r"[0-9a-f]{64}")
 A_DAY: Final = 86_400.0
@@ -76,7 +73,7 @@ class Folder:
 
     def put(self, path: Path, digest: str) -> None:
         target = self._place(digest)
-        if target.is_file():
+        if target.is_file() and digest_of(target) == digest:  # else this one mends it
             path.unlink()
             return
         with room():
@@ -111,7 +108,7 @@ class Folder:
 
     @contextmanager
     def marked(self, digest: str) -> Iterator[None]:
-        mark = self._marks / f"{os.getpid()}-{digest}"
+        mark = self._marks / f"{owner()}-{digest}"
         mark.touch(0o600)
         try:
             yield
@@ -121,7 +118,7 @@ class Folder:
     def is_wanted(self, digest: str) -> bool:
         wanted = False
         for mark in self._marks.glob(f"*-{digest}"):
-            if psutil.pid_exists(int(mark.name.partition("-")[0])):
+            if is_alive(mark.name.partition("-")[0]):
                 wanted = True
             else:
                 mark.unlink(missing_ok=True)

@@ -40,9 +40,13 @@ def told_by(claims: Mapping[str, Any]) -> tuple[str, str] | None:
     name = next((known[claim] for claim in CLAIMS if claim in known), "")
     if not name or not name.isprintable():
         return None
-    if "sub" in known:  # a name may be given to somebody else one day; this may not
-        return f"{known.get('iss', '')}#{known['sub']}", name
-    return name.lower(), name
+    if "sub" not in known:  # from a proxy, which is trusted to name people
+        return name.lower(), name
+    if "email" not in known or claims.get("email_verified") is False:
+        # People choose such names themselves: with this behind it, it is nobody else's.
+        name = f"{name} [{known['sub'][:40]}]"
+    # A name may be given to somebody else one day; this may not.
+    return f"{known.get('iss', '')}#{known['sub']}", name
 
 
 def administrators() -> set[str]:
@@ -62,21 +66,23 @@ def arrive(space: Workspace, identifier: str, name: str) -> Person:
     """Somebody has signed in: they are remembered, and the log says that they came."""
     with space.meta.writing() as connection:
         before, seen = records.somebody(connection, identifier), records.last_seen(connection, identifier)
-        role = before.role if before else newcomers()
-        person = Person(identifier, name, "admin" if name.lower() in administrators() else role)
+        person = Person(identifier, name, before.role if before else newcomers())
         records.put_person(connection, person)
         if seen < (datetime.now(UTC) - A_VISIT).isoformat(timespec="milliseconds"):  # a reload is no sign-in
             records.note(connection, identifier, "sign in", detail=name)
-    return person
+    return _raised(person)
 
 
 def now(space: Workspace, identifier: str) -> Person | None:
     """A person as the records know them now; None for somebody who never came, or was sent away."""
     with space.meta.reading() as connection:
         found = records.somebody(connection, identifier)
-    if found is not None and found.name.lower() in administrators():
-        return replace(found, role="admin")
-    return found
+    return _raised(found) if found is not None else None
+
+
+def _raised(person: Person) -> Person:
+    """A person with the role that the environment gives: it is not remembered, so that taking it back is enough."""
+    return replace(person, role="admin") if person.name.lower() in administrators() else person
 
 
 def _check(space: Workspace) -> None:
@@ -91,7 +97,12 @@ def members(space: Workspace) -> list[Member]:
         of_each = sa.select(thing.c.owner, sa.func.count()).where(records.NOT_DELETED).group_by(thing.c.owner)
         counts = {owner: int(number) for owner, number in connection.execute(of_each)}
         known = records.people(connection)
-        return [Member(one, seen, records.used(connection, one.id), counts.get(one.id, 0)) for one, seen in known]
+        here = {one.id for one, _ in known}
+        # Owners who never signed in here: whoever used the workspace before it was shared.
+        known += [(Person(owner, owner), "") for owner in counts if owner not in here]
+        return [
+            Member(_raised(one), seen, records.used(connection, one.id), counts.get(one.id, 0)) for one, seen in known
+        ]
 
 
 def set_role(space: Workspace, identifier: str, role: Role) -> None:
@@ -142,9 +153,10 @@ def bring_back(space: Workspace, identifier: str) -> None:
     _check(space)
     mine = sa.or_(thing.c.id == identifier, thing.c.parent == identifier)
     with space.meta.writing() as connection:
-        changed = connection.execute(sa.update(thing).where(mine).values(deleted=None))
-        if not changed.rowcount:
+        when = connection.execute(sa.select(thing.c.deleted).where(thing.c.id == identifier)).scalar()
+        if when is None:
             raise StoreError("It is not on the disk any more: bring it back from a backup.")
+        connection.execute(sa.update(thing).where(mine, thing.c.deleted == when).values(deleted=None))
         records.note(connection, space.person.id, "bring back", "", identifier)
 
 

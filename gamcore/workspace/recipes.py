@@ -72,10 +72,10 @@ def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], 
 
 
 def save(workspace: Workspace, recipe: Recipe) -> Recipe:
-    """Keep a recipe; without an id as a new one."""
+    """Keep a recipe; without an id, or of somebody who only lets it be viewed, as a new one."""
     items = tuple(replace(item, comment=item.comment[:MOST_COMMENT]) for item in recipe.items)
     kept = replace(recipe, name=clean_name(recipe.name), items=items)
-    if kept.id:
+    if kept.id and workspace.may("change", "reports", kept.id):
         workspace.edit("reports", kept.id, lambda about: about | asdict(kept))
         return kept
     kept = replace(kept, id=new_id(), created=now())

@@ -99,6 +99,12 @@ def many(connection: sa.Connection, kind: str, who: str, parent: str | None = ""
             log.warning("%s/%s cannot be read and is not listed: %s", kind, row.id, error)
 
 
+def exists(connection: sa.Connection, identifier: str) -> bool:
+    """Whether there is a thing of this id, whoever's it is."""
+    found = sa.select(thing.c.id).where(thing.c.id == identifier, NOT_DELETED)
+    return connection.execute(found).first() is not None
+
+
 def insert(
     connection: sa.Connection, kind: str, identifier: str, owner: str, about: dict[str, Any], parent: str
 ) -> None:

@@ -23,8 +23,9 @@ import platformdirs
 from gamcore import serialize
 from gamcore.modelfile import Saved
 from gamcore.taskmodel import TaskModel
+from gamcore.workspace import records
 from gamcore.workspace.access import LOCAL
-from gamcore.workspace.errors import StoreError, room
+from gamcore.workspace.errors import DeniedError, StoreError, room
 from gamcore.workspace.objects import digest_of
 from gamcore.workspace.records import now
 from gamcore.workspace.things import KINDS, Things
@@ -144,6 +145,9 @@ class Workspace(Things):
             raise StoreError(f"The table has {rows:,} rows, more than {self.limits.rows:,}: load fewer.")
         identifier = self._id_of(digest_of(path))
         if not self._has_table(identifier):
+            with self.meta.reading() as connection:
+                if records.exists(connection, identifier):  # it was theirs, and was handed over
+                    identifier = new_id()
             about = TableAbout(
                 identifier, clean_name(name), rows, columns, path.stat().st_size, now(), list(notes or []),
                 sampled=sample[1] if sample else 0, replaces=replaces,
@@ -184,11 +188,22 @@ class Workspace(Things):
         """Remember what each column of a table is for."""
         self.edit("tables", identifier, lambda about: about | {"roles": roles})
 
+    def change_roles(self, identifier: str, changes: dict[str, str | None]) -> None:
+        """Remember what some columns are for, None for the usual; what others are for stays as it is now."""
+
+        def change(about: dict[str, Any]) -> dict[str, Any]:
+            roles = {**about.get("roles", {}), **changes}
+            return about | {"roles": {name: role for name, role in roles.items() if role is not None}}
+
+        self.edit("tables", identifier, change)
+
     def hold_out_by(self, identifier: str, group: str | None, when: str | None) -> dict[str, str]:
         """What decides which rows of a table are held out: fixed by its first training, whatever comes later.
 
-        Whoever may train on a table fixes it: to see the table is enough.
+        Whoever may train on a table fixes it: to see the table, and to be allowed to make something, is enough.
         """
+        if not self.may("create"):
+            raise DeniedError("You may view what is shared with you, not train on it: ask to be made an editor.")
         found = self.table(identifier).held_out_by
         if found is None:
             chosen = {"time": when} if when else {"group": group} if group else {}

@@ -10,17 +10,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-import psutil
 import sqlalchemy as sa
 
 from gamcore.workspace.errors import StoreError
-from gamcore.workspace.files import read_json
-from gamcore.workspace.keeper import keeper
+from gamcore.workspace.files import is_alive, read_json
 from gamcore.workspace.meta import job, part, thing
 from gamcore.workspace.store import Workspace
 
 log = logging.getLogger(__name__)
-TEMPORARY: Final = re.compile(r"\..*\.(\d+)-[0-9a-f]{8}\.tmp")
+TEMPORARY: Final = re.compile(r"\..*\.(\d+x\d+)-[0-9a-f]{8}\.tmp")
 PURGE_AFTER: Final = timedelta(days=7)
 """Deleted things are on the disk for so long: an administrator can bring them back."""
 
@@ -45,7 +43,6 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER) -> Swept:
             found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
             if found != "ok":
                 raise StoreError(f"The workspace's records are damaged ({found}): bring them back from a backup.")
-    keeper(space).wake()
     swept = Swept(_temporary(space.root), _purge(space, purge_after), _objects(space), _jobs(space))
     if swept != Swept():
         log.info("Swept %s: %s", space.root, swept)
@@ -58,7 +55,7 @@ def _temporary(root: Path) -> int:
     for place in (root, root / "jobs", *(root / "jobs").glob("*/"), *(root / "objects").glob("??/"), root / "cache"):
         for path in place.iterdir() if place.is_dir() else ():
             found = TEMPORARY.fullmatch(path.name)
-            if found and not psutil.pid_exists(int(found[1])):
+            if found and not is_alive(found[1]):
                 shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
                 gone += 1
     return gone
@@ -108,6 +105,6 @@ def _jobs(space: Workspace) -> int:
 def _is_left(folder: Path) -> bool:
     """Whether a job's folder is of a process that ended before it made the record."""
     try:
-        return not psutil.pid_exists(int(read_json(folder / "about.json")["by"]))
+        return not is_alive(str(read_json(folder / "about.json")["by"]))
     except (OSError, ValueError, KeyError, TypeError):
         return True

@@ -18,7 +18,7 @@ from gamcore.workspace import records
 from gamcore.workspace.access import LOCAL, Action, Level, Person, may
 from gamcore.workspace.errors import DeniedError, StoreError
 from gamcore.workspace.files import temporary
-from gamcore.workspace.limits import Limits
+from gamcore.workspace.limits import Limits, is_shared
 from gamcore.workspace.meta import Meta, open_meta
 from gamcore.workspace.migrations import migrate
 from gamcore.workspace.objects import digest_of, open_objects
@@ -37,6 +37,8 @@ class Things:
         self.root, self.person = root, person
         self.limits = limits or Limits.told()
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if is_shared() and os.name != "nt" and root.stat().st_mode & 0o077:
+            raise StoreError(f"Others on this machine can read {root}: take that away (chmod 700), then start again.")
         self.objects = open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL"))
         self._meta_url = os.environ.get("GAMCORE_META_URL")
         migrate(self.meta, root, self.objects)
@@ -106,7 +108,10 @@ class Things:
             raise DeniedError("You may view what is shared with you, not add to it: ask to be made an editor.")
         with self._held(parts or {}) as held, self.meta.writing() as connection:
             self._check_room(connection, sum(size for _, size in held.values()))
-            records.insert(connection, kind, identifier, self.person.id, about, parent)
+            owner = self.person.id
+            if parent:  # a part is of whose the whole is, whoever made it
+                owner = self._check("change", kind, records.one(connection, kind, parent, self.person.id)).owner
+            records.insert(connection, kind, identifier, owner, about, parent)
             self._put(connection, identifier, held)
             records.note(connection, self.person.id, "create", kind, identifier, "", text_of(about), detail)
 
@@ -177,7 +182,8 @@ class Things:
         """Take a thing and its parts out of sight; the sweep takes them off the disk."""
         with self.meta.writing() as connection:
             found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
-            told = text_of(self._check("delete", kind, found).about)
+            action: Action = "change" if found is not None and found.parent else "delete"
+            told = text_of(self._check(action, kind, found).about)
             for gone in records.bury(connection, identifier):
                 records.note(connection, self.person.id, "delete", kind, gone, told if gone == identifier else "")
 
@@ -191,7 +197,10 @@ class Things:
             owner = self._check("share", kind, found).owner
             them = records.named(connection, who)
             if them is None:
-                raise StoreError(f"Nobody called {who!r} has signed in here yet: ask them to, then share it again.")
+                raise StoreError(
+                    f"Nobody called {who!r} has signed in here yet, or several people have: ask them to, or use the "
+                    "address that they sign in with."
+                )
             if them.id == owner:
                 raise StoreError("It is theirs already: choose somebody else.")
             records.share_with(connection, identifier, them.id, level)
@@ -205,12 +214,13 @@ class Things:
             found = records.somebody(connection, owner)
         return found.name if found else owner
 
-    def shares(self, kind: str, identifier: str) -> dict[str, Level]:
-        """Whom a thing is shared with by name, for those who may share it."""
+    def shares(self, kind: str, identifier: str) -> dict[str, tuple[str, Level]]:
+        """Whom a thing is shared with (id to name and level), for those who may share it."""
         self.thing(kind, identifier, "share")
         with self.meta.reading() as connection:
             names = {person.id: person.name for person, _ in records.people(connection)}
-            return {names.get(who, who): level for who, level in records.shares(connection, identifier).items()}
+            found = records.shares(connection, identifier)
+        return {who: (names.get(who, who), level) for who, level in found.items()}
 
     # Places for files in the making
 

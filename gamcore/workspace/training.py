@@ -20,6 +20,7 @@ from gamcore.table import TableError
 from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.taskmodel import TaskModel
 from gamcore.workspace.learner import learner
+from gamcore.workspace.memory import give_back, plain_pool
 from gamcore.workspace.outofcore import Place, check_kind, fit_on_disk
 from gamcore.workspace.parts import split
 from gamcore.workspace.rows import Data
@@ -30,6 +31,9 @@ from gamcore.workspace.tasks import predicted, read_rows, score_tasks
 BANDS = 30
 MEMORY_SHARE = 0.5
 """Of the memory that is free, what the refits of a table larger than memory may have."""
+
+BESIDE = 100 * 2**20
+"""Bytes of such a training beside its refits: a batch of the table, and kernels."""
 
 
 def evaluate(data: Data, model: Estimator) -> dict[str, float]:
@@ -136,7 +140,10 @@ def _train_on_disk(
 ) -> ModelAbout:
     """The same for a table that is larger than memory, of which pages see a sample."""
     check_kind(spec)
-    sample, started = workspace.read_table(spec.table), time.monotonic()
+    started = time.monotonic()
+    with plain_pool():
+        sample = workspace.read_table(spec.table)
+    give_back()
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
     basis = workspace.hold_out_by(spec.table, group, when)
     place = Place(workspace.table_path(spec.table), workspace.root / "jobs", _budget(workspace.limits.memory))
@@ -150,7 +157,7 @@ def _budget(most: int) -> int:
     """Bytes for the refits: a share of what is free, and of what a job may still use where that is bounded."""
     free = psutil.virtual_memory().available
     left = most - psutil.Process().memory_info().rss if most else free
-    return int(MEMORY_SHARE * min(free, left))
+    return int(MEMORY_SHARE * max(min(free, left) - BESIDE, 0))
 
 
 def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:

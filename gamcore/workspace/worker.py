@@ -71,13 +71,14 @@ def _finite(value: float) -> float | None:
 
 def main(folder: Path) -> int:
     """Work on one run; the exit code is 0 where it ended as it should."""
-    threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
     about = read_json(folder / "about.json")
 
     def work() -> dict[str, Any]:
-        reporter = _Reporter(folder)
+        reporter, space = _Reporter(folder), jobs.space_of(folder)
+        if not space.table(about["spec"]["table"]).sampled:  # there memory is short, and reading takes long enough
+            threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
         try:
-            model = _work(jobs.space_of(folder), about, folder, reporter)
+            model = _work(space, about, folder, reporter)
             reporter.write()
         except StoppedError as stop:
             model = about.get("model") or trained(folder)

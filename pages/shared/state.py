@@ -31,6 +31,7 @@ from gamcore.workspace.access import Action, Person
 from gamcore.workspace.card import card as full_card
 from gamcore.workspace.card import line, target
 from gamcore.workspace.doctor import ColumnReport, examine
+from gamcore.workspace.keeper import keeper
 from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError, TableAbout, Workspace, default_root
@@ -45,6 +46,7 @@ log = logging.getLogger(__name__)
 def _workspace(root: str) -> Workspace:
     space = Workspace(default_root())
     sweep(space)
+    keeper(space).wake()  # what waits when the server starts
     return space
 
 
@@ -90,6 +92,10 @@ def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]]
         def call(*of: Any) -> Made:
             return cached(workspace().person.id, *of)
 
+        def clear(*of: Any) -> None:
+            cached.clear(workspace().person.id, *of)
+
+        call.clear = clear  # type: ignore[attr-defined]
         return call
 
     return keep

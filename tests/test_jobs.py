@@ -104,9 +104,11 @@ def test_what_is_too_large_is_refused_before_it_begins(team):
     ann, _, spec = team
     ann.limits = replace(ONE, memory=10**9, seconds=3600)
     with pytest.raises(StoreError, match=r"1\.4 GB of memory, more than the 1\.0 GB"):
-        runs.start(ann, spec, 1, memory=10**9)
+        runs.start(ann, spec, 1, memory=10**9, seconds=1.0)
     with pytest.raises(StoreError, match=r"2\.0 hours"):
-        runs.start(ann, spec, 1, seconds=7200)
+        runs.start(ann, spec, 1, memory=1, seconds=7200)
+    with pytest.raises(StoreError, match="of a job here"):
+        runs.start(ann, replace(spec, changes={"n_bags": 10**6, "max_rounds": 10**6}), 1)  # by its own estimate
     assert jobs.ids(ann, "runs") == []
     viewer = ann.seen_by(Person("b", "Bob", "viewer"))
     with pytest.raises(DeniedError):
@@ -137,7 +139,7 @@ def test_a_worker_over_its_time_is_stopped_in_words(team):
     ann, _, spec = team
     keeper._keepers.pop(str(ann.root.resolve()), None)
     ann.limits = replace(ONE, seconds=1)
-    run = wait(ann, runs.start(ann, spec, 1))
+    run = wait(ann, runs.start(ann, spec, 1, memory=1, seconds=0.5))
     assert run.state == "failed"
     assert "hours that a job may take" in run.message
 

@@ -23,4 +23,5 @@ def settle() -> None:
 def _give_back() -> None:
     while True:
         time.sleep(SECONDS)
+        gc.collect()  # figures are cycles, and hold arrays that Python's own collector does not count
         give_back()

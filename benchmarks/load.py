@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import math
 import tempfile
 import time
 from dataclasses import asdict, replace
@@ -43,6 +44,8 @@ PATIENCE = 15.0
 MIB = 2.0**20
 OTHER = Person(BACKGROUND, BACKGROUND, "editor")
 KEPT = 3
+FILLERS = 6
+FILLING = 60.0
 """Models of the background that stay: a registry that grows by one every few seconds is nobody's."""
 
 
@@ -132,6 +135,9 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
     start, first = level(process), Session(server.address)
     models = [model.id for model in space.models()]
     await look_around(first, models[0], load.first)
+    early = [Session(server.address) for _ in range(FILLERS if load.filling else 0)]
+    await asyncio.gather(*(use(one, 1000 + k, models[k % len(models)], load.filling, 1.0, math.inf)
+                           for k, one in enumerate(early)))  # fmt: skip
     await asyncio.sleep(1.0)
     warm, own = level(process), time.process_time()
     sessions = [Session(server.address) for _ in range(load.sessions)]
@@ -148,7 +154,8 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
         left, visits = await forgotten(process, warm, server, models[0])
         first.reruns += visits
     reruns = [rerun for one in sessions for rerun in one.reruns]
-    told = errors([*first.reruns, *reruns], fates, ended, server.space / LOG)
+    before = [rerun for one in (first, *early) for rerun in one.reruns]
+    told = errors([*before, *reruns], fates, ended, server.space / LOG)
     return {
         "load": asdict(load), "reruns": quantiles(actions(reruns)), "ticks": quantiles(ticks(reruns)),
         "pages": by_page(actions(reruns)), "first": by_page(first.reruns), "errors": told,
@@ -184,8 +191,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file of the result")
     asked = parser.parse_args()
     loads = {
-        "load": Load(asked.sessions, asked.seconds, asked.every),
-        "soak": Load(asked.soak_sessions, 60 * asked.soak_minutes, asked.every, stay=120.0, forget=True),
+        "load": Load(asked.sessions, asked.seconds, asked.every, filling=FILLING),
+        "soak": Load(
+            asked.soak_sessions, 60 * asked.soak_minutes, asked.every, stay=120.0, forget=True, filling=FILLING
+        ),
     }
     found: dict[str, Cell] = {}
     for name, load in loads.items():

@@ -29,6 +29,7 @@ class Load:
 
     every : seconds between two actions. stay : until one leaves and comes back, on average. forget : whether the
         server is looked at only when it has forgotten them all. first : changes on each page by who comes first.
+    filling : seconds for which a few users then fill the caches, which are bounded, before growth is counted.
     """
 
     sessions: int
@@ -37,6 +38,7 @@ class Load:
     stay: float = math.inf
     forget: bool = False
     first: int = 3
+    filling: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Faults, by the hundred: `python -m benchmarks.faults [--kills 200] [--mutants 10000] [--no-bombs]`.
+"""Faults by the hundred: `python -m benchmarks.faults`: kills at random instants, wrong model files, and bombs.
 
 A victim trains, saves, deletes, loads, or takes an old workspace over; it is killed (-9) at a random instant. Then, as
 the next server would: the workspace is opened and swept, its records, hashes and models are checked, and each model
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import logging
 import os
 import shutil
 import signal
@@ -27,6 +28,7 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
+from benchmarks import mutants
 from benchmarks.machine import describe
 from gamcore.estimators import from_saved
 from gamcore.workspace import backup, child, jobs, keeper, legacy, meta, runs
@@ -35,12 +37,15 @@ from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace, new_id
 from gamcore.workspace.sweep import TEMPORARY, Swept, sweep
 from gamcore.workspace.training import train
+from tests import bombs
 
 FEATURES: Final = ["a", "b", "c"]
 ACTIONS: Final[dict[str, float]] = {"save": 0.4, "delete": 0.3, "load": 0.3, "take over": 0.15, "train": 9.0}
 """What a victim does, and the seconds within which it is killed."""
 
 WORKER_LEAVES: Final = 40.0
+MOST_SECONDS: Final = 2.0
+MOST_BYTES: Final = 100_000_000
 APP: Final = Path(__file__).parents[1] / "app.py"
 
 
@@ -232,11 +237,34 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
     print(describe("sqlalchemy", "pyarrow"))
     started = time.monotonic()
     bad = kill(told.kills, told.seed) if told.kills else 0
     print(f"{time.monotonic() - started:.0f} s")
+    bad += wrong_files(told.mutants, told.seed) if told.mutants else 0
+    bad += explode()
     return 1 if bad else 0
+
+
+def wrong_files(count: int, seed: int) -> int:
+    """Open so many changed model files; those that were neither refused nor fine."""
+    told = mutants.run(count, seed)
+    print(f"{count} model files: {dict(Counter(str(one['outcome']) for one in told))}")
+    found = mutants.findings(told)
+    for one in found:
+        print(one)
+    return len(found)
+
+
+def explode() -> int:
+    """Load each bomb; those that took two seconds or a hundred megabytes."""
+    bad = 0
+    for what, (name, data) in bombs.BOMBS.items():
+        seconds, growth = bombs.measure(name, data() if callable(data) else data)
+        print(f"{what}: {seconds:.2f} s, {growth / 1e6:.0f} MB")
+        bad += seconds > MOST_SECONDS or growth > MOST_BYTES
+    return bad
 
 
 if __name__ == "__main__":

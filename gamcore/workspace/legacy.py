@@ -53,7 +53,7 @@ def adopt(connection: sa.Connection, root: Path, objects: Objects) -> None:
             if folder.name in known:
                 continue
             try:
-                _adopt(connection, kind, folder, objects)
+                _adopt(connection, root, folder, objects)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 log.warning("%s/%s cannot be read and is not taken over: %s", kind, folder.name, error)
     for kind in JOBS:
@@ -68,7 +68,8 @@ def _made(folder: Path) -> str:
     return datetime.fromtimestamp(folder.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
 
 
-def _adopt(connection: sa.Connection, kind: str, folder: Path, objects: Objects) -> None:
+def _adopt(connection: sa.Connection, root: Path, folder: Path, objects: Objects) -> None:
+    kind = folder.parent.name
     about: dict[str, Any] = dict(read_json(folder / "about.json"))
     if about["id"] != folder.name:
         raise ValueError("its description is another's")
@@ -78,7 +79,7 @@ def _adopt(connection: sa.Connection, kind: str, folder: Path, objects: Objects)
     parts = []
     for name, file in FILES[kind].items():
         size = (folder / file).stat().st_size
-        parts.append((name, _put(folder / file, objects), size))
+        parts.append((name, _put(folder / file, temporary(root / "new"), objects), size))
     connection.execute(
         meta.thing.insert().values(
             id=folder.name, kind=kind, owner=LOCAL.id, created=about.get("created") or _made(folder),
@@ -89,9 +90,8 @@ def _adopt(connection: sa.Connection, kind: str, folder: Path, objects: Objects)
         connection.execute(meta.part.insert().values(thing=folder.name, name=name, object=digest, bytes=size))
 
 
-def _put(path: Path, objects: Objects) -> str:
-    """Put a file without moving it: as another name of the same bytes where the disk can."""
-    near = temporary(path)
+def _put(path: Path, near: Path, objects: Objects) -> str:
+    """Put a file without moving it: as another name of the same bytes, `near`, where the disk can."""
     try:
         os.link(path, near)
     except OSError:

@@ -20,6 +20,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,23 +45,26 @@ def start(seed: int, first: int, checked: str, errors: IO[str]) -> subprocess.Po
     )  # fmt: skip
 
 
-def lines(stream: IO[str]) -> queue.Queue[str]:
-    """Lines of a stream as they come; an empty one is its end."""
+@contextmanager
+def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
+    """Lines of a child as they come; an empty one is its end. The child is killed when no more of them are wanted."""
     found: queue.Queue[str] = queue.Queue()
 
-    def read() -> None:
+    def read(stream: IO[str]) -> None:
         for line in stream:
             found.put(line)
         found.put("")
 
-    threading.Thread(target=read, daemon=True).start()
-    return found
+    reader = threading.Thread(target=read, args=(child.stdout,), daemon=True)
+    reader.start()
+    yield found
+    child.kill()
+    reader.join()  # before somebody closes what it reads
 
 
-def follow(child: subprocess.Popen[str], first: int) -> Iterator[Told]:
+def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Told]:
     """What a child tells, file by file; last of all the file at which it ended or stood still."""
-    assert child.stdout is not None
-    coming, number, seconds = lines(child.stdout), first, SECONDS_TO_BEGIN
+    number, seconds = first, SECONDS_TO_BEGIN
     while True:
         try:
             line = coming.get(timeout=seconds)
@@ -96,14 +100,14 @@ def lane(seed: int, first: int, count: int, checked: str) -> list[Told]:
     found: list[Told] = []
     while first < count:
         with tempfile.TemporaryFile("w+") as errors, start(seed, first, checked, errors) as child:
-            for told in follow(child, first):
-                found.append(judged(told))
-                if len(found) % 500 == 0:
-                    say(found)
-                first = told["number"] + LANES
-                if first >= count:
-                    break
-            child.kill()
+            with lines(child) as coming:
+                for told in follow(child, coming, first):
+                    found.append(judged(told))
+                    if len(found) % 500 == 0:
+                        say(found)
+                    first = told["number"] + LANES
+                    if first >= count:
+                        break
             if found[-1]["outcome"] == "crashed":
                 errors.seek(0)
                 found[-1]["message"] += " " + errors.read()[-500:]

@@ -124,6 +124,19 @@ def test_bands_of_a_model_are_for_those_who_may_change_it(team):
         runs.start(bob, replace(quick, bands=2), 1, run.model)
 
 
+def test_a_worker_knows_the_limits_that_it_is_held_to(team, monkeypatch):
+    """It plans by them: how much of a table larger than memory a refit reads."""
+    ann, _, spec = team
+    monkeypatch.setenv("GAMCORE_MEMORY", str(10**10))
+    monkeypatch.setitem(keeper.MODULES, "runs", "tests.telling")
+    keeper._keepers.pop(str(ann.root.resolve()), None)
+    ann.limits = replace(ONE, memory=7 * 10**9, table_memory=10**8, seconds=77)
+    run = runs.start(ann, spec, 1, memory=1, seconds=1.0)
+    wait(ann, run)
+    told = jobs.end_of(ann, "runs", run)
+    assert {name: told[name] for name in asdict(ann.limits)} == asdict(ann.limits)
+
+
 def test_a_worker_over_its_memory_is_stopped_in_words(team, monkeypatch):
     ann, _, spec = team
     monkeypatch.setattr(jobs, "OWN", 0)  # the estimate would refuse it before

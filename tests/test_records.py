@@ -292,6 +292,10 @@ def test_limits_are_read_from_the_environment(monkeypatch):
     with pytest.raises(StoreError, match="GAMCORE_SLOTS"):
         Limits.told()
     monkeypatch.setenv("GAMCORE_SLOTS", "")
+    monkeypatch.setenv("GAMCORE_MEMORY", str(2 * 2**30))
+    assert Limits.told().table_memory == 2**29
+    monkeypatch.setenv("GAMCORE_MEMORY", "0")
+    assert Limits.told().table_memory == 2**31
     monkeypatch.setenv("GAMCORE_MODE", "shared")
     assert Limits.told().slots_each == 1
     assert Limits.told().bytes > 0

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 import psutil
 
 from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.limits import Limits
 
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
@@ -46,10 +47,12 @@ class OrphanedError(StoppedError):
     """The server that began the work is gone."""
 
 
-def begin(folder: Path, module: str, threads: int = 0) -> subprocess.Popen[bytes]:
-    """Let `python -m MODULE FOLDER` work on a folder. threads : that libraries start by themselves; 0 for theirs."""
+def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
+    """Let `python -m MODULE FOLDER` work on a folder, and know what it may use: limits it reads as this server did."""
     paths = [str(Path(__file__).parents[2]), *_inherited()]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), SERVER: str(os.getpid())}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), SERVER: str(os.getpid()), **limits.environment()}
+    if limits.threads:  # that libraries start by themselves
+        environment |= dict.fromkeys(POOLS, str(limits.threads))
     # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
@@ -58,7 +61,7 @@ def begin(folder: Path, module: str, threads: int = 0) -> subprocess.Popen[bytes
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env=environment | (dict.fromkeys(POOLS, str(threads)) if threads else {}),
+            env=environment,
         )
     write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
     return process

@@ -131,8 +131,7 @@ class Keeper:
         folder = self._folder(identifier)
         try:
             told = read_json(folder / "about.json")
-            threads = self._limits.threads
-            self._own[identifier] = child.begin(folder, MODULES[told["kind"]], threads)
+            self._own[identifier] = child.begin(folder, MODULES[told["kind"]], self._limits)
             self._began[identifier] = time.monotonic()
         except (OSError, ValueError, KeyError) as error:
             log.exception("Job %s could not be started", identifier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,11 @@ from gamcore.workspace.errors import StoreError
 
 OWN: Final = 350 * 2**20
 """Bytes of a worker that only imports the libraries."""
+
+
+MOST_TABLE: Final = 2 * 2**30
+TABLE_SHARE: Final = 4
+"""Of a job's memory, what a table that it holds may take: it is copied, and refits want their share."""
 
 
 def is_shared() -> bool:
@@ -51,7 +56,8 @@ class Limits:
 
     slots : jobs at once; slots_each : of one person; queue_each : waiting or going on, of one person. threads : of a
     job. memory : resident bytes of a job. seconds : of a job. bytes : on disk, of one person. rows : of a table.
-    table_memory : bytes above which a table is not held in memory, but worked on from the disk.
+    table_memory : bytes above which a table is not held in memory, but worked on from the disk; a quarter of a job's,
+    at most 2 GiB, where it is not told.
     """
 
     slots: int = 0
@@ -62,20 +68,26 @@ class Limits:
     seconds: int = 0
     bytes: int = 0
     rows: int = 0
-    table_memory: int = 2 * 2**30
+    table_memory: int = MOST_TABLE
 
     @classmethod
     def told(cls) -> Limits:
         """The limits that the environment sets, over those that fit this machine; StoreError where one is no number."""
-        usual = cls._usual()
-        found = {}
+        found: dict[str, int] = {}
         for of in fields(cls):
             text = os.environ.get(f"GAMCORE_{of.name.upper()}", "").strip()
             try:
-                found[of.name] = int(text) if text else getattr(usual, of.name)
+                found |= {of.name: int(text)} if text else {}
             except ValueError as error:
                 raise StoreError(f"GAMCORE_{of.name.upper()} is {text!r}: set it to a whole number.") from error
-        return cls(**found)
+        limits = replace(cls._usual(), **found)
+        if "table_memory" in found or not limits.memory:
+            return limits
+        return replace(limits, table_memory=min(limits.memory // TABLE_SHARE, MOST_TABLE))
+
+    def environment(self) -> dict[str, str]:
+        """What to set so that another process is told the same."""
+        return {f"GAMCORE_{of.name.upper()}": str(getattr(self, of.name)) for of in fields(self)}
 
     @classmethod
     def _usual(cls) -> Limits:

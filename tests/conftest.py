@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from gamcore.workspace.reader import read_file
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import add_bands, train
+from tests.serving import browser_path, browsing
 
 ROOT = Path(__file__).parents[1]
 EVIL = "<img src=x onerror=alert(1)> [a](http://b) $x$ :red[c]"
@@ -119,3 +121,15 @@ def acted(space, acted_once):
     shutil.copytree(acted_once, space.root)
     table = space.tables()[0]
     return space, table, board.boards(space, table.id)[0]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser for the tests of a file."""
+    path = browser_path()
+    if path is None and os.environ.get("CI") == "true":
+        pytest.fail("No browser: CI installs Debian's chromium.")
+    if path is None:
+        pytest.skip("No Chromium on this machine: install one to run the browser tests.")
+    with browsing(path) as browser:
+        yield browser

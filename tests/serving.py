@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -17,6 +18,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 LOG = "server.log"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WAIT_MS = 180_000
+"""For whatever a page is to show: a machine may be busy with other tests, and a test that fails has time."""
+
 SWITCHES = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync")
 
 
@@ -41,14 +45,14 @@ class Server:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
     def ready(self) -> str:
-        """Its address, once it answers."""
-        for _ in range(200):
-            try:
+        """Its address, once it answers; RuntimeError with its last words where it does not."""
+        end = time.monotonic() + WAIT_MS / 1000
+        while time.monotonic() < end and self.process.poll() is None:
+            with contextlib.suppress(OSError):
                 urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=1)
-                break
-            except OSError:
-                time.sleep(0.1)
-        return self.address
+                return self.address
+            time.sleep(0.1)
+        raise RuntimeError(f"The server does not answer: {(self.space / LOG).read_text()[-2000:]}")
 
     def stop(self) -> None:
         self.process.terminate()
@@ -76,8 +80,19 @@ def browsing(path: str) -> Iterator[Any]:
         browser.close()
 
 
+def window(browser: Any, **options: Any) -> Any:
+    """A window of its own: a context that waits as long as a busy machine takes."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(WAIT_MS)
+    return context
+
+
 def settle(page: Any) -> None:
     """Wait until the server has nothing more to say."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]', timeout=60_000)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
-    page.wait_for_timeout(600)  # tables and uploaders take a moment after the script to stop moving
+    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
+    rests = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+    while True:
+        page.wait_for_selector(rests)
+        page.wait_for_timeout(600)  # tables and uploaders take a moment after the script to stop moving
+        if page.locator(rests).count():  # what was asked for just before had not begun
+            return

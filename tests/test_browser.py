@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +19,7 @@ from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import add_bands, train
 from tests import kinds
-from tests.serving import LOG, ROOT, Server, browser_path, browsing, settle
+from tests.serving import LOG, ROOT, Server, settle, window
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
@@ -31,17 +30,6 @@ PAGES = [
     "report",
 ]  # fmt: skip
 PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = browser_path()
-    if path is None and os.environ.get("CI") == "true":
-        pytest.fail("No browser: CI installs Debian's chromium.")
-    if path is None:
-        pytest.skip("No Chromium on this machine: install one to run the browser tests.")
-    with browsing(path) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +66,7 @@ def space(server):
 @pytest.fixture
 def page(chromium, server):
     """A page that fails its test where the browser's console shows an error; health probes of deep links apart."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 1200}, base_url=server.ready())
+    context = window(chromium, viewport={"width": 1400, "height": 1200}, base_url=server.ready())
     opened = context.new_page()
     errors = []
     opened.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
@@ -140,7 +128,7 @@ def test_from_nothing_to_a_shape_in_three_clicks(page):
     page.get_by_role("button", name="Train", exact=True).wait_for()
     settle(page)
     press(page, "Train")
-    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
+    page.get_by_role("button", name="Explore the shapes").wait_for()
     page.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
     page.locator(".gtitle", has_text="position_clicks").first.wait_for()
     press(page, "Explore the shapes")
@@ -160,7 +148,7 @@ def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
     page.goto("/data")
     settle(page)
     upload(page, adult)
-    page.get_by_role("button", name="Train on this table").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Train on this table").wait_for()
     press(page, "Train on this table")
     page.get_by_role("button", name="Train", exact=True).wait_for()
     settle(page)
@@ -168,14 +156,14 @@ def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
     page.get_by_text("Fast", exact=True).click()
     settle(page)
     press(page, "Train")
-    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=180_000)
+    page.get_by_role("button", name="Explore the shapes").wait_for()
     (model,) = space.models()
     assert model.metrics["auc"] > 0.92
     press(page, "Explore the shapes")
     page.get_by_text("Feature, by importance").wait_for()
     settle(page)
     page.locator(".js-plotly-plot").first.wait_for()
-    page.get_by_text("Bands from 30 refits").wait_for(timeout=120_000)  # the page is drawn anew when they come
+    page.get_by_text("Bands from 30 refits").wait_for()  # the page is drawn anew when they come
     settle(page)
     press(page, "Download")
     with page.expect_download() as waiting:
@@ -201,16 +189,16 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
         box.press("Enter")
         settle(page)
     press(page, "Train")
-    page.get_by_text("rounds a second").wait_for(timeout=60_000)
+    page.get_by_text("rounds a second").wait_for()
     page.reload()
-    page.get_by_text("rounds a second").wait_for(timeout=60_000)
-    other = page.context.browser.new_context(base_url=page.url.split("/train")[0]).new_page()
+    page.get_by_text("rounds a second").wait_for()
+    other = window(page.context.browser, base_url=page.url.split("/train")[0]).new_page()
     other.goto("/train")
     other.get_by_role("button", name=re.compile("Watch .*which is training")).click()
-    other.get_by_text("rounds a second").wait_for(timeout=60_000)
+    other.get_by_text("rounds a second").wait_for()
     other.context.close()
     press(page, "Cancel")
-    page.get_by_text("cancelled").wait_for(timeout=30_000)
+    page.get_by_text("cancelled").wait_for()
     assert len(space.models()) == 1
     assert runs.active(space) == []
     press(page, "Close")
@@ -234,7 +222,7 @@ def test_a_switch_redraws_the_curve_and_the_full_model_follows(page, space):
     settle(page)
     assert page.get_by_test_id("stMetricDelta").count() == 1
     press(page, "Train the full model")
-    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Explore the shapes").wait_for()
     assert page.url.split("?")[0].endswith("/train")
     (newest, _) = space.models()
     assert off not in newest.spec["features"]
@@ -264,15 +252,15 @@ def test_rank_choose_refit_read_select_and_download(page, space):
     model = crossed_model(space)
     page.goto(f"/pairs?model={model.id}")
     settle(page)
-    page.get_by_text("above what chance gives").wait_for(timeout=60_000)
+    page.get_by_text("above what chance gives").wait_for()
     page.locator(".gtitle", has_text="a × b, one refit with these pairs").wait_for()
     press(page, "Train the full model")
-    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
+    page.get_by_role("button", name="Explore the shapes").wait_for()
     (newest, _) = space.models()
     assert newest.n_pairs == 1
     page.goto(f"/pairs?model={newest.id}")
     settle(page)
-    page.get_by_text("Bands from 30 refits").wait_for(timeout=120_000)  # the page is drawn anew when they come
+    page.get_by_text("Bands from 30 refits").wait_for()  # the page is drawn anew when they come
     settle(page)
     heat = page.locator(".js-plotly-plot").nth(1)
     heat.scroll_into_view_if_needed()
@@ -377,8 +365,8 @@ def test_loans_of_two_kinds_from_three_clicks_to_one_row(page):
     page.get_by_text("Accurate", exact=True).click()  # longer to watch
     settle(page)
     press(page, "Train")
-    page.get_by_text("Tasks that quit the common trees").wait_for(timeout=120_000)
-    page.get_by_role("button", name="Read the tasks").wait_for(timeout=120_000)
+    page.get_by_text("Tasks that quit the common trees").wait_for()
+    page.get_by_role("button", name="Read the tasks").wait_for()
     settle(page)
     press(page, "Read the tasks")
     page.get_by_role("heading", name="The tasks", exact=True).wait_for()
@@ -412,8 +400,8 @@ def test_bands_appear_and_the_curve_is_read_on_every_scale(page, space):
     page.get_by_role("button", name="Train", exact=True).wait_for()
     settle(page)
     press(page, "Train")
-    page.get_by_role("button", name="Explore the shapes").wait_for(timeout=120_000)
-    page.get_by_text("Bands from 30 refits").wait_for(timeout=120_000)
+    page.get_by_role("button", name="Explore the shapes").wait_for()
+    page.get_by_text("Bands from 30 refits").wait_for()
     (model,) = space.models()
     assert model.bands == 30
     page.goto(f"/shapes?model={model.id}&feature=position_clicks")
@@ -478,7 +466,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     for label in ("Load the table", "Train three models", "Make the board"):
         press(page, label)
         settle(page)
-    page.get_by_text("add up to the eligible").wait_for(timeout=60_000)
+    page.get_by_text("add up to the eligible").wait_for()
     assert names_in_order(page) == ["A", "C", "B"]
     (table,) = space.tables()
     (made,) = board.boards(space, table.id)
@@ -527,7 +515,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
         press(page, "JSON")
     exported = waiting.value.path()
     press(page, "Prove them on this table")
-    page.get_by_text("rows has the same strategy on the board").wait_for(timeout=60_000)
+    page.get_by_text("rows has the same strategy on the board").wait_for()
     press(page, "Import")
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
         [{"name": "set.json", "mimeType": "application/json", "buffer": Path(exported).read_bytes()}]
@@ -542,18 +530,18 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     page.get_by_text("Guided example:").first.click()
     settle(page)  # it opens by and by, and what is pressed meanwhile is not pressed
     press(page, "Open the plan")
-    page.get_by_text("How long it takes").wait_for(timeout=60_000)
+    page.get_by_text("How long it takes").wait_for()
     settle(page)
     page.get_by_text("Guided example:").first.click()
     settle(page)
     press(page, "Read the experiment")
-    page.get_by_text("no expected null speaks against them").wait_for(timeout=60_000)
+    page.get_by_text("no expected null speaks against them").wait_for()
     settle(page)
     assert page.get_by_text(re.compile("Flat as expected|No move found")).count() == 3
     page.reload()
     settle(page)
     segment(page, "Read-out")
-    page.get_by_text("no expected null speaks against them").wait_for(timeout=60_000)
+    page.get_by_text("no expected null speaks against them").wait_for()
 
 
 def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, space, chromium, tmp_path):
@@ -569,7 +557,7 @@ def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, spac
     page.get_by_role("radio", name="Web page (HTML)").click()
     settle(page)
     press(page, "Make the report")
-    page.get_by_role("button", name="Download the file").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Download the file").wait_for()
     with page.expect_download() as waiting:
         press(page, "Download the file")
     file = tmp_path / "report.html"
@@ -582,7 +570,7 @@ def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, spac
 @contextmanager
 def offline(chromium, file):
     """A file in a browser without a network: it asks nobody for anything, runs nothing of its names, has no error."""
-    context = chromium.new_context(offline=True)
+    context = window(chromium, offline=True)
     opened, asked, errors = context.new_page(), [], []
     opened.on("request", lambda request: asked.append(request.url))
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import contextmanager
 
@@ -13,7 +12,7 @@ from gamcore.workspace import board, people, runs
 from gamcore.workspace.access import LOCAL
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import train
-from tests.serving import LOG, Server, browser_path, browsing, settle
+from tests.serving import LOG, Server, settle, window
 from tests.test_workspace import frame, spec_of
 
 pytest.importorskip("playwright.sync_api")
@@ -26,17 +25,6 @@ SHARED = {
     "STREAMLIT_SERVER_TRUSTED_USER_HEADERS": '{"X-Forwarded-Email": "email"}',
 }  # fmt: skip
 NAME = "Quarterly secrets"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = browser_path()
-    if path is None and os.environ.get("CI") == "true":
-        pytest.fail("No browser: CI installs Debian's chromium.")
-    if path is None:
-        pytest.skip("No Chromium on this machine: install one to run the browser tests.")
-    with browsing(path) as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -52,7 +40,7 @@ def server(tmp_path):
 def person(chromium, server, name, secret=SECRET):
     """A browser of somebody whom the proxy names."""
     headers = {"X-Proxy-Secret": secret} | ({"X-Forwarded-Email": name} if name else {})
-    context = chromium.new_context(extra_http_headers=headers, viewport={"width": 1280, "height": 1400})
+    context = window(chromium, extra_http_headers=headers, viewport={"width": 1280, "height": 1400})
     page = context.new_page()
 
     def show(path):
@@ -101,7 +89,7 @@ def test_neither_sees_what_is_the_others(chromium, server):
         assert NAME in page.inner_text("body")
         assert page.get_by_role("button", name="Delete").count() == 0
         assert page.get_by_role("button", name="Rename").count() == 0
-        assert "secret column" in bob(f"/shapes?model={model.id}").inner_text("body")
+        bob(f"/shapes?model={model.id}").get_by_text("secret column").first.wait_for()
         assert bob(f"/data?table={table.id}").get_by_text("Shared with you by").count() == 1
         hers.share("models", model.id, "bob@x.org", None)
         assert NAME not in bob(f"/models?model={model.id}").inner_text("body")
@@ -133,7 +121,7 @@ def test_roles_are_given_on_the_page_people(chromium, server):
         assert people.now(space, "bob@x.org").role == "viewer"
         page = bob("/data")
         page.get_by_role("button", name="Load housing").click()
-        page.get_by_text("You may view what is shared with you").wait_for(timeout=30_000)
+        page.get_by_text("You may view what is shared with you").wait_for()
         assert space.seen_by(LOCAL).tables() == []
         page = boss("/people")
         page.get_by_role("tab", name="What was done").click()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +28,7 @@ CARDS = {
     "loans.csv": ("Loans", "credit_card", "9,300 loans of two kinds, one common and one rare: who defaults?"),
 }  # fmt: skip
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
+WAIT_SECONDS = 0.5
 
 Store = Callable[[], TableAbout]
 Around = Callable[[Store], TableAbout]
@@ -52,7 +55,7 @@ def read(source: Path, name: str) -> TableAbout:
     """Read a file in a child process, with progress, and store what it gives; ReaderError or StoreError in words."""
     space = state.workspace()
     bar = st.progress(0.0, f"Reading {md(name)}")
-    with space.new_folder() as into:
+    with _turn(lambda: bar.progress(0.0, "Waiting until other files are read")), space.new_folder() as into:
         most = min(loader.Limits.memory, space.limits.memory or loader.Limits.memory)
         limits = loader.Limits(memory=most, table=space.limits.table_memory)
         loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)
@@ -61,6 +64,26 @@ def read(source: Path, name: str) -> TableAbout:
         return space.add_table_file(
             into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, sample=sample
         )
+
+
+@st.cache_resource(show_spinner=False)
+def _turns(at_once: int) -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(at_once)
+
+
+@contextmanager
+def _turn(wait: Callable[[], object]) -> Iterator[None]:
+    """One of as many readings at once as there are slots for jobs: each may take as much memory as a job.
+
+    wait : called again and again until it is this one's turn.
+    """
+    turns = _turns(state.workspace().limits.slots or 2**31)
+    while not turns.acquire(timeout=WAIT_SECONDS):
+        wait()
+    try:
+        yield
+    finally:
+        turns.release()
 
 
 def _known() -> set[str]:

@@ -1,0 +1,93 @@
+"""Loading from the server's folder, and the turns that readings take, through streamlit's AppTest."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+import pandas as pd
+import pytest
+
+from pages.shared import loading
+from tests.test_app import button, open_page
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An allowed folder of a file, of partitions, and of ways out of it."""
+    allowed = tmp_path / "allowed"
+    for month in (1, 2):
+        (allowed / "sales" / f"month={month}").mkdir(parents=True)
+        frame = pd.DataFrame({"amount": [month, 2.5, 7.0]})
+        frame.to_parquet(allowed / "sales" / f"month={month}" / "part.parquet", index=False)
+    (allowed / "notes.csv").write_text("a,b\n1,2\n3,4\n")
+    (tmp_path / "secret.csv").write_text("a,b\n5,6\n7,8\n")
+    (allowed / "way out.csv").symlink_to(tmp_path / "secret.csv")
+    monkeypatch.setenv("GAMCORE_DATA_FOLDER", str(allowed))
+    return allowed
+
+
+def load(app, name):
+    app.selectbox[0].set_value(name).run()
+    button(app, "Load it").click().run()
+    assert not app.exception
+    return app
+
+
+def test_files_and_folders_of_the_allowed_folder_are_loaded(space, folder):
+    app = open_page("data")
+    assert app.selectbox[0].options == ["notes.csv", "sales", "sales/month=1/part.parquet",
+                                        "sales/month=2/part.parquet", "way out.csv"]  # fmt: skip
+    load(app, "sales")
+    (table,) = space.tables()
+    assert (table.name, table.rows) == ("sales", 6)
+    assert sorted(space.read_table(table.id)["month"]) == [1, 1, 1, 2, 2, 2]
+    assert list(folder.rglob("*.parquet"))  # only read
+
+
+def test_what_is_outside_the_allowed_folder_is_refused(space, folder):
+    app = load(open_page("data"), "way out.csv")
+    assert ["outside the allowed folder" in error.value for error in app.error] == [True]
+    assert space.tables() == []
+
+
+def test_without_an_allowed_folder_nothing_is_offered(space):
+    assert not open_page("data").selectbox
+
+
+def test_a_reading_waits_until_another_has_ended(space, monkeypatch):
+    monkeypatch.setenv("GAMCORE_SLOTS", "1")
+    monkeypatch.setattr(loading, "WAIT_SECONDS", 0.01)
+    order, waits = [], threading.Event()
+    with contextlib.suppress(ValueError), loading._turn(lambda: None):
+        raise ValueError("broken")  # a turn ends however a reading does
+
+    def other():
+        with loading._turn(waits.set):
+            order.append("second")
+
+    with loading._turn(lambda: None):
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert waits.wait(30)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+def test_the_page_says_that_it_waits(space, folder, monkeypatch):
+    monkeypatch.setenv("GAMCORE_SLOTS", "1")
+    monkeypatch.setattr(loading, "WAIT_SECONDS", 0.01)
+    said = []
+
+    def progress(bar, share, words=""):
+        said.append(words)
+        if "Waiting" in words and len(said) > 2:
+            loading._turns(1).release()
+
+    app = open_page("data")
+    monkeypatch.setattr("streamlit.delta_generator.DeltaGenerator.progress", progress)
+    loading._turns(1).acquire()
+    load(app, "notes.csv")
+    assert "Waiting until other files are read" in said
+    assert [table.name for table in space.tables()] == ["notes"]

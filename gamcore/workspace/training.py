@@ -35,9 +35,6 @@ MEMORY_SHARE = 0.4
 BESIDE = 100 * 2**20
 """Bytes of such a training beside its refits: a batch of the table, and kernels."""
 
-A_ROW = 4
-"""Bytes of each row of the table, whichever refit it is in: its bucket, and where it is."""
-
 
 def evaluate(data: Data, model: Estimator) -> dict[str, float]:
     """Metrics on the held-out rows, beside the baseline (mean or prevalence of the training rows)."""
@@ -149,22 +146,19 @@ def _train_on_disk(
     give_back()
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
     basis = workspace.hold_out_by(spec.table, group, when)
-    place = Place(
-        workspace.table_path(spec.table),
-        workspace.root / "jobs",
-        _budget(workspace.limits.memory, workspace.table(spec.table).rows),
-    )
+    scratch = workspace.root / "jobs"
+    place = Place(workspace.table_path(spec.table), scratch, _budget(workspace.limits.memory))
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec, basis, n_jobs, callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     return _store(workspace, replace(about, rows=counts), model)
 
 
-def _budget(most: int, rows: int) -> int:
+def _budget(most: int) -> int:
     """Bytes for the refits: a share of what is free, and of what a job may still use where that is bounded."""
     free = psutil.virtual_memory().available
     left = most - psutil.Process().memory_info().rss if most else free
-    return int(MEMORY_SHARE * max(min(free, left) - BESIDE - A_ROW * rows, 0))
+    return int(MEMORY_SHARE * max(min(free, left) - BESIDE, 0))
 
 
 def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gamcore.explain import Curve
-from gamcore.figures.draw import places
+from gamcore.figures.traces import places
 from gamcore.plots.curves import level_order, visible_edges
 from gamcore.plots.grammar import SELECTED, Floats
 from gamcore.plots.palette import PALETTES, Mode
@@ -27,7 +27,7 @@ def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:
         else:
             edges = visible_edges(curve)
             at = (edges[:-1] + edges[1:]) / 2
-        figure.add_trace(_handles(places(at, curve.kind), scores), row=1, col=1)
+        figure.add_trace(_handles(places(at, curve.kind), scores))
     figure.update_layout(
         dragmode="select", selectdirection="h",
         newselection={"line": {"color": PALETTES[mode].accent, "width": 1}},
@@ -39,7 +39,8 @@ def boxable(figure: go.Figure, found: Surface) -> None:
     """Let somebody drag a rectangle on a heat map."""
     first, second = np.meshgrid(centres(found.first), centres(found.second))
     handles = _handles(places(first.ravel(), found.first.kind), places(second.ravel(), found.second.kind))
-    figure.add_trace(handles, row=2, col=1)
+    (cells, *_) = figure.select_traces(selector={"type": "heatmap"})
+    figure.add_trace(handles.update(xaxis=cells.xaxis, yaxis=cells.yaxis))
     figure.update_layout(dragmode="select")
 
 

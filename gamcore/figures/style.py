@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import plotly.graph_objects as go
@@ -9,6 +10,7 @@ import plotly.graph_objects as go
 from gamcore.plots.palette import FONT, PALETTES, Mode, Palette, cut
 
 
+@cache
 def template(mode: Mode) -> go.layout.Template:
     """The house template: horizontal grid only, no frame, quiet axes."""
     color = PALETTES[mode]

@@ -29,16 +29,32 @@ def browser_path() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def answers(process: subprocess.Popen[bytes], address: str) -> bool:
+    """Whether a server comes to answer at an address."""
+    end = time.monotonic() + WAIT_MS / 1000
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(address, timeout=1)
+            return True
+        time.sleep(0.1)
+    return False
+
+
 class Server:
     """A server on a workspace, starting in the background. What it writes is in LOG there; `changes` of its
-    environment."""
+    environment; `port`, where others must know it before."""
 
-    def __init__(self, space: Path, changes: dict[str, str] | None = None) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
+    def __init__(self, space: Path, changes: dict[str, str] | None = None, port: int = 0) -> None:
+        port = port or free_port()
         self.space, self.address = space, f"http://localhost:{port}"
-        options = ["--server.headless", "true", "--server.port", port]
+        options = ["--server.headless", "true", "--server.port", str(port)]
         environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0", **(changes or {})}
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
         with (space / LOG).open("wb") as log:
@@ -46,12 +62,8 @@ class Server:
 
     def ready(self) -> str:
         """Its address, once it answers; RuntimeError with its last words where it does not."""
-        end = time.monotonic() + WAIT_MS / 1000
-        while time.monotonic() < end and self.process.poll() is None:
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=1)
-                return self.address
-            time.sleep(0.1)
+        if answers(self.process, f"{self.address}/_stcore/health"):
+            return self.address
         raise RuntimeError(f"The server does not answer: {(self.space / LOG).read_text()[-2000:]}")
 
     def stop(self) -> None:

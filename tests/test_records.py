@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from gamcore.estimators import from_saved
 from gamcore.strategies import StrategySet
-from gamcore.workspace import backup, legacy, meta, migrations, people, records, runs
+from gamcore.workspace import backup, deployment, legacy, meta, migrations, people, records, runs
 from gamcore.workspace.__main__ import main
 from gamcore.workspace.access import ACTIONS, LOCAL, ROLES, Person, may
 from gamcore.workspace.board import add_board, board, change
@@ -554,6 +554,13 @@ OIDC = dict.fromkeys(("client_id", "client_secret", "server_metadata_url", "redi
 def test_what_a_shared_deployment_lacks(options, auth, is_set, words):
     found = missing(options, auth, is_set)
     assert found == [] if words is None else len(found) == 1 and words in found[0]
+
+
+def test_a_sign_in_needs_its_libraries(monkeypatch):
+    monkeypatch.setattr(deployment, "LIBRARIES", ("authlib", "no_such_library"))
+    assert missing(GOOD, {}, True) == []  # a proxy needs none
+    (words,) = missing(GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "c" * 32}, True)
+    assert "pip install" in words
 
 
 def test_a_shared_server_refuses_to_start_without_them(tmp_path):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, Final
 
 SECRET: Final = 32
 OIDC: Final = ("client_id", "client_secret", "server_metadata_url", "redirect_uri")
+LIBRARIES: Final = ("authlib", "httpx")
 LOCALS: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -23,6 +25,8 @@ def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: 
             "Nobody can sign in: set [auth] in .streamlit/secrets.toml (OIDC), or server.trustedUserHeaders to the "
             "header in which your proxy names who is there."
         )
+    if auth and not headers and not all(map(find_spec, LIBRARIES)):
+        found.append('OIDC needs more libraries: pip install -e ".[shared]".')
     if headers and "email" not in headers.values() and "name" not in headers.values():
         found.append("server.trustedUserHeaders names nobody: map a header to email or name.")
     if headers and options.get("server.address") not in LOCALS and len(options.get("proxy_secret") or "") < SECRET:

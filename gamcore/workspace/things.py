@@ -66,6 +66,11 @@ class Things:
             raise DeniedError(f"This {name} is shared with you to be viewed: ask its owner to {action} it.")
         return found
 
+    def _allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
+        """A thing that this person may do something with."""
+        found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+        return self._check(action, kind, found)
+
     def may(self, action: Action, kind: str = "", identifier: str = "") -> bool:
         """Whether this person may do something, with a thing where one is named."""
         if not identifier:
@@ -79,8 +84,7 @@ class Things:
     def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
         """A thing; StoreError where there is none for this person, or none to do this with."""
         with self.meta.reading() as connection:
-            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
-            return self._check(action, kind, found)
+            return self._allowed(connection, action, kind, identifier)
 
     def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
         """All things of a kind that this person has, the first made first; one that cannot be read hides no other."""
@@ -110,7 +114,7 @@ class Things:
             self._check_room(connection, sum(size for _, size in held.values()))
             owner = self.person.id
             if parent:  # a part is of whose the whole is, whoever made it
-                owner = self._check("change", kind, records.one(connection, kind, parent, self.person.id)).owner
+                owner = self._allowed(connection, "change", kind, parent).owner
             records.insert(connection, kind, identifier, owner, about, parent)
             self._put(connection, identifier, held)
             records.note(connection, self.person.id, "create", kind, identifier, "", text_of(about), detail)
@@ -124,8 +128,7 @@ class Things:
         change : makes the new description of the present one. action : what this person needs to be allowed.
         """
         with self._held(parts or {}) as held, self.meta.writing() as connection:
-            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
-            about = self._check(action, kind, found).about
+            about = self._allowed(connection, action, kind, identifier).about
             changed = change(about)
             before, after = text_of(about), text_of(changed)
             if held:
@@ -166,8 +169,7 @@ class Things:
     def part(self, kind: str, identifier: str, name: str) -> Path:
         """The file of a part of a thing; it is never changed, so it can be read at leisure."""
         with self.meta.reading() as connection:
-            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
-            self._check("view", kind, found)
+            self._allowed(connection, "view", kind, identifier)
             digest = records.part_of(connection, identifier, name)
         if digest is None:
             raise StoreError(f"This {KINDS[kind]} has no {name}: load or train it again.")
@@ -181,9 +183,8 @@ class Things:
     def delete(self, kind: str, identifier: str) -> None:
         """Take a thing and its parts out of sight; the sweep takes them off the disk."""
         with self.meta.writing() as connection:
-            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
-            action: Action = "change" if found is not None and found.parent else "delete"
-            told = text_of(self._check(action, kind, found).about)
+            found = self._allowed(connection, "view", kind, identifier)
+            told = text_of(self._check("change" if found.parent else "delete", kind, found).about)
             for gone in records.bury(connection, identifier):
                 records.note(connection, self.person.id, "delete", kind, gone, told if gone == identifier else "")
 
@@ -193,8 +194,7 @@ class Things:
         """Share a thing with a person by what they are called, or no longer (None)."""
         who = who.strip()
         with self.meta.writing() as connection:
-            found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
-            owner = self._check("share", kind, found).owner
+            owner = self._allowed(connection, "share", kind, identifier).owner
             them = records.named(connection, who)
             if them is None:
                 raise StoreError(

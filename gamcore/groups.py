@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
+from gamcore.mixing import mixed
+
 Ints = NDArray[np.int64]
 RowList = NDArray[np.int32]
 
@@ -88,10 +90,8 @@ BUCKETS: Final = 2**16
 
 def buckets(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint16]:
     """Bucket (n,) of each key (a row's number, or what stands for its cluster): the same wherever the key is met."""
-    mixed = keys + np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):  # splitmix64
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return (mixed >> np.uint64(48)).astype(np.uint16)
+    start = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    return (mixed(keys + start) >> np.uint64(48)).astype(np.uint16)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ CORE = sorted((ROOT / "gamcore").rglob("*.py"))
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 
 LAYERS = [  # low to high; names of one layer do not import each other
-    {"kernels"}, {"table"}, {"binning", "groups", "losses", "purify", "trees", "bands", "scales", "rules", "intervals",
-     "fairness"},
+    {"kernels", "mixing"}, {"table"},
+    {"binning", "groups", "losses", "purify", "trees", "bands", "scales", "rules", "intervals", "fairness"},
     {"rulecode", "rulejson", "experiments"}, {"strategies", "verdicts"}, {"model", "executor", "taskdata", "rowfiles"},
     {"rounds"}, {"refit"}, {"boosting", "pairs", "ranking", "encoded"},
     {"interactions", "multitask", "explain", "spill"},

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 
+from gamcore.mixing import mixed
+
 Tell = Callable[[float, str], None]
 
 GROUP_ROWS: Final = 2**17
@@ -41,11 +43,8 @@ def sample_size(rows: int, memory: int, limit: int) -> int:
 
 
 def hashes(start: int, stop: int) -> npt.NDArray[np.uint64]:
-    """One evenly spread 64-bit number a row number (splitmix64), the same whatever the batches."""
-    x = (np.arange(start, stop, dtype=np.uint64) + SEED) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    """One evenly spread 64-bit number a row number, the same whatever the batches."""
+    return mixed((np.arange(start, stop, dtype=np.uint64) + SEED) * np.uint64(0x9E3779B97F4A7C15))
 
 
 def threshold(size: int, rows: int) -> int:

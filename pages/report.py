@@ -35,9 +35,7 @@ def pick_recipe() -> Recipe:
     if following in kept:
         st.session_state["recipe"] = following
     if kept:
-        labels = told_apart(
-            {NEW: "A new report", **{i: f"{one.name} ({date(one.created)})" for i, one in kept.items()}}
-        )
+        labels = told_apart({NEW: "A new report", **{i: named(one) for i, one in kept.items()}})
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.selectbox("Recipe", list(labels), format_func=labels.__getitem__, key="recipe",
                                   help="A report that was kept, made on the model above.")  # fmt: skip
@@ -89,6 +87,16 @@ def head(recipe: Recipe, key: str) -> Recipe:
     return replace(recipe, name=name.strip() or model.name, subtitle=subtitle.strip(), board=board, scale=scale)
 
 
+def mine(recipe: Recipe) -> bool:
+    """Whether this person may change a recipe that was kept."""
+    return recipe.id in kept and state.mine("reports", recipe.id)
+
+
+def opened(recipe: Recipe) -> Recipe | None:
+    """A recipe as it was when this session began to edit it; None of a new one."""
+    return st.session_state.setdefault(f"opened-{recipe.id}", kept[recipe.id]) if recipe.id in kept else None
+
+
 def make(recipe: Recipe) -> None:
     """Make a file, and keep the recipe."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -101,16 +109,20 @@ def make(recipe: Recipe) -> None:
             st.rerun()
         if st.button("Keep as a recipe", icon=":material/bookmark:", disabled=not recipe.items,
                      help="Its order and comments, to be made on another model next month."):  # fmt: skip
-            saved = recipes.save(state.workspace(), recipe)
-            st.session_state["recipe-saved"] = saved.name
+            saved = recipes.save(state.workspace(), recipe, opened(recipe))
+            beside = saved.id != recipe.id and mine(recipe)
+            told = ", beside what somebody else made of it meanwhile" if beside else ""
+            st.session_state["recipe-saved"] = f"{md(saved.name)} is kept{told}."
             st.session_state["recipe-next"] = saved.id  # a widget's own value cannot be set after it is drawn
+            st.session_state[f"opened-{saved.id}"] = saved
             st.rerun()
     saved = st.session_state.pop("recipe-saved", None)
     if saved:
-        st.caption(f":material/check: {md(saved)} is kept.")
+        st.caption(f":material/check: {saved}")
 
 
 recipe = pick_recipe()
+opened(recipe)  # before anything is changed
 key = f"{recipe.id or 'new'}-{model.id}"
 with st.container(border=True):
     recipe = head(recipe, key)

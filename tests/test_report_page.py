@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -57,6 +58,24 @@ def test_items_are_added_moved_commented_and_removed(acted):
     named(app.selectbox, "Recipe").set_value(kept.id).run()
     assert not app.exception
     assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
+
+
+def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
+    space, _, made = acted
+    model = made.read().strategies[0].model
+    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.Item("importance"),)))
+    app = open_page("report", model=model)
+    named(app.selectbox, "Recipe").set_value(first.id).run()
+    theirs = recipes.save(space, replace(first, subtitle="theirs"), first)
+    named(app.text_input, "Subtitle").set_value("mine").run()
+    button(app, "Keep as a recipe").click().run()
+    assert any("beside what somebody else made" in one.value for one in app.caption)
+    mine, other = recipes.recipes(space)
+    assert (mine.subtitle, other) == ("mine", theirs)
+    named(app.text_input, "Subtitle").set_value("mine again").run()
+    button(app, "Keep as a recipe").click().run()
+    assert not any("beside" in one.value for one in app.caption)
+    assert [one.subtitle for one in recipes.recipes(space)] == ["mine again", "theirs"]
 
 
 def test_a_report_is_made_and_handed_out(acted):

@@ -5,6 +5,7 @@ A recipe names no model, so that it can be made on any.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
@@ -71,13 +72,28 @@ def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], 
     return Recipe("", name, now(), tuple(items), model.target, board.id if board is not None else "")
 
 
-def save(workspace: Workspace, recipe: Recipe) -> Recipe:
-    """Keep a recipe; without an id, or of somebody who only lets it be viewed, as a new one."""
+class _ChangedError(Exception):
+    """Somebody else changed the recipe meanwhile."""
+
+
+def save(workspace: Workspace, recipe: Recipe, opened: Recipe | None = None) -> Recipe:
+    """Keep a recipe; without an id, or of somebody who only lets it be viewed, as a new one.
+
+    opened : what it was when its editing began. Where that is not what it is now, somebody else has changed it, and
+    this one is kept beside theirs.
+    """
     items = tuple(replace(item, comment=item.comment[:MOST_COMMENT]) for item in recipe.items)
     kept = replace(recipe, name=clean_name(recipe.name), items=items)
+
+    def changed(about: dict[str, Any]) -> dict[str, Any]:
+        if opened is not None and from_dict(about) != opened:
+            raise _ChangedError
+        return about | asdict(kept)
+
     if kept.id and workspace.may("change", "reports", kept.id):
-        workspace.edit("reports", kept.id, lambda about: about | asdict(kept))
-        return kept
+        with suppress(_ChangedError):
+            workspace.edit("reports", kept.id, changed)
+            return kept
     kept = replace(kept, id=new_id(), created=now())
     workspace.add("reports", kept.id, asdict(kept))
     return kept

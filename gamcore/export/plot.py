@@ -12,8 +12,9 @@ import pandas as pd
 
 from gamcore.export.parts import Part
 from gamcore.export.sheets import safe_csv, to_xlsx
+from gamcore.export.tidy import tidy
 from gamcore.plots.describe import describe
-from gamcore.plots.grammar import Plot, tidy
+from gamcore.plots.grammar import Plot
 from gamcore.plots.palette import Mode
 
 Format = Literal["png", "svg", "pdf", "html", "pptx", "csv", "xlsx", "txt"]

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from gamcore.export.parts import Part, Report, Step, quiet
 from gamcore.export.plot import ExportError, Format, file_name, to_bytes
-from gamcore.plots.grammar import tidy
+from gamcore.export.tidy import tidy
 
 Kind = Literal["html", "pdf", "pptx", "zip"]
 KINDS: Final[dict[Kind, str]] = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -250,21 +250,6 @@ class Plot:
         """Marks that have a name in the legend; the effect, which is the first thing to look for, first."""
         marks = [mark for _, _, panel in self.each() for mark in panel.marks if getattr(mark, "name", "")]
         return sorted(marks, key=lambda mark: getattr(mark, "name", "") != "effect")
-
-
-def tidy(value: Any) -> Any:
-    """A description with all of its texts cleaned (`palette.clean`), whatever names data have."""
-    from gamcore.plots.palette import clean
-
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, tuple | list):
-        return type(value)(tidy(one) for one in value)
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return np.array([tidy(one) for one in value.ravel()], object).reshape(value.shape)
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{of.name: tidy(getattr(value, of.name)) for of in fields(value)})
-    return value
 
 
 def single(panel: Panel) -> tuple[tuple[Panel | None, ...], ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gamcore.explain import WHOLE, Curve
-from gamcore.plots.curves import common_limits, effect_axis, level_order, value_axis, visible_edges
+from gamcore.explain import Curve
+from gamcore.plots.curves import common_limits, effect_axis, level_order, ribbons, value_axis, visible_edges
 from gamcore.plots.grammar import Axis, Line, Mark, Panel, Plot, Points, Ribbon, Role, Steps, Whiskers, single
 from gamcore.plots.palette import cut, shorten
 from gamcore.scales import say, unit
@@ -74,11 +74,5 @@ def _levels(found: Curve, labels: tuple[str, ...], shift: float, name: str, role
 def _difference(minus: Curve, labels: tuple[str, ...]) -> list[Mark]:
     if labels:
         return _levels(minus, labels, 0.0, "difference", "primary")
-    edges = visible_edges(minus)
-    marks: list[Mark] = []
-    if minus.has_whole:
-        marks.append(Ribbon(edges, minus.whole[0], minus.whole[1], wide=True, name=WHOLE))
-    if minus.has_band:
-        marks.append(Ribbon(edges, minus.lower, minus.upper, name=minus.band))
     told = [f"{minus.place(k)}\n{say(score, minus.scale)}" for k, score in enumerate(minus.scores)]
-    return [*marks, Steps(edges, minus.scores, width=2.0, name="difference", told=told)]
+    return [*ribbons(minus), Steps(visible_edges(minus), minus.scores, width=2.0, name="difference", told=told)]

@@ -128,13 +128,19 @@ def _told(found: Curve) -> list[str]:
 
 def _line(found: Curve) -> list[Mark]:
     edges = visible_edges(found)
+    line = Steps(edges, found.scores, name="effect", told=_told(found))
+    return [*ribbons(found), line, *_pale(found, edges, 2.4, f"under {FEW_ROWS} rows")]
+
+
+def ribbons(found: Curve) -> list[Mark]:
+    """The bands of a curve that there are: of the whole of it, then bin by bin."""
+    edges = visible_edges(found)
     marks: list[Mark] = []
     if found.has_whole:
         marks.append(Ribbon(edges, found.whole[0], found.whole[1], wide=True, name=WHOLE))
     if found.has_band:
         marks.append(Ribbon(edges, found.lower, found.upper, name=found.band))
-    marks.append(Steps(edges, found.scores, name="effect", told=_told(found)))
-    return [*marks, *_pale(found, edges, 2.4, f"under {FEW_ROWS} rows")]
+    return marks
 
 
 def _pale(found: Curve, edges: Floats, width: float, name: str) -> list[Mark]:

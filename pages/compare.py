@@ -69,6 +69,7 @@ def parts() -> dict[str, ModelAbout]:
         st.info("Parts of the rows need the table that the model was trained on.", icon=":material/table:")
         return {}
     spec = Spec.from_dict(model.spec)
+    busy = runs.working_on(state.workspace(), model.id, "")  # before the parts: those that it makes are there after it
     there = state.workspace().parts(model.id)
     made_by = Spec.from_dict(there[0].spec).conditions[-1].column if there else None
     columns = [name for name in state.columns(model.table) if name != spec.target]
@@ -78,7 +79,6 @@ def parts() -> dict[str, ModelAbout]:
             "Parts by", columns, columns.index(usual), key=f"parts-by-{model.id}",
             help="A date gives periods, a category its levels, a number ranges of equal numbers of rows.",
         )  # fmt: skip
-        busy = runs.working_on(state.workspace(), model.id, "")
         if column != made_by and st.button(
             "Fit the parts", type="primary", icon=":material/play_arrow:", disabled=bool(busy)
         ):

@@ -124,6 +124,14 @@ def test_bands_of_a_model_are_for_those_who_may_change_it(team):
         runs.start(bob, replace(quick, bands=2), 1, run.model)
 
 
+def test_how_work_ended_is_said_once_and_not_where_it_is_gone(tmp_path):
+    child.write_end(tmp_path, {"state": "done"})
+    child.write_end(tmp_path, child.CANCELLED)
+    assert read_json(tmp_path / "end.json") == {"state": "done"}
+    child.write_end(tmp_path / "gone", child.CANCELLED)
+    assert not (tmp_path / "gone").exists()
+
+
 def test_a_worker_knows_the_limits_that_it_is_held_to(team, monkeypatch):
     """It plans by them: how much of a table larger than memory a refit reads."""
     ann, _, spec = team

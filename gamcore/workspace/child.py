@@ -6,6 +6,7 @@ printed), end.json (how it ended: state and message, and what else the work tell
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import subprocess
@@ -37,6 +38,7 @@ POOLS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "N
 
 
 ORPHANED: Final = "The server stopped while this went on: begin it again."
+CANCELLED: Final = {"state": "cancelled", "message": "Cancelled."}
 
 
 class StoppedError(Exception):
@@ -88,10 +90,17 @@ def end_of(folder: Path) -> dict[str, Any]:
     if (folder / "end.json").is_file():
         return dict(read_json(folder / "end.json"))
     if not alive and (folder / "cancel").exists():
-        return {"state": "cancelled", "message": "Cancelled."}
+        return dict(CANCELLED)
     if not alive and _has_begun(folder):
         return {"state": "interrupted", "message": f"The worker ended without a word.{_last_words(folder)}"}
     return {"state": "running", "message": ""}
+
+
+def write_end(folder: Path, end: dict[str, Any]) -> None:
+    """Write how the work ended, unless that is written already, or the folder was taken away meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
+        if not (folder / "end.json").is_file():
+            write_json(folder / "end.json", end)
 
 
 def _has_begun(folder: Path) -> bool:
@@ -158,8 +167,7 @@ def _leave_with_the_server(folder: Path) -> None:
     while not _is_orphan():
         time.sleep(LOOK_SECONDS)
     time.sleep(GRACE_SECONDS)
-    if not (folder / "end.json").is_file():
-        write_json(folder / "end.json", {"state": "interrupted", "message": ORPHANED})
+    write_end(folder, {"state": "interrupted", "message": ORPHANED})
     os._exit(1)
 
 
@@ -186,5 +194,4 @@ def _insist(folder: Path) -> None:
             continue
         except psutil.Error:
             break
-    if not (folder / "end.json").is_file():
-        write_json(folder / "end.json", {"state": "cancelled", "message": "Cancelled."})
+    write_end(folder, CANCELLED)

@@ -126,7 +126,7 @@ def cancel(space: Workspace, kind: str, identifier: str) -> None:
     target = space.root / "jobs" / found.id
     if waited:
         (target / "cancel").touch()
-        write_json(target / "end.json", {"state": "cancelled", "message": "Cancelled."})
+        child.write_end(target, child.CANCELLED)
     elif not (target / "end.json").is_file():
         child.cancel(target)
         if child.process_of(target) is None:  # nobody is left who would free its slot

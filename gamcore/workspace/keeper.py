@@ -15,13 +15,13 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psutil
 import sqlalchemy as sa
 
 from gamcore.workspace import child
-from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.files import read_json
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.meta import job
 from gamcore.workspace.store import Workspace
@@ -135,7 +135,7 @@ class Keeper:
             self._began[identifier] = time.monotonic()
         except (OSError, ValueError, KeyError) as error:
             log.exception("Job %s could not be started", identifier)
-            self._write_end(folder, {"state": "failed", "message": f"The work could not be started ({error})."})
+            child.write_end(folder, {"state": "failed", "message": f"The work could not be started ({error})."})
             self._set_ended(identifier)
 
     def _look_at(self, identifier: str, process: subprocess.Popen[bytes]) -> None:
@@ -152,7 +152,7 @@ class Keeper:
         log.warning("Job %s is stopped: %s", identifier, message)
         folder = self._folder(identifier)
         model = read_json(folder / "model.json") if (folder / "model.json").is_file() else {}
-        self._write_end(folder, {"state": "failed", "message": message} | model)  # before it is dead without a word
+        child.write_end(folder, {"state": "failed", "message": message} | model)  # before it is dead without a word
         process.kill()
         process.wait()
 
@@ -161,12 +161,7 @@ class Keeper:
         self._set_ended(identifier)
         del self._own[identifier], self._began[identifier]
         if folder.is_dir():  # last: where the disk is full, others must go on; how it ended is read off the folder
-            self._write_end(folder, child.end_of(folder))
-
-    @staticmethod
-    def _write_end(folder: Path, end: dict[str, Any]) -> None:
-        if folder.is_dir() and not (folder / "end.json").is_file():
-            write_json(folder / "end.json", end)
+            child.write_end(folder, child.end_of(folder))
 
     def _set_ended(self, identifier: str) -> None:
         with self._space.meta.writing() as connection:
@@ -183,8 +178,7 @@ class Keeper:
                 continue
             if folder.is_dir() and child.process_of(folder) is not None:
                 continue  # it will see that its server is gone, and end by itself
-            if folder.is_dir():
-                self._write_end(folder, {"state": "interrupted", "message": child.ORPHANED})
+            child.write_end(folder, {"state": "interrupted", "message": child.ORPHANED})
             self._set_ended(identifier)
 
 

@@ -21,7 +21,14 @@ from gamcore.workspace.training import add_bands, train
 from tests.serving import browser_path, browsing
 
 ROOT = Path(__file__).parents[1]
+LONGEST = ("test_browser.py", "test_export.py", "test_workspace.py", "test_team.py")
+"""Files that take minutes: they begin first, so that no process waits for another at the end."""
+
 EVIL = "<img src=x onerror=alert(1)> [a](http://b) $x$ :red[c]"
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ if spec is None:
     st.caption("Live training needs the table that the model was trained on.")
 else:
     changed = live.switches(model.id, spec)
-    drawing, side = st.columns([4, 1])
+    drawing, side = st.columns([7, 2])
     with side.container(border=True):
         tried = panel(model, spec, changed)
 with drawing, st.container(border=True):

@@ -37,12 +37,11 @@ if not busy and st.session_state.get("trained_on") == table.id and st.session_st
     busy = True
     running.result(st.session_state["trained"])
 for run in going:
+    does = "waits" if run.state == "queued" else "is training"
     if (
         run.id != shown
         and not run.model
-        and st.button(
-            f"Watch {md(run.spec.name)}, which is training", key=f"watch-{run.id}", icon=":material/visibility:"
-        )
+        and st.button(f"Watch {md(run.spec.name)}, which {does}", key=f"watch-{run.id}", icon=":material/visibility:")
     ):
         st.query_params["run"] = run.id
         st.rerun()

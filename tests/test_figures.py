@@ -148,6 +148,29 @@ def test_importance_bars_are_in_order(model):
     assert "log-odds" in figure.layout.xaxis.title.text
 
 
+def test_a_long_headline_has_two_lines_and_room_for_them(model):
+    plot = plots.importance(model.importance(), most=5)
+    short, long = (figures.draw(replace(plot, title=words)) for words in ("Ages matter", "Ages matter " * 20))
+    assert "<br>" not in short.layout.title.text
+    lines = long.layout.title.text.split("<br>")
+    assert len(lines) == 2
+    assert lines[1].endswith("…</b>")
+    assert max(map(len, lines)) < 70
+    assert long.layout.height - short.layout.height == long.layout.margin.t - short.layout.margin.t > 20
+
+
+def test_panels_fill_the_plot_and_share_their_axes(model):
+    figure = shape(model.explain_shape("plain"), "y", "d")
+    x, y = ([figure.layout[f"{side}axis{k}"] for k in ("", 2, 3, 4)] for side in "xy")
+    assert [axis.matches for axis in x] == ["x3", "x4", None, None]
+    assert [axis.matches for axis in y] == [None, "y", None, "y3"]
+    assert (x[0].domain[0], x[1].domain[1], y[2].domain[0], y[0].domain[1]) == (0, 1, 0, 1)
+    assert x[1].domain[0] - x[0].domain[1] == pytest.approx(0.02)
+    assert y[0].domain[0] - y[2].domain[1] == pytest.approx(0.03)
+    wide, narrow = np.ptp(x[0].domain), np.ptp(x[1].domain)
+    assert wide / narrow == pytest.approx(0.86 / 0.14)
+
+
 def test_progress_of_several_refits():
     points = np.array([[r, k, np.nan if r else 2 / k, 1 / k] for r in range(3) for k in range(1, 40)])
     figure = figures.draw(plots.progress(points))

@@ -348,7 +348,7 @@ def test_models_offers_the_newest_version(months, monkeypatch):
     began = []
     monkeypatch.setattr(runs, "start", lambda space, spec, n_jobs: began.append(spec) or "0" * 16)
     monkeypatch.setattr(st, "switch_page", lambda *_, **__: None)  # AppTest knows of one page only
-    label = "Retrain on the newest version"
+    label = "Retrain on the newest"
     app = open_page("models", model=model.id)
     button(app, label).click().run()
     assert not app.exception

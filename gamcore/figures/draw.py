@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gamcore.figures.shapes import Place, backdrop, label, note, shapes
-from gamcore.figures.style import escape, heading, template
+from gamcore.figures.style import escape, heading, more_pixels, template
 from gamcore.figures.traces import colors, places, traces
 from gamcore.plots.grammar import Axis, Bars, Cells, Panel, Plot, Scale
 from gamcore.plots.palette import PALETTES, Mode, Palette
@@ -24,6 +24,8 @@ FORMATS = {"plain": None, "percent": ".0%", "signed percent": "+.0%", "count": "
 LEGEND_PIXELS = 20
 BARE = 12
 """Pixels above a plot that has neither title nor legend."""
+SMALL_X, SMALL_Y = 4, 5
+"""Ticks of a small plot."""
 BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
 """Gaps between panels, as shares of the plot."""
 
@@ -43,8 +45,8 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
         axes = {"xaxis": place.x, "yaxis": place.y}
         data += [trace | axes for mark in panel.marks for trace in traces(mark, panel, color, flat)]
         _panel(layout, panel, place, color)
-        layout[f"xaxis{number}"] |= _axis(panel.x, color, plot.small)
-        layout[f"yaxis{number}"] |= _axis(panel.y, color, plot.small and panel.y.kind != "log")
+        layout[f"xaxis{number}"] |= _axis(panel.x, color, SMALL_X if plot.small else None)
+        layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
     return go.Figure({"data": data, "layout": layout | _around(plot, titled, color)})
 
 
@@ -112,6 +114,7 @@ def _around(plot: Plot, titled: bool, color: Palette) -> Told:
         title = {"text": escape(plot.title, 40), "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.96}
         margin = {"l": 36, "r": 8, "t": 30, "b": 24}
         return told | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
+    top += more_pixels(plot.title) if titled else 0
     told["height"] = plot.height + top - BARE
     if titled:
         return told | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}
@@ -122,7 +125,8 @@ def _texts(plot: Plot) -> list[str]:
     return [text for mark in plot.main.marks if isinstance(mark, Bars) and mark.lying for text in mark.texts]
 
 
-def _axis(axis: Axis, color: Palette, small: bool) -> Told:
+def _axis(axis: Axis, color: Palette, most: int | None) -> Told:
+    """An axis; most : ticks, about, where there is little room."""
     drawn: Told = {"title": {"text": escape(axis.title, 60)}, "showticklabels": axis.named}
     drawn["showgrid"] = axis.grid
     if axis.grid:
@@ -146,8 +150,8 @@ def _axis(axis: Axis, color: Palette, small: bool) -> Told:
         drawn["autorange"] = "reversed"
     if axis.from_zero:
         drawn["rangemode"] = "tozero"
-    if small:
-        drawn["nticks"] = 4
+    if most is not None:
+        drawn["nticks"] = most
     return drawn
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
 
 from gamcore.plots.palette import FONT, PALETTES, Mode, Palette, cut
+
+LINE, MOST_LINES, LINE_PIXELS = 56, 2, 24
+"""Characters of a line of a headline, how many lines, and how high one is."""
 
 
 @cache
@@ -22,7 +26,7 @@ def template(mode: Mode) -> go.layout.Template:
             "paper_bgcolor": color.background,
             "plot_bgcolor": color.background,
             "colorway": [color.primary, color.accent],
-            "xaxis": axis,
+            "xaxis": {**axis, "autotickangles": [0, -35, -90]},  # a label that rises ends at its tick, inside the plot
             "yaxis": {**axis, "gridcolor": color.hairline},
             "hoverlabel": {"bgcolor": color.background, "bordercolor": color.hairline, "font": {"color": color.ink}},
             "legend": {
@@ -43,10 +47,21 @@ def escape(text: str, most: int = 80) -> str:
     return cut(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
 
 
+def lines_of(headline: str) -> list[str]:
+    """A headline in lines that fit beside a menu on a small screen: plotly would run over the edge."""
+    return wrap(headline, LINE, max_lines=MOST_LINES, placeholder="…") or [""]
+
+
+def more_pixels(headline: str) -> int:
+    """Height of a headline's lines beyond the first."""
+    return LINE_PIXELS * (len(lines_of(headline)) - 1)
+
+
 def heading(headline: str, detail: str, color: Palette) -> dict[str, Any]:
     """The title of a figure, and the grey line under it."""
     return {
-        "text": f"<b>{escape(headline, 100)}</b>",
+        "text": f"<b>{'<br>'.join(escape(line) for line in lines_of(headline))}</b>",
+        "pad": {"t": more_pixels(headline) // 2},  # plotly puts their middle where a line alone would be
         "subtitle": {"text": escape(detail, 160), "font": {"color": color.muted, "size": 13}},
         "x": 0, "xref": "paper", "xanchor": "left", "y": 0.98, "yanchor": "top", "font": {"size": 18},
     }  # fmt: skip

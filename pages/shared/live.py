@@ -165,7 +165,7 @@ def metric(found: Shown) -> None:
         change = "no change" if abs(moved) < 5e-5 * max(1.0, abs(now[name])) else change
     st.metric(
         label, f"{now[name]:.4f}" if name == "auc" else number(now[name]), change,
-        delta_color="off" if change == "no change" else "inverse" if fewer else "normal", border=True,
+        delta_color="off" if change == "no change" else "inverse" if fewer else "normal",
         help=f"Of one refit, which took {duration(found.now.seconds)}; the change is against the settings before. "
         "Settings picked for this number alone will look a little better on these rows than on new ones.",
     )  # fmt: skip

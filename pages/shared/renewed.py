@@ -169,7 +169,7 @@ def retrain(model: ModelAbout) -> None:
     found = newest(tables, model.table) if model.spec else None
     if found is None:
         return
-    label = "Retrain on the newest version"
+    label = "Retrain on the newest"
     if not st.button(label, icon=":material/update:", help=f"Of {date(found.created)}, with the same settings."):
         return
     then = state.frame(model.table) if model.table in {table.id for table in tables} else None

@@ -42,14 +42,14 @@ def _dialog(kind: str, identifier: str, name: str, tables: tuple[str, ...]) -> N
             st.markdown(f":material/person: {md(called)} may {WORDS[level]}")
             st.button("Take back", key=f"unshare-{who}", type="tertiary",
                       on_click=partial(space.share, kind, identifier, who, None))  # fmt: skip
-    if shared and tables:
+    own = [table for table in tables if table and state.mine("tables", table, "share")]
+    if any(set(shared) & set(space.shares("tables", table)) for table in own):
         st.caption("Taking it back leaves its table shared: that is taken back on the page Data.")
     with st.form("share", border=False, clear_on_submit=True):
         who = st.text_input("With whom", placeholder="The name or address that they sign in with")
         level = st.segmented_control(
             "They may", list(WORDS), default="view", required=True, format_func=WORDS.__getitem__
         )
-        own = [table for table in tables if table and state.mine("tables", table, "share")]
         with_table = kind == "boards" and bool(own)
         if with_table:
             st.caption("Its table goes with it, to be viewed: a board is counted on its rows.")

@@ -21,7 +21,7 @@ from gamcore.strategies import Strategy, StrategySet
 from gamcore.workspace import board
 from gamcore.workspace.store import Workspace
 from sample_data.generate import renewal
-from tests.serving import browser_path, browsing, serving, settle
+from tests.serving import browser_path, browsing, serving, settle, window
 
 MARKS = ("<!-- board -->", "<!-- /board -->")
 RULES = {
@@ -74,7 +74,7 @@ def main() -> None:
         space = Workspace(Path(folder))
         made = prepared(space, told.millions)
         with serving(space.root) as address, browsing(browser) as chromium:
-            page = chromium.new_page(base_url=address, viewport={"width": 1400, "height": 1300})
+            page = window(chromium, base_url=address, viewport={"width": 1400, "height": 1300}).new_page()
             page.goto(f"/strategies?table={made.table}&board={made.id}")
             page.get_by_text("In this order").wait_for(timeout=120_000)
             settle(page)

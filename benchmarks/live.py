@@ -23,7 +23,7 @@ from benchmarks.tables import POSITIVE, REGRESSION
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, Workspace
 from gamcore.workspace.training import train
-from tests.serving import browser_path, browsing, serving, settle
+from tests.serving import browser_path, browsing, serving, settle, window
 
 THEMES = ("light", "dark")
 WAIT_MS = 20_000
@@ -70,7 +70,7 @@ def measured(space: Workspace, model: ModelAbout, theme: str, browser: str, most
     drawn, *names = model.spec["features"][: most + 1]
     look = {"color_scheme": theme, "viewport": {"width": 1400, "height": 900}}
     with serving(space.root) as address, browsing(browser) as chromium:
-        page = chromium.new_context(base_url=address, **look).new_page()
+        page = window(chromium, base_url=address, **look).new_page()
         page.goto(f"/shapes?model={model.id}&feature={drawn}")
         page.locator(".js-plotly-plot").first.wait_for(timeout=WAIT_MS)
         settle(page)

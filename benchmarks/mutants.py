@@ -57,9 +57,11 @@ def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
 
     reader = threading.Thread(target=read, args=(child.stdout,), daemon=True)
     reader.start()
-    yield found
-    child.kill()
-    reader.join()  # before somebody closes what it reads
+    try:
+        yield found
+    finally:
+        child.kill()
+        reader.join()  # before somebody closes what it reads
 
 
 def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Told]:

@@ -104,11 +104,12 @@ def train(space: Workspace, spec: Spec) -> tuple[runs.Run, float]:
     """Train by a job; how it ended, and the peak of its worker in MiB."""
     run, peak = runs.start(space, spec, 1), 0.0
     folder = jobs.folder(space, "runs", run)
-    while (told := runs.read(space, run)).goes_on:
+    while not (folder / "end.json").is_file():  # to ask for its standing would be work beside it
         with contextlib.suppress(psutil.Error):
             if process := child.process_of(folder):
                 peak = max(peak, process.memory_info().rss / MIB)
         time.sleep(EVERY)
+    told = runs.read(space, run)
     if told.model is None:
         raise SystemExit(f"{told.state}: {told.message} (peak {peak:,.0f} MiB)")
     return told, peak
@@ -153,7 +154,7 @@ def run(folder: Path, limit: float, factor: float, pairs: int) -> dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=float, default=700.0, help="MiB of the worker, imports included")
+    parser.add_argument("--limit", type=float, default=600.0, help="MiB of the worker, imports included")
     parser.add_argument("--factor", type=float, default=10.0, help="the table's size as a frame, in limits")
     parser.add_argument("--pairs", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="keeps the table for the next run")

@@ -48,7 +48,7 @@ def pick_recipe() -> Recipe:
             ):
                 confirm_delete(kept[chosen])
     if chosen:
-        return kept[chosen]
+        return opened(kept[chosen])
     estimator = state.estimator(model.id)
     names = estimator.importance().ranked_features()
     newest = next((one for one in reversed(boards.values()) if one.table == model.table), None)
@@ -92,9 +92,19 @@ def mine(recipe: Recipe) -> bool:
     return recipe.id in kept and state.mine("reports", recipe.id)
 
 
-def opened(recipe: Recipe) -> Recipe | None:
-    """A recipe as it was when this session began to edit it; None of a new one."""
-    return st.session_state.setdefault(f"opened-{recipe.id}", kept[recipe.id]) if recipe.id in kept else None
+def opened(recipe: Recipe) -> Recipe:
+    """A recipe as it was when this session began to edit it, and the way to what somebody else made of it since."""
+    place = f"opened-{recipe.id}"
+    found: Recipe = st.session_state.setdefault(place, recipe)
+    if found != recipe:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(
+                ":material/info: Somebody has changed this recipe since you opened it. What you keep is kept beside."
+            )
+            if st.button("Open theirs", type="tertiary"):
+                st.session_state[place] = recipe
+                st.rerun()
+    return found
 
 
 def make(recipe: Recipe) -> None:
@@ -109,11 +119,12 @@ def make(recipe: Recipe) -> None:
             st.rerun()
         if st.button("Keep as a recipe", icon=":material/bookmark:", disabled=not recipe.items,
                      help="Its order and comments, to be made on another model next month."):  # fmt: skip
-            saved = recipes.save(state.workspace(), recipe, opened(recipe))
+            saved = recipes.save(state.workspace(), recipe, st.session_state.get(f"opened-{recipe.id}"))
             beside = saved.id != recipe.id and mine(recipe)
             told = ", beside what somebody else made of it meanwhile" if beside else ""
             st.session_state["recipe-saved"] = f"{md(saved.name)} is kept{told}."
             st.session_state["recipe-next"] = saved.id  # a widget's own value cannot be set after it is drawn
+            st.session_state.pop(f"opened-{recipe.id}", None)
             st.session_state[f"opened-{saved.id}"] = saved
             st.rerun()
     saved = st.session_state.pop("recipe-saved", None)
@@ -122,8 +133,8 @@ def make(recipe: Recipe) -> None:
 
 
 recipe = pick_recipe()
-opened(recipe)  # before anything is changed
-key = f"{recipe.id or 'new'}-{model.id}"
+# What is in the fields belongs to the recipe as it was opened, on whichever model it is made.
+key = f"{recipe.id}-{hash(recipe):x}" if recipe.id else f"new-{model.id}"
 with st.container(border=True):
     recipe = head(recipe, key)
     buttons = st.container()

@@ -102,9 +102,10 @@ def window(browser: Any, **options: Any) -> Any:
 def settle(page: Any) -> None:
     """Wait until the server has nothing more to say."""
     page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
-    rests = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-    while True:
+    rests, end = '[data-testid="stApp"][data-test-script-state="notRunning"]', time.monotonic() + WAIT_MS / 1000
+    while time.monotonic() < end:
         page.wait_for_selector(rests)
         page.wait_for_timeout(600)  # tables and uploaders take a moment after the script to stop moving
         if page.locator(rests).count():  # what was asked for just before had not begun
             return
+    raise RuntimeError(f"{page.url} does not come to rest.")

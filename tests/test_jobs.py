@@ -18,6 +18,7 @@ from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.meta import job
 from gamcore.workspace.store import Workspace
+from tests.test_app import open_page
 from tests.test_workspace import LONG, frame, spec_of, wait
 
 ANN, BOB = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
@@ -63,6 +64,20 @@ def test_jobs_wait_for_a_slot_in_their_order(team):
     assert wait(ann, third).state == "done"
     assert len(ann.models()) == 1
     assert ann.models()[0].id not in {model.id for model in bob.models()}
+
+
+def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
+    monkeypatch.setenv("GAMCORE_SLOTS", "1")
+    space = Workspace(tmp_path / "space")
+    table = space.add_table(frame(), "rows")
+    begun = [runs.start(space, spec_of(table.id, name=name, **LONG), 1) for name in ("first", "second")]
+    labels = [one.label for one in open_page("train", table=table.id).button]
+    assert "Watch first, which is training" in labels
+    assert "Watch second, which waits" in labels
+    for run in begun[::-1]:
+        runs.cancel(space, run)
+        wait(space, run)
 
 
 def test_one_person_does_not_take_all_slots(team):

@@ -88,6 +88,14 @@ def test_the_page_says_that_it_waits(space, folder, monkeypatch):
     app = open_page("data")
     monkeypatch.setattr("streamlit.delta_generator.DeltaGenerator.progress", progress)
     loading._turns(1).acquire()
-    load(app, "notes.csv")
-    assert "Waiting until other files are read" in said
+    load(app, "sales/month=1/part.parquet")
+    waits = [words.startswith("Waiting") for words in said]
+    assert said[waits.index(True) :][-2:] == ["Reading part\\.parquet", "Storing the table"]
+    assert [table.name for table in space.tables()] == ["part"]
+
+
+def test_small_text_does_not_wait_for_large_files(space, folder, monkeypatch):
+    monkeypatch.setenv("GAMCORE_SLOTS", "1")
+    with loading._turn(lambda: None):
+        load(open_page("data"), "notes.csv")
     assert [table.name for table in space.tables()] == ["notes"]

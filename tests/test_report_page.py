@@ -72,10 +72,29 @@ def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
     assert any("beside what somebody else made" in one.value for one in app.caption)
     mine, other = recipes.recipes(space)
     assert (mine.subtitle, other) == ("mine", theirs)
+    assert named(app.selectbox, "Recipe").value == mine.id
     named(app.text_input, "Subtitle").set_value("mine again").run()
     button(app, "Keep as a recipe").click().run()
     assert not any("beside" in one.value for one in app.caption)
     assert [one.subtitle for one in recipes.recipes(space)] == ["mine again", "theirs"]
+    named(app.selectbox, "Recipe").set_value(first.id).run()
+    assert named(app.text_input, "Subtitle").value == "theirs"
+
+
+def test_a_recipe_that_somebody_changed_can_be_opened_anew(acted):
+    space, _, made = acted
+    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.Item("importance"),)))
+    app = open_page("report", model=made.read().strategies[0].model)
+    named(app.selectbox, "Recipe").set_value(first.id).run()
+    assert "Open theirs" not in [b.label for b in app.button]
+    theirs = recipes.save(space, replace(first, subtitle="theirs"), first)
+    named(app.text_input, "Title").set_value("Mine").run()
+    assert named(app.text_input, "Subtitle").value == ""
+    button(app, "Open theirs").click().run()
+    assert (named(app.text_input, "Title").value, named(app.text_input, "Subtitle").value) == ("Review", "theirs")
+    named(app.text_input, "Title").set_value("Ours").run()
+    button(app, "Keep as a recipe").click().run()
+    assert recipes.recipes(space) == [replace(theirs, name="Ours")]
 
 
 def test_a_report_is_made_and_handed_out(acted):

@@ -15,6 +15,7 @@ from tests.serving import LOG, Server, answers, free_port, settle, window
 
 pytest.importorskip("playwright.sync_api")
 pytest.importorskip("authlib")
+pytest.importorskip("oidc_provider_mock", exc_type=ImportError)
 pytestmark = pytest.mark.browser
 
 SECRETS = """
@@ -54,9 +55,11 @@ def server(tmp_path, provider):
         "GAMCORE_MODE": "shared", "GAMCORE_ADMINS": "boss@x.org", "STREAMLIT_SECRETS_FILES": str(secrets),
         "STREAMLIT_SERVER_COOKIE_SECRET": "s" * 40, "STREAMLIT_SERVER_ALLOWED_HOSTS": "localhost",
     }, port)  # fmt: skip
-    taken.ready()
-    yield taken
-    taken.stop()
+    try:
+        taken.ready()
+        yield taken
+    finally:
+        taken.stop()
     assert b"Traceback" not in (taken.space / LOG).read_bytes()
 
 

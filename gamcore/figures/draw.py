@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from gamcore.figures.shapes import Place, backdrop, label, note, shapes
-from gamcore.figures.style import escape, heading, more_pixels, template
+from gamcore.figures.style import Told, escape, heading, more_pixels, template
 from gamcore.figures.traces import colors, places, traces
 from gamcore.plots.grammar import Axis, Bars, Cells, Panel, Plot, Scale
 from gamcore.plots.palette import PALETTES, Mode, Palette
-
-Told = dict[str, Any]
 
 FORMATS = {"plain": None, "percent": ".0%", "signed percent": "+.0%", "count": ",", "factor": "~g", "power": None}
 LEGEND_PIXELS = 20

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gamcore.figures.style import escape
+from gamcore.figures.style import Told, escape
 from gamcore.figures.traces import places
 from gamcore.plots.grammar import Area, Frame, Line, Mark, Panel
 from gamcore.plots.palette import Palette
-
-Told = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ import plotly.graph_objects as go
 
 from gamcore.plots.palette import FONT, PALETTES, Mode, Palette, cut
 
+Told = dict[str, Any]
+"""A part of a figure as plotly is told it."""
+
 LINE, MOST_LINES, LINE_PIXELS = 56, 2, 24
 """Characters of a line of a headline, how many lines, and how high one is."""
 

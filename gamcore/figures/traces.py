@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
 from gamcore.explain import as_date
-from gamcore.figures.style import escape
-from gamcore.plots.grammar import Bars, Cells, Floats, Mark, Panel, Path, Points, Ribbon, Scale, Steps, Whiskers
+from gamcore.figures.style import Told, escape
+from gamcore.plots.grammar import (
+    Area,
+    Bars,
+    Cells,
+    Floats,
+    Frame,
+    Line,
+    Mark,
+    Panel,
+    Path,
+    Points,
+    Ribbon,
+    Scale,
+    Steps,
+    Whiskers,
+)
 from gamcore.plots.palette import Palette
-
-Trace = dict[str, Any]
 
 SYMBOLS = {"dot": "circle", "dash": "line-ew", "bar": "line-ns"}
 PALE = 0.45
@@ -27,7 +40,7 @@ def places(values: Floats, kind: str) -> Any:
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
-def _hover(told: Sequence[str]) -> dict[str, Any]:
+def _hover(told: Sequence[str]) -> Told:
     """What a mark says where somebody points at it: names are data, so they are escaped, and in no template."""
     if not len(told):
         return {"hoverinfo": "skip"}
@@ -35,13 +48,13 @@ def _hover(told: Sequence[str]) -> dict[str, Any]:
             "hoverinfo": "text"}  # fmt: skip
 
 
-def _named(name: str) -> dict[str, Any]:
+def _named(name: str) -> Told:
     if not name:
         return {"showlegend": False}
     return {"name": escape(name, 60), "legendrank": 1 if name == "effect" else 1000}
 
 
-def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Trace]:
+def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Told]:
     """The traces of a mark; none of one that is a shape. flat : never drawn by the graphics card."""
     match mark:
         case Steps():
@@ -58,14 +71,16 @@ def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Trace]:
             return [_path(mark, panel, color)]
         case Cells():
             return _cells(mark, panel, color)
-    return []
+        case Line() | Area() | Frame():
+            return []
+    assert_never(mark)
 
 
-def _lines(x: Any, y: Any, **told: Any) -> Trace:
+def _lines(x: Any, y: Any, **told: Any) -> Told:
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, **told}
 
 
-def _path(mark: Path, panel: Panel, color: Palette) -> Trace:
+def _path(mark: Path, panel: Panel, color: Palette) -> Told:
     line = {"color": color.of(mark.role), "width": mark.width, "dash": mark.dash or "solid"}
     told = _named(mark.name) | _hover(mark.told)
     return _lines(places(mark.x, panel.x.kind), mark.y, line=line, opacity=mark.opacity, **told)
@@ -76,7 +91,7 @@ def _corners(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
     return np.repeat(edges, 2)[1:-1], np.repeat(values, 2)
 
 
-def _steps(mark: Steps, panel: Panel, color: Palette) -> Trace:
+def _steps(mark: Steps, panel: Panel, color: Palette) -> Told:
     along, across = _corners(mark.edges, mark.values)
     x, y = (across, places(along, panel.y.kind)) if mark.upright else (places(along, panel.x.kind), across)
     line = {"color": color.of(mark.role), "width": mark.width, "dash": "dot" if mark.dotted else "solid"}
@@ -84,8 +99,8 @@ def _steps(mark: Steps, panel: Panel, color: Palette) -> Trace:
     return _lines(x, y, line=line, opacity=mark.opacity, **told)
 
 
-def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Trace]:
-    quiet: Trace = {"line": {"width": 0}, "hoverinfo": "skip"}
+def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Told]:
+    quiet: Told = {"line": {"width": 0}, "hoverinfo": "skip"}
     x, lower = _corners(mark.edges, mark.lower)
     at, fill = places(x, panel.x.kind), color.shade(mark.role, color.wide if mark.wide else color.band)
     upper = np.repeat(mark.upper, 2)
@@ -95,14 +110,14 @@ def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Trace]:
     ]
 
 
-def _bars(mark: Bars, panel: Panel, color: Palette) -> Trace:
+def _bars(mark: Bars, panel: Panel, color: Palette) -> Told:
     n = len(mark.sizes)
     along, width = places(mark.at, (panel.y if mark.lying else panel.x).kind), mark.width
     if panel.x.kind == "date" and not mark.lying:
         width = np.asarray(mark.width) * DAY_MS
     paint = color.of(mark.roles) if isinstance(mark.roles, str | int) else [color.of(mark.role(k)) for k in range(n)]
     edge = {"color": color.zero, "width": 1} if mark.outlined else {"width": 0}
-    drawn: Trace = {"type": "bar", "width": width, "base": mark.base, "marker": {"color": paint, "line": edge}}
+    drawn: Told = {"type": "bar", "width": width, "base": mark.base, "marker": {"color": paint, "line": edge}}
     if len(mark.texts):
         inside = color.ink if mark.outlined else color.background
         drawn |= {"text": [escape(text) for text in mark.texts], "cliponaxis": False, "textangle": 0,
@@ -113,7 +128,7 @@ def _bars(mark: Bars, panel: Panel, color: Palette) -> Trace:
     return drawn | _named(mark.name) | _hover(mark.told)
 
 
-def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Trace]:
+def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Told]:
     """An error bar a place, and an entry in the legend, which error bars alone do not get."""
     middle = (mark.lower + mark.upper) / 2
     paint = color.of(mark.role)
@@ -128,7 +143,7 @@ def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Trace]:
     return [bars, _lines([None], [None], line={"color": paint, "width": mark.width}, **_named(mark.name))]
 
 
-def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Trace:
+def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Told:
     paint, dot = color.of(mark.role), mark.symbol == "dot"
     marker = {"color": paint, "size": mark.size, "opacity": mark.opacity, "symbol": SYMBOLS[mark.symbol]}
     if not dot:
@@ -138,9 +153,9 @@ def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Trace:
     return drawn | _named(mark.name) | _hover(mark.told)
 
 
-def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Trace]:
+def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Told]:
     """The cells that many rows are behind, and the pale ones."""
-    shared: Trace = {
+    shared: Told = {
         "type": "heatmap", "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind), "xgap": mark.gap,
         "ygap": mark.gap, "hoverongaps": False, "hoverinfo": "text" if mark.told.size else "skip",
     }  # fmt: skip

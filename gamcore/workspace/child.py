@@ -103,6 +103,12 @@ def write_end(folder: Path, end: dict[str, Any]) -> None:
             write_json(folder / "end.json", end)
 
 
+def ask_to_stop(folder: Path) -> None:
+    """Leave word in a folder, unless it was taken away meanwhile, that its work is not wanted any more."""
+    with contextlib.suppress(FileNotFoundError):
+        (folder / "cancel").touch()
+
+
 def _has_begun(folder: Path) -> bool:
     """Whether a worker was there, or should long have been: between the folder and the process is a moment."""
     return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
@@ -176,7 +182,7 @@ def _leave_with_the_server(folder: Path) -> None:
 
 def cancel(folder: Path) -> None:
     """Ask the work to stop; a worker that does not listen is terminated, then killed."""
-    (folder / "cancel").touch()
+    ask_to_stop(folder)
     threading.Thread(target=_insist, args=(folder,), daemon=True, name=f"cancel-{folder.name}").start()
 
 

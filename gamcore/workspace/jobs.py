@@ -125,7 +125,7 @@ def cancel(space: Workspace, kind: str, identifier: str) -> None:
         records.note(connection, space.person.id, "cancel", kind, identifier)
     target = space.root / "jobs" / found.id
     if waited:
-        (target / "cancel").touch()
+        child.ask_to_stop(target)
         child.write_end(target, child.CANCELLED)
     elif not (target / "end.json").is_file():
         child.cancel(target)

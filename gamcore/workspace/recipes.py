@@ -5,7 +5,6 @@ A recipe names no model, so that it can be made on any.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
@@ -91,8 +90,11 @@ def save(workspace: Workspace, recipe: Recipe, opened: Recipe | None = None) -> 
         return about | asdict(kept)
 
     if kept.id and workspace.may("change", "reports", kept.id):
-        with suppress(_ChangedError):
+        try:
             workspace.edit("reports", kept.id, changed)
+        except _ChangedError:
+            pass  # nothing was written: it becomes one of its own
+        else:
             return kept
     kept = replace(kept, id=new_id(), created=now())
     workspace.add("reports", kept.id, asdict(kept))

@@ -6,15 +6,15 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import streamlit as st
 
 from gamcore.workspace import loader, versions
 from gamcore.workspace.reader import read_file
-from gamcore.workspace.reading import SUFFIXES, ReaderError
+from gamcore.workspace.reading import SUFFIXES, TEXT_SUFFIXES, ReaderError
 from gamcore.workspace.store import StoreError, TableAbout
 from pages.shared import state
 from pages.shared.words import count, md
@@ -29,6 +29,8 @@ CARDS = {
 }  # fmt: skip
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
 WAIT_SECONDS = 0.5
+SMALL_BYTES = 2**23
+"""Of plain text, which is read at once: it takes little memory, and nobody should wait for somebody's large file."""
 
 Store = Callable[[], TableAbout]
 Around = Callable[[Store], TableAbout]
@@ -54,8 +56,11 @@ def _keep(store: Store, known: set[str], around: Around = _plainly) -> None:
 def read(source: Path, name: str) -> TableAbout:
     """Read a file in a child process, with progress, and store what it gives; ReaderError or StoreError in words."""
     space = state.workspace()
-    bar = st.progress(0.0, f"Reading {md(name)}")
-    with _turn(lambda: bar.progress(0.0, "Waiting until other files are read")), space.new_folder() as into:
+    bar = st.progress(0.0, "")
+    small = PurePath(name).suffix.lower() in TEXT_SUFFIXES and source.is_file() and source.stat().st_size < SMALL_BYTES
+    waiting = partial(bar.progress, 0.0, "Waiting until other files are read")
+    with nullcontext() if small else _turn(waiting), space.new_folder() as into:
+        bar.progress(0.0, f"Reading {md(name)}")
         most = min(loader.Limits.memory, space.limits.memory or loader.Limits.memory)
         limits = loader.Limits(memory=most, table=space.limits.table_memory)
         loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)

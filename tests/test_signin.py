@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -14,8 +15,9 @@ from gamcore.workspace.store import Workspace
 from tests.serving import LOG, Server, answers, free_port, settle, window
 
 pytest.importorskip("playwright.sync_api")
-pytest.importorskip("authlib")
-pytest.importorskip("oidc_provider_mock", exc_type=ImportError)
+for needed in ("authlib", "httpx", "oidc_provider_mock"):
+    if find_spec(needed) is None:  # not imported here: the provider has a process of its own, and warns
+        pytest.skip(f"{needed} is not installed.", allow_module_level=True)
 pytestmark = pytest.mark.browser
 
 SECRETS = """

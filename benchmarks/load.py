@@ -44,9 +44,10 @@ PATIENCE = 15.0
 MIB = 2.0**20
 OTHER = Person(BACKGROUND, BACKGROUND, "editor")
 KEPT = 3
-FILLERS = 6
-FILLING = 60.0
 """Models of the background that stay: a registry that grows by one every few seconds is nobody's."""
+
+FILLERS, FILLING = 6, 60.0
+"""Users who fill the caches before growth is counted, and seconds."""
 
 
 def level(process: psutil.Process) -> Level:

@@ -19,7 +19,7 @@ from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import add_bands, train
 from tests import kinds
-from tests.serving import LOG, ROOT, Server, settle, window
+from tests.serving import LOG, ROOT, Server, settle, sound, window
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
@@ -52,10 +52,8 @@ def servers(tmp_path_factory):
 
 @pytest.fixture
 def server(servers):
-    taken = servers()
-    yield taken
-    taken.stop()
-    assert b"Traceback" not in (taken.space / LOG).read_bytes()
+    with sound(servers()) as taken:
+        yield taken
 
 
 @pytest.fixture

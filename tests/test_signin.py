@@ -12,7 +12,7 @@ import pytest
 
 from gamcore.workspace import people
 from gamcore.workspace.store import Workspace
-from tests.serving import LOG, Server, answers, free_port, settle, window
+from tests.serving import Server, answers, free_port, settle, sound, window
 
 pytest.importorskip("playwright.sync_api")
 for needed in ("authlib", "httpx", "oidc_provider_mock"):
@@ -53,16 +53,13 @@ def provider():
 def server(tmp_path, provider):
     port, secrets = free_port(), tmp_path / "secrets.toml"
     secrets.write_text(SECRETS.format(server=f"http://localhost:{port}", secret="c" * 40, provider=provider))
-    taken = Server(Workspace(tmp_path / "space").root, {
+    changes = {
         "GAMCORE_MODE": "shared", "GAMCORE_ADMINS": "boss@x.org", "STREAMLIT_SECRETS_FILES": str(secrets),
         "STREAMLIT_SERVER_COOKIE_SECRET": "s" * 40, "STREAMLIT_SERVER_ALLOWED_HOSTS": "localhost",
-    }, port)  # fmt: skip
-    try:
+    }  # fmt: skip
+    with sound(Server(Workspace(tmp_path / "space").root, changes, port)) as taken:
         taken.ready()
         yield taken
-    finally:
-        taken.stop()
-    assert b"Traceback" not in (taken.space / LOG).read_bytes()
 
 
 @pytest.fixture

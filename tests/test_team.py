@@ -12,7 +12,7 @@ from gamcore.workspace import board, people, runs
 from gamcore.workspace.access import LOCAL
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.training import train
-from tests.serving import LOG, Server, settle, window
+from tests.serving import Server, settle, sound, window
 from tests.test_workspace import frame, spec_of
 
 pytest.importorskip("playwright.sync_api")
@@ -29,13 +29,9 @@ NAME = "Quarterly secrets"
 
 @pytest.fixture
 def server(tmp_path):
-    taken = Server(Workspace(tmp_path / "space").root, SHARED)
-    try:
+    with sound(Server(Workspace(tmp_path / "space").root, SHARED)) as taken:
         taken.ready()
         yield taken
-    finally:
-        taken.stop()
-    assert b"Traceback" not in (taken.space / LOG).read_bytes()
 
 
 @contextmanager

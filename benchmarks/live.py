@@ -54,7 +54,7 @@ def prepared(space: Workspace, data: Path, name: str) -> ModelAbout:
 
 def clicks(page: Any, names: list[str]) -> list[float]:
     """Seconds from each click on a feature's switch to the redrawn curve: all off, then on but for the last."""
-    switches = page.get_by_test_id("stButtonGroup").first
+    switches = page.get_by_test_id("stButtonGroup").filter(has_text="Features in the model")
     found = []
     for name in [*names, *names[:-1]]:
         page.evaluate(CLOCK)

@@ -46,8 +46,8 @@ OTHER = Person(BACKGROUND, BACKGROUND, "editor")
 KEPT = 3
 """Models of the background that stay: a registry that grows by one every few seconds is nobody's."""
 
-FILLERS, FILLING = 6, 60.0
-"""Users who fill the caches before growth is counted, and seconds."""
+FILLERS, FILLING = 6, 180.0
+"""Users who fill the caches before growth is counted, and seconds: a thousand actions, after which they are full."""
 
 
 def level(process: psutil.Process) -> Level:

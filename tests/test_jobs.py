@@ -18,6 +18,7 @@ from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.meta import job
 from gamcore.workspace.store import Workspace
+from tests.serving import ROOT
 from tests.test_app import open_page
 from tests.test_workspace import LONG, frame, spec_of, wait
 
@@ -235,6 +236,57 @@ def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
     until(ended)
     again = runs.again(ann, first)
     assert runs.read(ann, again).spec == spec
+
+
+SERVER = """
+import subprocess, sys, time
+from pathlib import Path
+import sqlalchemy as sa
+from gamcore.workspace import child, keeper
+from gamcore.workspace.limits import Limits
+from gamcore.workspace.meta import job
+from gamcore.workspace.store import Workspace
+
+space = Workspace(Path(sys.argv[1]), limits=Limits(slots=2))
+
+def begin(folder, module, limits):  # work that is not done, but takes a moment
+    with space.meta.reading() as connection:
+        going = connection.execute(sa.select(sa.func.count()).where(job.c.state == "running")).scalar_one()
+    print(folder.name, going, flush=True)
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.3)"])
+
+child.begin = begin
+print("ready", flush=True)
+sys.stdin.readline()
+own = keeper.keeper(space)
+own.wake()
+while own._thread is not None:
+    time.sleep(0.05)
+"""
+
+
+def test_two_servers_share_a_workspace_s_slots_and_start_each_job_once(team, monkeypatch):
+    ann, _, spec = team
+    ann.limits = replace(ONE, queue_each=0)
+
+    class Later:
+        def wake(self):
+            pass
+
+    monkeypatch.setattr(jobs, "keeper", lambda _space: Later())
+    queued = {runs.start(ann, spec, 1) for _ in range(8)}
+    command = [sys.executable, "-c", SERVER, str(ann.root)]
+    servers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) for _ in range(2)
+    ]
+    for server in servers:
+        assert server.stdout.readline() == "ready\n"
+    for server in servers:  # from here on at the same time
+        server.stdin.write("\n")
+        server.stdin.flush()
+    told = [line.split() for server in servers for line in server.communicate(timeout=60)[0].splitlines()]
+    assert sorted(identifier for identifier, _ in told) == sorted(queued)
+    assert max(int(going) for _, going in told) == 2
 
 
 def test_a_keeper_has_no_thread_when_there_is_nothing_to_keep(team):

@@ -17,6 +17,10 @@ def kinds(app):
     return [found.value.split("**")[1] for found in app.markdown if found.value[:1].isdigit() and "**" in found.value]
 
 
+def is_told(app, name):
+    return any(name in found.value.replace("\\", "") for found in app.markdown)
+
+
 def named(elements, label):
     return next(element for element in elements if element.label == label)
 
@@ -104,8 +108,11 @@ def test_a_report_is_made_and_handed_out(acted):
     (pack,) = ended(space)
     assert pack.state == "done"
     app.run()
-    assert any(pack.name.replace("_", r"\_").replace("-", r"\-") in found.value.replace("\\.", ".")
-               for found in app.markdown)  # fmt: skip
+    assert is_told(app, pack.name)
+    next(one for one in app.button if one.key == f"delete-pack-{pack.id}").click().run()
+    assert not app.exception
+    assert packs.packs(space) == []
+    assert not is_told(app, pack.name)
 
 
 def test_a_report_without_a_board_or_a_table(full):

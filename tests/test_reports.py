@@ -21,12 +21,14 @@ from gamcore import export
 from gamcore.estimators import from_saved
 from gamcore.export.parts import Part, Report
 from gamcore.workspace import board as stored
-from gamcore.workspace import card, child, packs, recipes, scored
+from gamcore.workspace import card, child, packs, people, recipes, scored
 from gamcore.workspace.held import HeldOut, held_out
+from gamcore.workspace.limits import Limits
 from gamcore.workspace.recipes import Item
 from gamcore.workspace.review import MAKERS, review_of
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError
+from gamcore.workspace.things import used_by
 from gamcore.workspace.training import train
 from tests import kinds
 from tests.kinds import FOREIGN, FORMULA, LONG, MARKUP
@@ -225,6 +227,33 @@ def test_only_so_many_packs_are_kept(acted, monkeypatch):
         listed.append(packs.start_scores(space, model, table.id, "csv"))
         wait(space, listed[-1])
     assert [one.id for one in packs.packs(space)] == listed[:0:-1]
+
+
+def kept(space):
+    with space.meta.reading() as connection:
+        return used_by(connection, space.root, space.person.id)
+
+
+def test_files_count_as_what_their_owner_keeps_until_they_are_deleted(acted):
+    space, table, made = acted
+    before = kept(space)
+    done = wait(space, packs.start_scores(space, made.read().strategies[0].model, table.id, "csv"))
+    assert kept(space) == before + done.size > before
+    space.limits = Limits(bytes=kept(space))
+    with pytest.raises(StoreError, match="delete what you no longer need"):
+        space.add_table(space.read_table(table.id).iloc[1:], "more")
+    packs.delete(space, done.id)
+    assert kept(space) == before
+    assert (packs.packs(space), done.path.parent.exists()) == ([], False)
+    assert people.log(space, 1)[0].action == "delete"
+
+
+def test_a_file_over_the_quota_is_not_kept(acted):
+    space, table, made = acted
+    space.limits = Limits(bytes=kept(space) + 10)
+    found = wait(space, packs.start_scores(space, made.read().strategies[0].model, table.id, "csv"))
+    assert (found.state, found.size) == ("failed", 0)
+    assert "delete what you no longer need" in found.message
 
 
 def test_what_does_not_fit_is_said_by_column(acted):

@@ -61,6 +61,14 @@ def temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.tmp")
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file; 0 of one that is gone."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file in place of another, atomically; StoreError where the disk is full."""
     making = temporary(path)

@@ -6,6 +6,7 @@ ended; how is in its folder, written by its worker, or by the keeper for a worke
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,11 +145,15 @@ def log_of(space: Workspace, kind: str, identifier: str) -> str:
     return child.tail(folder(space, kind, identifier), 6000)
 
 
-def forget(space: Workspace, identifier: str) -> None:
-    """Take a job that has ended off the disk."""
+def forget(space: Workspace, kind: str, identifier: str) -> None:
+    """Take a job of this person's that has ended off the disk; it may be gone already."""
+    with contextlib.suppress(StoreError):
+        if end_of(space, kind, identifier)["state"] in ("queued", "running"):
+            return
     with space.meta.writing() as connection:
-        gone = sa.delete(job).where(job.c.id == identifier, job.c.owner == space.person.id, job.c.state == "ended")
-        if connection.execute(gone).rowcount:
+        mine = job.c.id == identifier, job.c.kind == kind, job.c.owner == space.person.id
+        if connection.execute(sa.delete(job).where(*mine)).rowcount:
+            records.note(connection, space.person.id, "delete", kind, identifier)
             shutil.rmtree(space.root / "jobs" / identifier, ignore_errors=True)
 
 

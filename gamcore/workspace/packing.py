@@ -42,7 +42,9 @@ def main(folder: Path) -> int:
     told = read_json(folder / "about.json")
 
     def work() -> dict[str, Any]:
-        made = _make(jobs.space_of(folder), told["work"], told["about"], _Teller(folder))
+        space = jobs.space_of(folder)
+        made = _make(space, told["work"], told["about"], _Teller(folder))
+        space.check_room(len(made))
         write_bytes(folder / f"out.{told['about']['kind']}", made)
         return {}
 

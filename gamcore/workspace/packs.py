@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from gamcore.export.plot import file_name
 from gamcore.workspace import jobs
 from gamcore.workspace.child import State
-from gamcore.workspace.files import read_json
+from gamcore.workspace.files import read_json, size_of
 from gamcore.workspace.recipes import Recipe
 from gamcore.workspace.store import StoreError, Workspace
 
@@ -49,7 +49,7 @@ class Pack:
     @property
     def size(self) -> int:
         """Bytes of the file, 0 while there is none."""
-        return self.path.stat().st_size if self.state == "done" and self.path.is_file() else 0
+        return size_of(self.path) if self.state == "done" else 0
 
 
 def start_report(workspace: Workspace, recipe: Recipe, model: str, kind: str) -> str:
@@ -67,7 +67,7 @@ def start_scores(workspace: Workspace, model: str, table: str, kind: str, top: i
 def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str) -> str:
     workspace.model(about["model"])
     for old in packs(workspace)[MOST_KEPT - 1 :]:
-        jobs.forget(workspace, old.id)
+        delete(workspace, old.id)
     return jobs.submit(workspace, KIND, {"work": work, "about": about, "name": name}, what=name)
 
 
@@ -97,6 +97,11 @@ def packs(workspace: Workspace, work: Work | None = None) -> list[Pack]:
 def cancel(workspace: Workspace, identifier: str) -> None:
     """Ask the work on a pack to stop."""
     jobs.cancel(workspace, KIND, identifier)
+
+
+def delete(workspace: Workspace, identifier: str) -> None:
+    """Take a pack that has ended off the disk."""
+    jobs.forget(workspace, KIND, identifier)
 
 
 def content(workspace: Workspace, identifier: str) -> bytes:

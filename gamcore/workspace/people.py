@@ -17,6 +17,7 @@ from gamcore.workspace.limits import is_shared
 from gamcore.workspace.meta import thing
 from gamcore.workspace.records import Deed
 from gamcore.workspace.store import KINDS, Workspace
+from gamcore.workspace.things import used_by
 
 MOST_NAME: Final = 200
 A_VISIT: Final = timedelta(minutes=30)
@@ -101,7 +102,8 @@ def members(space: Workspace) -> list[Member]:
         # Owners who never signed in here: whoever used the workspace before it was shared.
         known += [(Person(owner, owner), "") for owner in counts if owner not in here]
         return [
-            Member(_raised(one), seen, records.used(connection, one.id), counts.get(one.id, 0)) for one, seen in known
+            Member(_raised(one), seen, used_by(connection, space.root, one.id), counts.get(one.id, 0))
+            for one, seen in known
         ]
 
 

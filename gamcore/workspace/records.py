@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import sqlalchemy as sa
 
 from gamcore.workspace.access import Level, Person, Role
-from gamcore.workspace.meta import audit, part, person, share, thing
+from gamcore.workspace.meta import audit, job, part, person, share, thing
 
 log = logging.getLogger(__name__)
 NOT_DELETED: Final = thing.c.deleted.is_(None)
@@ -142,8 +142,13 @@ def bury(connection: sa.Connection, identifier: str) -> list[str]:
     return gone
 
 
+def making(connection: sa.Connection, who: str) -> list[str]:
+    """A person's jobs that make, or have made, files."""
+    return list(connection.execute(sa.select(job.c.id).where(job.c.owner == who, job.c.kind == "packs")).scalars())
+
+
 def used(connection: sa.Connection, who: str) -> int:
-    """Bytes of all that a person owns, whatever is kept once for several counted for each."""
+    """Bytes of all things that a person owns, whatever is kept once for several counted for each."""
     held = sa.select(sa.func.coalesce(sa.func.sum(part.c.bytes), 0)).select_from(part.join(thing))
     return int(connection.execute(held.where(NOT_DELETED, thing.c.owner == who)).scalar_one())
 

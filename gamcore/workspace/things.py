@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from gamcore.workspace import records
 from gamcore.workspace.access import LOCAL, Action, Level, Person, may
 from gamcore.workspace.errors import DeniedError, StoreError
-from gamcore.workspace.files import temporary
+from gamcore.workspace.files import size_of, temporary
 from gamcore.workspace.limits import Limits, is_shared
 from gamcore.workspace.meta import Meta, open_meta
 from gamcore.workspace.migrations import migrate
@@ -28,6 +28,12 @@ KINDS: Final = {"tables": "table", "models": "model", "segments": "segment", "bo
 ID: Final = re.compile(r"[0-9a-f]{16}")
 About = TypeVar("About")
 log = logging.getLogger(__name__)
+
+
+def used_by(connection: Connection, root: Path, who: str) -> int:
+    """Bytes of all that a person owns in a workspace's folder, files that jobs made for them among it."""
+    made = (path for one in records.making(connection, who) for path in (root / "jobs" / one).glob("out.*"))
+    return records.used(connection, who) + sum(size_of(path) for path in made)
 
 
 class Things:
@@ -158,9 +164,14 @@ class Things:
                 raise StoreError("A file was taken away while it was stored: try again.")
             records.put_part(connection, identifier, name, digest, size)
 
+    def check_room(self, more: int) -> None:
+        """StoreError where so many bytes more are over what this person may keep."""
+        with self.meta.reading() as connection:
+            self._check_room(connection, more)
+
     def _check_room(self, connection: Connection, more: int) -> None:
-        most, used = self.limits.bytes, records.used(connection, self.person.id)
-        if most and used + more > most:
+        most = self.limits.bytes
+        if most and (used := used_by(connection, self.root, self.person.id)) + more > most:
             raise StoreError(
                 f"This needs {more / 1e6:,.0f} MB, and you use {used / 1e6:,.0f} of your {most / 1e6:,.0f} MB: delete "
                 "what you no longer need."

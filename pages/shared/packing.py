@@ -70,3 +70,7 @@ def _ended(found: Pack) -> None:
 def _download(found: Pack, label: str = "") -> None:
     make = partial(packs.content, state.workspace(), found.id)
     downloads.button(label or md(found.name), make, found.name, f"pack-{found.id}", ":material/download:")
+    st.button(
+        "", icon=":material/delete:", key=f"delete-pack-{found.id}", type="tertiary", help="Delete this file",
+        on_click=packs.delete, args=(state.workspace(), found.id),
+    )  # fmt: skip

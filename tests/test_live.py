@@ -42,6 +42,24 @@ def test_a_draft_is_one_refit_measured_on_held_out_rows():
     assert live.draft(read_data(frame, worse), worse).metrics["auc"] < found.metrics["auc"] - 0.1
 
 
+def test_a_draft_is_kept_in_few_bytes_and_comes_back_as_it_was():
+    frame, spec = data()
+    frame["b"] = np.random.default_rng(1).normal(size=len(frame))
+    found = live.draft(read_data(frame, spec), replace(spec, changes={"interactions": [["a", "b"], ["b", "noise"]]}))
+    held = sum(pair.counts.nbytes + pair.scores.nbytes for pair in found.estimator.model_.pairs)
+    packed = found.packed()
+    assert len(packed.model) < held / 10
+    back = packed.draft()
+    assert (back.metrics, back.seconds, back.complete) == (found.metrics, found.seconds, found.complete)
+    assert back.estimator.get_params() == found.estimator.get_params()
+    rows = frame[spec.features]
+    np.testing.assert_array_equal(back.estimator.predict_proba(rows), found.estimator.predict_proba(rows))
+    for name in spec.features:
+        np.testing.assert_array_equal(*(d.estimator.explain_shape(name).scores for d in (back, found)))
+    for ask in ("scores", "counts"):
+        np.testing.assert_array_equal(*(getattr(d.estimator.explain_pair("a", "b"), ask) for d in (back, found)))
+
+
 def test_a_draft_that_takes_long_is_stopped_and_says_so(monkeypatch):
     monkeypatch.setattr(live, "MOST_SECONDS", 0.0)
     frame, spec = data()

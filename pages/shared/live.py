@@ -17,7 +17,7 @@ from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.explain import Curve
 from gamcore.table import TableError
 from gamcore.workspace import live, runs
-from gamcore.workspace.live import LIVE_SECONDS, Draft
+from gamcore.workspace.live import LIVE_SECONDS, Draft, Packed
 from gamcore.workspace.rows import read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError, clean_name
@@ -51,9 +51,9 @@ def curve_of(draft: Draft, feature: str) -> Curve | None:
 
 
 @state.kept(show_spinner=False, max_entries=48)
-def _fitted(spec: str, held_out_by: str) -> Draft:
+def _fitted(spec: str, held_out_by: str) -> Packed:
     told = Spec.from_dict(json.loads(spec))
-    return live.draft(read_data(state.frame(told.table), told, json.loads(held_out_by)), told)
+    return live.draft(read_data(state.frame(told.table), told, json.loads(held_out_by)), told).packed()
 
 
 def _draft(spec: str) -> Draft:
@@ -66,7 +66,7 @@ def _draft(spec: str) -> Draft:
         return stopped
     held_out_by = json.dumps(state.workspace().table(json.loads(spec)["table"]).held_out_by)
     st.session_state.pop(STOPPED, None)
-    found = _fitted(spec, held_out_by)
+    found = _fitted(spec, held_out_by).draft()
     if not found.complete:
         _fitted.clear(spec, held_out_by)
         st.session_state[STOPPED] = (spec, found)

@@ -71,6 +71,7 @@ def head(recipe: Recipe, key: str) -> Recipe:
         name = st.text_input("Title", recipe.name, max_chars=120, key=f"title-{key}", persist_state="session")
         subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
                                  persist_state="session", help="Under the title, before the date.")  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         labels = told_apart({NEW: "No strategies", **{i: named(one) for i, one in boards.items()}})
         board = recipe.board if recipe.board not in boards else NEW  # one that is not shared with this person stays
         if boards:

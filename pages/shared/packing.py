@@ -36,7 +36,8 @@ def show(work: Work) -> None:
             for one in before:
                 with st.container(horizontal=True, vertical_alignment="center"):
                     _download(one)
-                    st.caption(f"{date(one.created)} · {size(one.size)}")
+                    st.caption(f"{date(one.created)} · {size(one.size)}", width="content")
+                    _delete(one)
 
 
 @st.fragment(run_every=0.7)
@@ -65,11 +66,15 @@ def _ended(found: Pack) -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(f":material/check_circle: **{md(found.name)}** · {size(found.size)}")
             _download(found, "Download the file")
+            _delete(found)
 
 
 def _download(found: Pack, label: str = "") -> None:
     make = partial(packs.content, state.workspace(), found.id)
     downloads.button(label or md(found.name), make, found.name, f"pack-{found.id}", ":material/download:")
+
+
+def _delete(found: Pack) -> None:
     st.button(
         "", icon=":material/delete:", key=f"delete-pack-{found.id}", type="tertiary", help="Delete this file",
         on_click=packs.delete, args=(state.workspace(), found.id),

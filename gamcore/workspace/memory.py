@@ -55,11 +55,16 @@ def give_back_early() -> None:
     give_back()
 
 
+def no_pool() -> None:
+    """Let Arrow take its memory from the system from now on: a page of a pool stays while a block of it is kept."""
+    pa.set_memory_pool(pa.system_memory_pool())
+
+
 @contextlib.contextmanager
 def plain_pool() -> Iterator[None]:
     """While open, Arrow takes its memory from the system: pools of its own keep what they have had."""
     before = pa.default_memory_pool()
-    pa.set_memory_pool(pa.system_memory_pool())
+    no_pool()
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Final
 
-from gamcore.workspace.memory import few_arenas, give_back, give_back_early
+from gamcore.workspace.memory import few_arenas, give_back, give_back_early, no_pool
 
 SECONDS: Final = 20.0
 
@@ -18,6 +18,7 @@ def settle() -> None:
     gc.freeze()
     few_arenas()  # each rerun is a thread of its own
     give_back_early()  # else, where many reruns meet, what is freed between what they keep stays with the server
+    no_pool()
     threading.Thread(target=_give_back, daemon=True, name="memory").start()
 
 

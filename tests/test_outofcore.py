@@ -18,7 +18,7 @@ import pytest
 from gamcore import GAMClassifier, TableError, load_model
 from gamcore.groups import BUCKETS, buckets, runs_of_buckets
 from gamcore.workspace import card, outofcore, training
-from gamcore.workspace.batches import Matching, batches
+from gamcore.workspace.batches import Matching, batches, beginning
 from gamcore.workspace.child import StoppedError
 from gamcore.workspace.outofcore import Place, fit_on_disk, most_rows
 from gamcore.workspace.rows import held_out_rows, learnt_from, read_data
@@ -414,3 +414,15 @@ def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path):
     assert not list((space.root / "jobs").iterdir())
     with pytest.raises(TableError, match="whole table in memory"):
         training.train(space, spec_of(table=table.id, kind="tasks", task="c"))
+
+
+def test_the_beginning_of_a_table_has_the_types_of_the_whole(tmp_path):
+    n, path = 11_000, tmp_path / "table.parquet"
+    whole = frame(n).assign(late=pd.array([*range(n - 1), None], "Int64"), maybe=pd.array([True] * n, "boolean"))
+    whole["kind"] = whole["c"].astype("category")
+    table = pa.Table.from_pandas(whole, preserve_index=False)
+    for told in (table, table.replace_schema_metadata()):
+        pq.write_table(told, path, row_group_size=4_000)
+        pd.testing.assert_series_equal(beginning(path).dtypes, pd.read_parquet(path).dtypes)
+    pq.write_table(table.slice(0, 0), path)
+    assert list(beginning(path)) == list(whole)

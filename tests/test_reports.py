@@ -1,4 +1,4 @@
-"""Reports, recipes, model cards and scored tables: made in this process and by a worker, and read back."""
+"""Reports, recipes and model cards: made in this process and by a worker, and read back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import zipfile
 from dataclasses import replace
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pytest
 from pptx import Presentation
@@ -21,7 +20,7 @@ from gamcore import export
 from gamcore.estimators import from_saved
 from gamcore.export.parts import Part, Report
 from gamcore.workspace import board as stored
-from gamcore.workspace import card, child, packs, people, recipes, scored
+from gamcore.workspace import card, child, packs, people, recipes
 from gamcore.workspace.held import HeldOut, held_out
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.recipes import Item
@@ -246,61 +245,6 @@ def test_files_count_as_what_their_owner_keeps_until_they_are_deleted(acted):
     assert kept(space) == before
     assert (packs.packs(space), done.path.parent.exists()) == ([], False)
     assert people.log(space, 1)[0].action == "delete"
-
-
-def test_a_file_over_the_quota_is_not_kept(acted):
-    space, table, made = acted
-    space.limits = Limits(bytes=kept(space) + 10)
-    found = wait(space, packs.start_scores(space, made.read().strategies[0].model, table.id, "csv"))
-    assert (found.state, found.size) == ("failed", 0)
-    assert "delete what you no longer need" in found.message
-
-
-def test_what_does_not_fit_is_said_by_column(acted):
-    space, table, made = acted
-    estimator = from_saved(space.load_model(made.read().strategies[0].model))
-    frame = space.read_table(table.id)
-    assert all("beyond" in one.problem and one.rows < 10 for one in scored.fits(frame, estimator.model_.bins))
-    assert scored.fits(frame.head(0).reindex(range(3)), ()) == []
-    odd = frame.drop(columns="age").assign(sex="other", balance=1e12, maturity_date="soon", income=np.nan)
-    found = {one.column: one for one in scored.fits(odd, estimator.model_.bins)}
-    assert found["age"].rows == len(frame)
-    assert "never seen" in found["sex"].problem
-    assert "other" in found["sex"].problem
-    assert "beyond" in found["balance"].problem
-    assert found["maturity_date"].stops
-    assert "no value" in found["income"].problem
-    with pytest.raises(scored.ScoreError, match="maturity_date"):
-        scored.score(odd, estimator)
-    made_of = scored.score(odd.drop(columns="maturity_date"), estimator, 1)
-    assert made_of["prediction"].between(0, 1).all()
-
-
-def test_scores_are_written_as_asked_and_names_stay_free(acted):
-    space, table, made = acted
-    estimator = from_saved(space.load_model(made.read().strategies[0].model))
-    frame = space.read_table(table.id).head(300).assign(prediction="=1+1", score=-1)
-    found = scored.score(frame, estimator, 3)
-    assert found["prediction"].tolist() == ["=1+1"] * 300
-    assert found["prediction_"].between(0, 1).all()
-    sums = found[[f"effect {k}" for k in (1, 2, 3)]].abs().to_numpy()
-    assert (np.diff(sums, axis=1) <= 0).all()
-    text = pd.read_csv(io.BytesIO(scored.to_file(found, "csv")), encoding="utf-8-sig")
-    assert text["prediction"].iloc[0] == "'=1+1"
-    np.testing.assert_allclose(text["prediction_"], found["prediction_"])
-    book = openpyxl.load_workbook(io.BytesIO(scored.to_file(found, "xlsx")), read_only=True)
-    assert book.worksheets[0].max_row == 301
-
-
-def test_batches_give_what_the_whole_gives(acted, monkeypatch):
-    space, table, made = acted
-    estimator = from_saved(space.load_model(made.read().strategies[0].model))
-    frame = space.read_table(table.id).head(500)
-    whole = scored.score(frame, estimator)
-    monkeypatch.setattr(scored, "BATCH", 70)
-    shares = []
-    pd.testing.assert_frame_equal(scored.score(frame, estimator, step=shares.append), whole)
-    assert len(shares) == 8
 
 
 def test_a_recipe_is_plain_json(acted):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, BinaryIO, Final, TextIO
 
 import numpy as np
 import pandas as pd
+import xlsxwriter
 
 from gamcore.plots.palette import clean
 
@@ -15,10 +17,25 @@ RISKY: Final = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
 MOST_CELL: Final = 32_767
 """Characters that a cell of a workbook holds."""
 
+MOST_WHOLE: Final = 10**15
+FIRST_DAY: Final = pd.Timestamp("1900-01-01")
+"""Numbers and days that a workbook knows; those beyond are text."""
+
+MOST_WIDTH: Final = 60
+DATE_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
+
 
 def safe_csv(table: pd.DataFrame) -> bytes:
     """A table as CSV in which no cell or header is a formula to a spreadsheet."""
-    return bytes(_guarded(table).to_csv(index=False).encode("utf-8-sig"))
+    made = io.StringIO()
+    write_csv([table], made)
+    return made.getvalue().encode("utf-8-sig")
+
+
+def write_csv(parts: Iterable[pd.DataFrame], file: TextIO) -> None:
+    """The same of a table that comes in parts, each written before the next is asked for."""
+    for place, part in enumerate(parts):
+        _guarded(part).to_csv(file, index=False, header=place == 0)
 
 
 def _guarded(table: pd.DataFrame) -> pd.DataFrame:
@@ -37,32 +54,63 @@ def _guard(cell: object) -> object:
 
 
 def to_xlsx(sheets: dict[str, pd.DataFrame]) -> bytes:
-    """Tables as the sheets of a workbook: text stays text, numbers stay numbers; a band of a header, columns as wide as
-    what they hold."""
+    """Tables as the sheets of a workbook."""
     made = io.BytesIO()
-    options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True, "in_memory": True}
-    with pd.ExcelWriter(made, engine="xlsxwriter", engine_kwargs={"options": options}) as writer:
-        for name, table in zip(sheet_names(list(sheets)), sheets.values(), strict=True):
-            shown = table.map(_cell)
-            shown.columns = [str(column)[:255] for column in table.columns]
-            shown.to_excel(writer, sheet_name=name, index=False)
-            sheet = writer.sheets[name]
-            sheet.freeze_panes(1, 0)
-            for place, column in enumerate(shown.columns):
-                longest = shown.iloc[:200, place].map(lambda cell: len(str(cell)) if cell is not None else 0).max()
-                sheet.set_column(place, place, min(max(len(column), int(longest) if len(shown) else 0) + 2, 60))
+    write_xlsx({name: [table] for name, table in sheets.items()}, made)
     return made.getvalue()
 
 
-def _cell(cell: object) -> object:
+def write_xlsx(sheets: Mapping[str, Iterable[pd.DataFrame]], file: str | BinaryIO, folder: str | None = None) -> None:
+    """Sheets of tables that come in parts: text stays text, numbers stay numbers; a header that stays in view, columns
+    as wide as what they hold.
+
+    folder : where rows are kept until the workbook is put together; without one they are in memory.
+    """
+    place = {"in_memory": True} if folder is None else {"constant_memory": True, "tmpdir": folder}
+    plain = {"strings_to_formulas": False, "strings_to_urls": False, "default_date_format": DATE_FORMAT}
+    with xlsxwriter.Workbook(file, place | plain) as book:
+        bold = book.add_format({"bold": True, "bottom": 1})
+        for name, parts in zip(sheet_names(list(sheets)), sheets.values(), strict=True):
+            sheet, row = book.add_worksheet(name), 1
+            sheet.freeze_panes(1, 0)
+            for part in parts:
+                columns = [_cells(part.iloc[:, place]) for place in range(part.shape[1])]
+                if row == 1:
+                    names = [str(column)[:255] for column in part.columns]
+                    sheet.write_row(0, 0, names, bold)
+                    for place, (head, cells) in enumerate(zip(names, columns, strict=True)):
+                        sheet.set_column(place, place, _width([head, *cells[:200]]))
+                for cells in zip(*columns, strict=True):
+                    sheet.write_row(row, 0, cells)
+                    row += 1
+
+
+def _width(cells: list[Any]) -> int:
+    return min(max(len(str(cell)) for cell in cells if cell is not None) + 2, MOST_WIDTH)
+
+
+def _cells(series: pd.Series) -> list[Any]:
+    """A column's values as a workbook can hold them."""
+    values = series.astype(object).where(series.notna(), None).tolist()
+    if series.dtype.kind == "b":
+        return values
+    if series.dtype.kind in "iu":  # a sheet's numbers have 15 digits
+        return [cell if cell is None or abs(cell) < MOST_WHOLE else str(cell) for cell in values]
+    return [_cell(cell) for cell in values]
+
+
+def _cell(cell: Any) -> Any:
     """A value as a workbook can hold it."""
     if isinstance(cell, str):
         return clean(cell)[:MOST_CELL]
-    if isinstance(cell, pd.Timestamp) and cell.tzinfo is not None:
-        return cell.tz_localize(None)
-    if isinstance(cell, float) and not np.isfinite(cell):
-        return None if np.isnan(cell) else str(cell)
-    return cell
+    if isinstance(cell, pd.Timestamp):
+        moment = cell.tz_localize(None)
+        return moment.to_pydatetime(warn=False) if moment >= FIRST_DAY else str(moment)
+    if isinstance(cell, float | np.floating):
+        return float(cell) if np.isfinite(cell) else None if np.isnan(cell) else str(cell)
+    if cell is None or isinstance(cell, bool | int):
+        return cell
+    return cell.item() if isinstance(cell, np.generic) else str(cell)
 
 
 def sheet_names(names: list[str]) -> list[str]:

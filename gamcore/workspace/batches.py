@@ -23,6 +23,7 @@ BATCH_BYTES: Final = 2**24
 FEWEST_ROWS, MOST_ROWS = 256, 65_536
 """Of a batch: as many rows of the sample's size a row as so many bytes hold."""
 
+HEAD_ROWS: Final = 10_000
 BUFFER_BYTES: Final = 2**17
 """Read at once of a column: without it, whole columns of a row group would be."""
 
@@ -39,20 +40,45 @@ def count_rows(path: Path) -> int:
         return int(file.metadata.num_rows)
 
 
-def batches(path: Path, like: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """A table's rows in batches, in their order: the columns of `like`, some of its rows, with their types there.
+def beginning(path: Path) -> pd.DataFrame:
+    """The first rows of a table with the types that it has when it is read whole, which a gap further down may change."""
+    with plain_pool(), pq.ParquetFile(path) as file:
+        rows = [next(file.iter_batches(HEAD_ROWS))] if file.metadata.num_rows else []
+        head: pd.DataFrame = pa.Table.from_batches(rows, file.schema_arrow).to_pandas()
+        groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
+    parts = (group.column(place) for group in groups for place in range(group.num_columns))
+    gaps = {part.path_in_schema for part in parts if part.statistics is None or part.statistics.null_count}
+    broken = [name for name in head if name in gaps and isinstance(head[name].dtype, np.dtype)]
+    return head.astype({name: np.float64 for name in broken if head[name].dtype.kind in "iu"})
 
-    A batch by itself would have types of its own: whole numbers are floats only where one of them is missing, and 1
-    would be the level "1" here and "1.0" there.
-    """
+
+def batches(path: Path, like: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """A table's rows in batches, in their order: the columns of `like`, some of its rows, with their types there."""
+    return (typed(batch, like) for batch in arrow_batches(path, like))
+
+
+def arrow_batches(path: Path, like: pd.DataFrame) -> Iterator[pa.RecordBatch]:
+    """The same as they are in the file."""
     a_row = like.memory_usage(index=False, deep=True).sum() / len(like)
     size = max(FEWEST_ROWS, min(MOST_ROWS, int(BATCH_BYTES / a_row)))
     with plain_pool(), pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
         for group in range(file.num_row_groups):  # in one go, what is read of a group would be held to the end
-            for batch in file.iter_batches(size, [group], list(like.columns), use_threads=False):
-                frame = batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
-                told = {name: _as(frame[name], like[name].dtype) for name in like.columns}
-                yield pd.DataFrame(told, copy=False)
+            yield from file.iter_batches(size, [group], list(like.columns), use_threads=False)
+
+
+def plain(batch: pa.RecordBatch) -> pd.DataFrame:
+    """A batch whose whole numbers are whole, some missing or not."""
+    return batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
+
+
+def typed(batch: pa.RecordBatch, like: pd.DataFrame) -> pd.DataFrame:
+    """A batch with the types of the columns of `like`.
+
+    By itself it would have types of its own: whole numbers are floats only where one of them is missing, and 1 would be
+    the level "1" here and "1.0" there.
+    """
+    frame = plain(batch)
+    return pd.DataFrame({name: _as(frame[name], like[name].dtype) for name in like.columns}, copy=False)
 
 
 def _as(series: pd.Series, dtype: Any) -> pd.Series:

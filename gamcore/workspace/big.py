@@ -62,10 +62,14 @@ def sampled_rows(start: int, stop: int, below: int) -> npt.NDArray[np.int64]:
 
 
 class Groups:
-    """A Parquet file that is written in row groups of even size from batches of any."""
+    """A Parquet file that is written in row groups of even size from batches of any.
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._writer = pa.parquet.ParquetWriter(path, schema.with_metadata(_pandas(schema)), compression="zstd")
+    told : what the file says of itself; without it, the types that pandas reads it with.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, told: dict[bytes, bytes] | None = None) -> None:
+        known = _pandas(schema) if told is None else told
+        self._writer = pa.parquet.ParquetWriter(path, schema.with_metadata(known), compression="zstd")
         self._waiting: list[pa.Table] = []
         self._rows = self._bytes = 0
         self.rows = self.memory = 0

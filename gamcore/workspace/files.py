@@ -69,19 +69,25 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file in place of another, atomically; StoreError where the disk is full."""
+@contextmanager
+def in_place_of(path: Path) -> Iterator[Path]:
+    """A place for a file that takes the place of another when the block ends well, and is gone when it does not;
+    StoreError where the disk is full."""
     making = temporary(path)
     try:
         with room():
-            with making.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            yield making
+            sync_file(making)
             making.replace(path)
             sync_folder(path.parent)
     finally:
         making.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file in place of another, atomically; StoreError where the disk is full."""
+    with in_place_of(path) as making:
+        making.write_bytes(data)
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -27,14 +27,17 @@ NAMES: Final = {"runs": "training", "packs": "file"}
 
 
 def submit(
-    space: Workspace, kind: str, about: dict[str, Any], memory: int = 0, seconds: float = 0.0, what: str = ""
-) -> str:
+    space: Workspace, kind: str, about: dict[str, Any], memory: int = 0, seconds: float = 0.0, disk: int = 0,
+    what: str = "",
+) -> str:  # fmt: skip
     """Queue work, and start it where a slot is free; the job's id.
 
-    memory : bytes it will need, as estimated; seconds : that it may take at most. StoreError where that is more than a
-    job may use, or this person has enough jobs already. what : it is about, for the audit log.
+    memory : bytes it will need, as estimated; seconds : that it may take at most; disk : bytes of what it makes.
+    StoreError where that is more than a job may use or this person may keep, or they have enough jobs already.
+    what : it is about, for the audit log.
     """
     _check(space, memory, seconds)
+    space.check_room(disk)
     identifier = new_id()
     told = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
     with new_folder(space.root / "jobs" / identifier) as making:

@@ -13,10 +13,11 @@ from gamcore.modelfile import ModelFileError
 from gamcore.table import TableError
 from gamcore.workspace import child, jobs
 from gamcore.workspace.card import card
-from gamcore.workspace.files import read_json, write_bytes, write_json
+from gamcore.workspace.files import in_place_of, read_json, size_of, write_json
 from gamcore.workspace.recipes import from_dict
 from gamcore.workspace.review import review_of
-from gamcore.workspace.scored import ScoreError, score, to_file
+from gamcore.workspace.scored import ScoreError
+from gamcore.workspace.scorefile import Wanted, write
 from gamcore.workspace.store import StoreError, Workspace
 
 REPORT_SECONDS: Final = 0.1
@@ -43,26 +44,31 @@ def main(folder: Path) -> int:
 
     def work() -> dict[str, Any]:
         space = jobs.space_of(folder)
-        made = _make(space, told["work"], told["about"], _Teller(folder))
-        space.check_room(len(made))
-        write_bytes(folder / f"out.{told['about']['kind']}", made)
+        with in_place_of(folder / f"out.{told['about']['kind']}") as making:
+            _make(space, told["work"], told["about"], making, _Teller(folder))
+            space.check_room(size_of(making))
         return {}
 
     return child.work_on(folder, work, (TableError, StoreError, ScoreError, ModelFileError), "Making the file")
 
 
-def _make(space: Workspace, work: str, about: dict[str, Any], tell: _Teller) -> bytes:
+def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell: _Teller) -> None:
     if work == "report":
         recipe = from_dict(about["recipe"])
         report = review_of(space, recipe, about["model"], lambda share, words: tell(OWN * share, f"Reading: {words}"))
-        return to_report(report, about["kind"], lambda share, words: tell(OWN + (1 - OWN) * share, f"Drawing: {words}"))
-    frame = space.read_table(about["table"])
+        made = to_report(report, about["kind"], lambda share, words: tell(OWN + (1 - OWN) * share, f"Drawing: {words}"))
+        making.write_bytes(made)
+        return
     estimator = from_saved(space.load_model(about["model"]))
     if not isinstance(estimator, GAMRegressor | GAMClassifier):
         raise StoreError("Tables are scored by models of one target: choose another.")
-    scored = score(frame, estimator, about["top"], lambda share: tell(0.8 * share, "Scoring the rows"))
-    tell(0.8, "Writing the file")
-    return to_file(scored, about["kind"], card(space, about["model"]).text())
+
+    def step(share: float) -> None:
+        tell(share, "Scoring the rows")
+        space.check_room(size_of(making))  # what is over is noticed before the disk is full of it
+
+    wanted = Wanted(space, about["table"], about["kind"], about["top"], tuple(about.get("keep", ())))
+    write(wanted, estimator, making, card(space, about["model"]).text(), step)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ jobs/<id>/  about.json     what is made of what
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,10 +19,14 @@ from gamcore.workspace import jobs
 from gamcore.workspace.child import State
 from gamcore.workspace.files import read_json, size_of
 from gamcore.workspace.recipes import Recipe
+from gamcore.workspace.scorefile import Kind, Wanted, check
 from gamcore.workspace.store import StoreError, Workspace
 
 KIND: Final = "packs"
 Work = Literal["report", "scores"]
+REPORT_BYTES: Final = 200_000
+"""Of a report, at least."""
+
 MOST_KEPT: Final = 20
 """Packs of the past that are kept; the oldest go first."""
 
@@ -55,20 +60,25 @@ class Pack:
 def start_report(workspace: Workspace, recipe: Recipe, model: str, kind: str) -> str:
     """Queue a report; returns the pack's id."""
     about = {"recipe": asdict(recipe), "model": model, "kind": kind}
-    return _start(workspace, "report", about, file_name(recipe.name, "report", kind))
+    return _start(workspace, "report", about, file_name(recipe.name, "report", kind), REPORT_BYTES)
 
 
-def start_scores(workspace: Workspace, model: str, table: str, kind: str, top: int = 3) -> str:
-    """Queue the scoring of a table; returns the pack's id."""
+def start_scores(
+    workspace: Workspace, model: str, table: str, kind: Kind, top: int = 3, keep: Sequence[str] = ()
+) -> str:
+    """Queue the scoring of all rows of a table; returns the pack's id. keep : columns of the table, all without."""
     name = file_name(workspace.table(table).name, f"scored by {workspace.model(model).name}", kind)
-    return _start(workspace, "scores", {"model": model, "table": table, "kind": kind, "top": top}, name)
+    needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep)))
+    about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
+    return _start(workspace, "scores", about, name, needed, seconds)
 
 
-def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str) -> str:
+def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str, disk: int, seconds: float = 0.0) -> str:
     workspace.model(about["model"])
     for old in packs(workspace)[MOST_KEPT - 1 :]:
         delete(workspace, old.id)
-    return jobs.submit(workspace, KIND, {"work": work, "about": about, "name": name}, what=name)
+    told = {"work": work, "about": about, "name": name}
+    return jobs.submit(workspace, KIND, told, seconds=seconds, disk=disk, what=name)
 
 
 def pack(workspace: Workspace, identifier: str) -> Pack:

@@ -1,28 +1,18 @@
-"""A table scored by a stored model: what does not fit, and the predictions with what moved them most."""
+"""Rows scored by a stored model: what does not fit, and the predictions with what moved them most."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gamcore.binning import Bins
 from gamcore.estimators import GAMClassifier, GAMRegressor
-from gamcore.export.sheets import safe_csv, to_xlsx
 from gamcore.table import Kind as ColumnKind
 from gamcore.table import TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
-
-Kind = Literal["parquet", "csv", "xlsx"]
-KINDS: Final[dict[Kind, str]] = {"parquet": "Parquet", "csv": "CSV", "xlsx": "Excel"}
-BATCH: Final = 50_000
-MOST_SHEET_ROWS: Final = 1_000_000
-"""Rows that a sheet holds."""
 
 
 class ScoreError(ValueError):
@@ -83,36 +73,53 @@ def _levels(names: list[str], strange: np.ndarray) -> str:
     return f"has levels never seen in training, which get the average effect: {', '.join(unseen[:3])}{more}"
 
 
-def score(
-    frame: pd.DataFrame, estimator: GAMRegressor | GAMClassifier, top: int = 3,
-    step: Callable[[float], None] = lambda share: None,
-) -> pd.DataFrame:  # fmt: skip
-    """The table with the model's prediction, its score, and the parts of the score that are largest, by name and size.
+class Scorer:
+    """A model's prediction of rows, their score, and the parts of the score that are largest, by name and size.
 
-    Columns that the model misses count as missing cells. step is told the share that is done, batch by batch.
+    top : how many of those. taken : names that no new column may have. Columns that the model misses count as missing
+    cells; ScoreError where one is of another kind than in training.
     """
-    frame = as_frame(frame)
-    kinds: dict[str, ColumnKind] = {}
-    for of in estimator.model_.bins:
-        kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
-    stops = [f"{one.column!r} {one.problem}" for one in fits(frame.head(BATCH), estimator.model_.bins) if one.stops]
-    if stops:
-        raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
-    made = []
-    for start in range(0, len(frame), BATCH):
-        step(start / max(len(frame), 1))
-        part = frame.iloc[start : start + BATCH]
-        X = _columns(part, kinds)
-        told = estimator.explain_rows(X)
+
+    def __init__(self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str]) -> None:
+        self._estimator, self._top = estimator, top
+        self._kinds: dict[str, ColumnKind] = {}
+        for of in estimator.model_.bins:
+            self._kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
+        self._names = {name: _free(name, taken) for name in self._new()}
+
+    def _new(self) -> list[str]:
+        parts = min(self._top, len(self._estimator.explain_rows(_columns(pd.DataFrame(index=[0]), self._kinds)).features))
+        return ["prediction", "score", *(f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))]
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of a table that the model looks at."""
+        return list(self._kinds)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the new columns."""
+        return pa.schema([(name, pa.string() if plain.startswith("reason") else pa.float64())
+                          for plain, name in self._names.items()])  # fmt: skip
+
+    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The new columns of some rows."""
+        frame = as_frame(frame)
+        bins = self._estimator.model_.bins
+        stops = [f"{one.column!r} {one.problem}" for one in fits(frame, bins) if one.stops]
+        if stops:
+            raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
+        X = _columns(frame, self._kinds)
+        told = self._estimator.explain_rows(X)
         names = np.array(told.features, object)
-        order = np.argsort(-np.abs(told.contributions), axis=1, kind="stable")[:, :top]
+        order = np.argsort(-np.abs(told.contributions), axis=1, kind="stable")[:, : self._top]
         chosen = np.take_along_axis(told.contributions, order, axis=1)
-        predicted = estimator.predict_proba(X)[:, 1] if isinstance(estimator, GAMClassifier) else told.scores
-        extra = {"prediction": predicted, "score": told.scores}
+        binary = isinstance(self._estimator, GAMClassifier)
+        predicted = self._estimator.predict_proba(X)[:, 1] if binary else told.scores
+        found = {"prediction": predicted, "score": told.scores}
         for k in range(order.shape[1]):
-            extra |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
-        made.append(pd.DataFrame({_free(name, frame): values for name, values in extra.items()}, index=part.index))
-    return pd.concat([frame, pd.concat(made)], axis=1)
+            found |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
+        return pd.DataFrame({self._names[name]: values for name, values in found.items()}, index=frame.index)
 
 
 def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
@@ -129,23 +136,8 @@ def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
     return pd.DataFrame(found, index=part.index)
 
 
-def _free(name: str, frame: pd.DataFrame) -> str:
+def _free(name: str, taken: Collection[str]) -> str:
     """A name that no column has."""
-    while name in frame.columns:
+    while name in taken:
         name += "_"
     return name
-
-
-def to_file(scored: pd.DataFrame, kind: Kind, about: str = "") -> bytes:
-    """A scored table as a file; what is said of it goes into metadata, or onto a sheet of its own."""
-    if kind == "csv":
-        return safe_csv(scored)
-    if kind == "xlsx":
-        if len(scored) > MOST_SHEET_ROWS:
-            raise ScoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {len(scored):,}: take Parquet or CSV.")
-        return to_xlsx({"scores": scored, "about": pd.DataFrame({"about": about.split("\n")})})
-    made = io.BytesIO()
-    found = pa.Table.from_pandas(scored, preserve_index=False)
-    found = found.replace_schema_metadata({**(found.schema.metadata or {}), b"about": about.encode()})
-    pq.write_table(found, made, compression="zstd")
-    return made.getvalue()

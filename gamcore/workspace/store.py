@@ -180,9 +180,13 @@ class Workspace(Things):
         """The Parquet file of a table."""
         return self.part("tables", identifier, "table")
 
+    def shown_path(self, identifier: str) -> Path:
+        """The file of what pages show of a table: its sample where it is too large for memory."""
+        return self.part("tables", identifier, "sample" if self.table(identifier).sampled else "table")
+
     def read_table(self, identifier: str) -> pd.DataFrame:
         """The table itself; its sample where it is too large for memory."""
-        return pd.read_parquet(self.part("tables", identifier, "sample" if self.table(identifier).sampled else "table"))
+        return pd.read_parquet(self.shown_path(identifier))
 
     def set_roles(self, identifier: str, roles: dict[str, str]) -> None:
         """Remember what each column of a table is for."""

@@ -11,7 +11,7 @@ from gamcore import ModelFileError, export, scoring
 from gamcore.rulecode import kinds_of
 from gamcore.scoring import ScoringError
 from gamcore.table import TableError
-from gamcore.workspace import packs, scored
+from gamcore.workspace import packs, scored, scorefile
 from gamcore.workspace.store import ModelAbout
 from pages.shared import downloads, packing, state
 from pages.shared.words import count, md, told_apart
@@ -26,8 +26,8 @@ def score(model: ModelAbout) -> None:
     labels = told_apart({i: f"{table.name} ({count(table.rows)} rows)" for i, table in tables.items()})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox("Table", list(tables), format_func=labels.__getitem__, key=f"score-table-{model.id}")
-        kind = st.segmented_control("As", list(scored.KINDS), default="parquet", required=True,
-                                    format_func=scored.KINDS.__getitem__, key=f"score-kind-{model.id}")  # fmt: skip
+        kind = st.segmented_control("As", list(scorefile.KINDS), default="parquet", required=True,
+                                    format_func=scorefile.KINDS.__getitem__, key=f"score-kind-{model.id}")  # fmt: skip
         top = st.number_input("Reasons a row", 0, 20, 3, key=f"score-top-{model.id}",
                               help="The parts of the score that are largest, by name and size.")  # fmt: skip
     try:

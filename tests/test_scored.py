@@ -1,0 +1,171 @@
+"""Scored tables: what does not fit is said, and all rows of a table of any size are scored, a batch at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from gamcore.estimators import from_saved
+from gamcore.workspace import packs, scorefile
+from gamcore.workspace.files import size_of
+from gamcore.workspace.limits import Limits
+from gamcore.workspace.scored import ScoreError, Scorer, fits
+from gamcore.workspace.scorefile import KINDS, Wanted, expected_bytes, write
+from gamcore.workspace.store import StoreError
+from gamcore.workspace.training import train
+from tests.test_reports import kept, wait
+from tests.test_workspace import spec_of
+
+
+def scored(space, model, table, folder, kind="parquet", step=lambda share: None, **wanted):
+    """A table as it is written by a model, in this process."""
+    path = folder / f"scored.{kind}"
+    estimator = from_saved(space.load_model(model))
+    write(Wanted(space, table, kind, **wanted), estimator, path, "what it is", step)
+    return path
+
+
+def read(path):
+    if path.suffix == ".csv":
+        return pd.read_csv(path, encoding="utf-8-sig")
+    return pd.read_excel(path, engine="openpyxl") if path.suffix == ".xlsx" else pd.read_parquet(path)
+
+
+@pytest.fixture
+def large(space, monkeypatch, tmp_path):
+    """A table of which pages see a sample, with whole numbers that are missing beyond the sample, and a model of it."""
+    monkeypatch.setattr("gamcore.workspace.batches.MOST_ROWS", 300)
+    rng = np.random.default_rng(0)
+    n = 2_000
+    frame = pd.DataFrame({"id": np.arange(n) + 2**60, "age": rng.integers(18, 80, n), "plan": rng.choice(["a", "b"], n)})
+    frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D")
+    frame.loc[1500, "day"] = pd.Timestamp("2026-02-03 10:30")
+    frame["stays"] = np.where(rng.uniform(size=n) < frame["age"] / 100, "yes", "no")
+    frame["note"] = [None] * 1_900 + ["late"] * 100
+    whole = pa.Table.from_pandas(frame, preserve_index=False)
+    gone = pa.array([None if k == 1_700 else int(v) for k, v in enumerate(frame["age"])], pa.int64())
+    whole = whole.set_column(1, "age", gone)
+    path, some = tmp_path / "table.parquet", tmp_path / "sample.parquet"
+    pq.write_table(whole, path, row_group_size=700)
+    pq.write_table(whole.take(list(range(0, 1_500, 3))), some)
+    table = space.add_table_file(path, "large", n, 6, sample=(some, 500))
+    model = train(space, spec_of(table.id, target="stays", features=["age", "plan"], positive=["yes"], bands=0))
+    return space, table, model, whole
+
+
+def test_what_does_not_fit_is_said_by_column(acted):
+    space, table, made = acted
+    estimator = from_saved(space.load_model(made.read().strategies[0].model))
+    frame = space.read_table(table.id)
+    assert all("beyond" in one.problem and one.rows < 10 for one in fits(frame, estimator.model_.bins))
+    assert fits(frame.head(0).reindex(range(3)), ()) == []
+    odd = frame.drop(columns="age").assign(sex="other", balance=1e12, maturity_date="soon", income=np.nan)
+    found = {one.column: one for one in fits(odd, estimator.model_.bins)}
+    assert found["age"].rows == len(frame)
+    assert "never seen" in found["sex"].problem
+    assert "other" in found["sex"].problem
+    assert "beyond" in found["balance"].problem
+    assert found["maturity_date"].stops
+    assert "no value" in found["income"].problem
+    with pytest.raises(ScoreError, match="maturity_date"):
+        Scorer(estimator, 3, ())(odd)
+    found = Scorer(estimator, 1, ())(odd.drop(columns="maturity_date"))
+    assert found["prediction"].between(0, 1).all()
+
+
+def test_names_of_new_columns_stay_free_and_nothing_is_a_formula(acted, tmp_path):
+    space, table, made = acted
+    model = made.read().strategies[0].model
+    odd = space.add_table(space.read_table(table.id).head(300).assign(prediction="=1+1", score=-1), "odd")
+    found = read(scored(space, model, odd.id, tmp_path))
+    assert found["prediction"].tolist() == ["=1+1"] * 300
+    assert found["prediction_"].between(0, 1).all()
+    sums = found[[f"effect {k}" for k in (1, 2, 3)]].abs().to_numpy()
+    assert (np.diff(sums, axis=1) <= 0).all()
+    text = read(scored(space, model, odd.id, tmp_path, "csv"))
+    assert text["prediction"].iloc[0] == "'=1+1"
+    np.testing.assert_allclose(text["prediction_"], found["prediction_"])
+    book = openpyxl.load_workbook(scored(space, model, odd.id, tmp_path, "xlsx"))
+    assert book.worksheets[0].max_row == 301
+    assert {cell.data_type for row in book.worksheets[0].iter_rows() for cell in row} <= {"s", "n", "d", "b"}
+    assert book.worksheets[1]["A2"].value == "what it is"
+
+
+def test_all_rows_of_a_large_table_are_scored_and_their_cells_kept(large, tmp_path):
+    space, table, model, whole = large
+    shares = []
+    found = pq.read_table(scored(space, model.id, table.id, tmp_path, step=shares.append))
+    assert found.select(whole.column_names).equals(whole)
+    estimator = from_saved(space.load_model(model.id))
+    X = whole.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)[["age", "plan"]]
+    np.testing.assert_array_equal(found["prediction"], estimator.predict_proba(X)[:, 1])
+    assert shares == sorted(shares)
+    assert len(shares) > 6
+    assert found.schema.metadata[b"about"] == b"what it is"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_file_holds_the_same(kind, large, tmp_path):
+    space, table, model, whole = large
+    found = read(scored(space, model.id, table.id, tmp_path, kind))
+    exact = read(scored(space, model.id, table.id, tmp_path))
+    assert list(found.columns) == list(exact.columns)
+    np.testing.assert_allclose(found["prediction"], exact["prediction"], rtol=1e-14)
+    assert found["reason 1"].tolist() == exact["reason 1"].tolist()
+    assert found["age"].isna().sum() == 1
+    assert found["note"].dropna().unique().tolist() == ["late"]
+    assert len(found) == whole.num_rows
+
+
+def test_text_writes_all_cells_of_a_column_alike(large, tmp_path):
+    space, table, model, _ = large
+    lines = scored(space, model.id, table.id, tmp_path, "csv").read_text(encoding="utf-8-sig").splitlines()
+    assert [line.startswith("id,") for line in lines].count(True) == 1
+    assert {line.split(",")[0][:5] for line in lines[1:]} == {"11529"}  # as they are, beyond what a float holds
+    assert {len(line.split(",")[1]) for line in lines[1:]} == {0, 2}  # never 41.0
+    assert {len(line.split(",")[3]) for line in lines[1:]} == {len("2026-02-03 10:30:00")}
+
+
+def test_only_columns_that_are_wanted_are_written(large, tmp_path):
+    space, table, model, _ = large
+    found = read(scored(space, model.id, table.id, tmp_path, top=0, keep=("id",)))
+    assert list(found.columns) == ["id", "prediction", "score"]
+    with pytest.raises(StoreError, match="'gone'"):
+        scored(space, model.id, table.id, tmp_path, keep=("gone",))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_bytes_of_a_file_are_known_within_a_factor_before_it_is_made(kind, acted, tmp_path):
+    space, table, made = acted
+    model = made.read().strategies[0].model
+    for keep in ((), ("balance",)):
+        real = size_of(scored(space, model, table.id, tmp_path, kind, keep=keep))
+        assert real / 2 < expected_bytes(Wanted(space, table.id, kind, keep=keep)) < real * 2
+
+
+def test_what_no_sheet_or_browser_holds_is_refused_before_it_begins(large, monkeypatch):
+    space, table, model, _ = large
+    monkeypatch.setattr(scorefile, "MOST_SHEET_ROWS", 1_999)
+    with pytest.raises(ScoreError, match="A sheet holds 1,999 rows"):
+        packs.start_scores(space, model.id, table.id, "xlsx")
+    monkeypatch.setattr(scorefile, "MOST_BYTES", 10_000)
+    with pytest.raises(StoreError, match="keep fewer columns"):
+        packs.start_scores(space, model.id, table.id, "parquet")
+    assert packs.packs(space) == []
+
+
+def test_a_file_over_the_quota_is_refused_before_it_begins_and_never_kept(acted, monkeypatch):
+    space, table, made = acted
+    model = made.read().strategies[0].model
+    space.limits = Limits(bytes=kept(space) + 10)
+    with pytest.raises(StoreError, match="delete what you no longer need"):
+        packs.start_scores(space, model, table.id, "csv")
+    monkeypatch.setattr(scorefile, "expected_bytes", lambda wanted: 0)  # a guess that was wrong
+    found = wait(space, packs.start_scores(space, model, table.id, "csv"))
+    assert (found.state, found.size) == ("failed", 0)
+    assert "delete what you no longer need" in found.message
+    assert [path.name for path in found.path.parent.iterdir() if "csv" in path.name] == []

@@ -97,7 +97,7 @@ rows = int((~data.held_out).sum())
 n_dates = sum(is_datetime64_any_dtype(dtype) for dtype in data.X.dtypes) if changes.get("date_parts") else 0
 n_features = len(features) + 2 * n_dates
 if data.task is None:
-    cost = estimate(rows, n_features, spec.parameters(), state.n_jobs())
+    cost = estimate(rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs())
 else:
     n_tasks = len(set(data.task.tolist()))
     cost = estimate_tasks(rows, n_features, n_tasks, spec.parameters(), state.n_jobs(), compare)
@@ -137,15 +137,9 @@ if pressed:
             st.error(md(error), icon=":material/error:")
             st.stop()
         state.choose("model", model.id)
+        st.session_state["trained"], st.session_state["trained_on"] = model.id, table.id
         if spec.bands:
             runs.start(state.workspace(), spec, state.n_jobs(), model.id)
-        st.session_state["trained"], st.session_state["trained_on"] = model.id, table.id
     else:
-        st.query_params["run"] = runs.start(
-            state.workspace(),
-            spec,
-            state.n_jobs(),
-            memory=0 if table.sampled else cost.memory + table.bytes,
-            seconds=cost.seconds,
-        )
+        st.query_params["run"] = runs.start(state.workspace(), spec, state.n_jobs(), cost=cost)
     st.rerun()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks import faults
-from gamcore.workspace import backup, meta
+from gamcore.workspace import backup, loader, runs
+from gamcore.workspace.errors import FULL
+from gamcore.workspace.reading import ReaderError
 from gamcore.workspace.store import Workspace
-from tests.test_workspace import frame, spec_of
+from tests.conftest import forget
+from tests.test_jobs import until
+from tests.test_workspace import LONG, frame, spec_of, wait
 
 
 def test_kills_at_random_instants_leave_nothing_half():
@@ -28,7 +36,7 @@ def test_the_look_after_a_kill_sees_what_is_wrong(tmp_path):
         space = Workspace(tmp_path / name)
         harm(space)
         found = list(faults.problems(space.root, template, "save"))
-        meta.forget(space.root)
+        forget(space.root)
         return found
 
     assert spoil("nothing", lambda space: None) == []
@@ -72,7 +80,8 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path):
     space.add_table(frame().assign(a=0.0), "after")
 
 
-def test_a_small_disk_that_fills_up(tmp_path):
+@pytest.fixture
+def small_disk(tmp_path):
     """A disk of eight megabytes, where this machine lets us make one."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -81,18 +90,61 @@ def test_a_small_disk_that_fills_up(tmp_path):
     )
     if not mounted or mounted.returncode:
         pytest.skip("a disk of our own cannot be mounted here: it needs the rights of root")
-    try:
-        space = Workspace(disk / "space")
-        table = space.add_table(frame(), "before")
-        assert "disk of the workspace is full" in full_disk(space.root, "tmpfs")
-        again = Workspace(space.root)
-        assert again.table(table.id) == table
-        assert list(backup.check(again)) == []
-        for one in again.tables():
-            assert len(again.read_table(one.id)) == one.rows
-        meta.forget(space.root)
-    finally:
-        subprocess.run(["umount", str(disk)], check=False)
+    yield disk
+    forget(disk / "space")
+    subprocess.run(["umount", "--lazy", str(disk)], check=False)
+
+
+def fill(disk):
+    """Leave no byte on a disk; what takes the place."""
+    path = disk / "filler"
+    with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+    return path
+
+
+def test_a_small_disk_that_fills_up(small_disk):
+    space = Workspace(small_disk / "space")
+    table = space.add_table(frame(), "before")
+    assert "disk of the workspace is full" in full_disk(space.root, "tmpfs")
+    again = Workspace(space.root)
+    assert again.table(table.id) == table
+    assert list(backup.check(again)) == []
+    for one in again.tables():
+        assert len(again.read_table(one.id)) == one.rows
+
+
+def test_a_job_on_a_full_disk_says_so(small_disk):
+    space = Workspace(small_disk / "space")
+    table = space.add_table(frame(), "before")
+    run = runs.start(space, spec_of(table.id, **LONG), 1)
+    until(lambda: (space.root / "jobs" / run / "progress.jsonl").is_file())
+    filler = fill(small_disk)
+    found = wait(space, run)
+    assert (found.state, found.message) == ("failed", FULL)
+    filler.unlink()
+    again = wait(space, runs.start(space, spec_of(table.id, changes={"max_rounds": 5}, bands=0), 1))
+    assert (again.state, again.message) == ("done", "")
+    assert list(backup.check(space)) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "folder", "large csv"])
+def test_a_file_is_not_blamed_for_a_full_disk(kind, small_disk, tmp_path):
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(150_000, 8))).rename(columns="x{}".format)
+    path = tmp_path / f"rows.{kind[-7:].rpartition(' ')[2]}"
+    if kind == "folder":
+        path.mkdir()
+        rows.to_parquet(path / "part.parquet", index=False)
+    else:
+        rows.to_csv(path, index=False) if "csv" in kind else rows.to_parquet(path, index=False)
+    limits = loader.Limits(memory=300 * 2**20, table=2**22) if kind == "large csv" else loader.Limits()
+    with pytest.raises(ReaderError, match="disk of the workspace is full"):
+        loader.load(path, path.name, small_disk / "into", limits)
+    assert list(small_disk.rglob("*")) == []
+    with pytest.raises(ReaderError, match="1 MB that you may still keep"):
+        loader.load(path, path.name, small_disk / "into", replace(limits, disk=10**6))
+    assert list(small_disk.rglob("*")) == []
 
 
 def test_every_object_with_a_changed_byte_is_found(tmp_path):

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from gamcore.workspace import child, jobs, keeper, people, runs
 from gamcore.workspace.access import LOCAL, Person
 from gamcore.workspace.errors import DeniedError, StoreError
+from gamcore.workspace.estimate import Estimate
 from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.meta import job
@@ -120,11 +121,14 @@ def test_what_is_too_large_is_refused_before_it_begins(team):
     ann, _, spec = team
     ann.limits = replace(ONE, memory=10**9, seconds=3600)
     with pytest.raises(StoreError, match=r"1\.4 GB of memory, more than the 1\.0 GB"):
-        runs.start(ann, spec, 1, memory=10**9, seconds=1.0)
+        runs.start(ann, spec, 1, cost=Estimate(1.0, 1.0, 10**9, 0))
     with pytest.raises(StoreError, match=r"2\.0 hours"):
-        runs.start(ann, spec, 1, memory=1, seconds=7200)
+        runs.start(ann, spec, 1, cost=Estimate(7200, 7200, 1, 0))
     with pytest.raises(StoreError, match="of a job here"):
         runs.start(ann, replace(spec, changes={"n_bags": 10**6, "max_rounds": 10**6}), 1)  # by its own estimate
+    ann.limits = replace(ONE, bytes=ann.table(spec.table).bytes + 10_000)
+    with pytest.raises(StoreError, match="delete what you no longer need"):  # hours later would be too late
+        runs.start(ann, spec, 1)
     assert jobs.ids(ann, "runs") == []
     viewer = ann.seen_by(Person("b", "Bob", "viewer"))
     with pytest.raises(DeniedError):
@@ -155,7 +159,7 @@ def test_a_worker_knows_the_limits_that_it_is_held_to(team, monkeypatch):
     monkeypatch.setitem(keeper.MODULES, "runs", "tests.telling")
     keeper._keepers.pop(str(ann.root.resolve()), None)
     ann.limits = replace(ONE, memory=7 * 10**9, table_memory=10**8, seconds=77)
-    run = runs.start(ann, spec, 1, memory=1, seconds=1.0)
+    run = runs.start(ann, spec, 1, cost=Estimate(1.0, 1.0, 1, 0))
     wait(ann, run)
     told = jobs.end_of(ann, "runs", run)
     assert {name: told[name] for name in asdict(ann.limits)} == asdict(ann.limits)
@@ -176,7 +180,7 @@ def test_a_worker_over_its_time_is_stopped_in_words(team):
     ann, _, spec = team
     keeper._keepers.pop(str(ann.root.resolve()), None)
     ann.limits = replace(ONE, seconds=1)
-    run = wait(ann, runs.start(ann, spec, 1, memory=1, seconds=0.5))
+    run = wait(ann, runs.start(ann, spec, 1, cost=Estimate(0.5, 0.5, 1, 0)))
     assert run.state == "failed"
     assert "hours that a job may take" in run.message
 

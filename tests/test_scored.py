@@ -11,12 +11,14 @@ import pytest
 
 from gamcore.estimators import from_saved
 from gamcore.workspace import packs, scorefile
+from gamcore.workspace.errors import room
 from gamcore.workspace.files import size_of
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.scored import ScoreError, Scorer, fits
 from gamcore.workspace.scorefile import KINDS, Wanted, expected_bytes, write
 from gamcore.workspace.store import StoreError
 from gamcore.workspace.training import train
+from tests.test_faults import fill, small_disk  # noqa: F401 (a fixture)
 from tests.test_reports import kept, wait
 from tests.test_workspace import spec_of
 
@@ -41,7 +43,8 @@ def large(space, monkeypatch, tmp_path):
     monkeypatch.setattr("gamcore.workspace.batches.MOST_ROWS", 300)
     rng = np.random.default_rng(0)
     n = 2_000
-    frame = pd.DataFrame({"id": np.arange(n) + 2**60, "age": rng.integers(18, 80, n), "plan": rng.choice(["a", "b"], n)})
+    frame = pd.DataFrame({"id": np.arange(n) + 2**60, "age": rng.integers(18, 80, n)})
+    frame["plan"] = rng.choice(["a", "b"], n)
     frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D")
     frame.loc[1500, "day"] = pd.Timestamp("2026-02-03 10:30")
     frame["stays"] = np.where(rng.uniform(size=n) < frame["age"] / 100, "yes", "no")
@@ -150,7 +153,7 @@ def test_the_bytes_of_a_file_are_known_within_a_factor_before_it_is_made(kind, a
 def test_what_no_sheet_or_browser_holds_is_refused_before_it_begins(large, monkeypatch):
     space, table, model, _ = large
     monkeypatch.setattr(scorefile, "MOST_SHEET_ROWS", 1_999)
-    with pytest.raises(ScoreError, match="A sheet holds 1,999 rows"):
+    with pytest.raises(StoreError, match="A sheet holds 1,999 rows"):
         packs.start_scores(space, model.id, table.id, "xlsx")
     monkeypatch.setattr(scorefile, "MOST_BYTES", 10_000)
     with pytest.raises(StoreError, match="keep fewer columns"):
@@ -169,3 +172,18 @@ def test_a_file_over_the_quota_is_refused_before_it_begins_and_never_kept(acted,
     assert (found.state, found.size) == ("failed", 0)
     assert "delete what you no longer need" in found.message
     assert [path.name for path in found.path.parent.iterdir() if "csv" in path.name] == []
+
+
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # the workbook's archive, as it is dropped
+@pytest.mark.parametrize("room_left", [0, 10_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_disk_is_told(kind, room_left, large, small_disk):  # noqa: F811
+    space, table, model, _ = large
+    (small_disk / "hold").write_bytes(bytes(room_left))
+    fill(small_disk)
+    (small_disk / "hold").unlink()
+    with pytest.raises(StoreError, match="disk of the workspace is full"), room():
+        scored(space, model.id, table.id, small_disk, kind)
+    assert list((space.root / "new").glob("*")) == []

@@ -13,13 +13,13 @@ import pandas as pd
 import psutil
 import pytest
 
-from gamcore import PRESETS, ModelFileError, TableError
+from gamcore import PRESETS, GAMRegressor, ModelFileError, MultiTaskTreesRegressor, TableError
 from gamcore.estimators import from_saved
 from gamcore.groups import subsamples
 from gamcore.kernels.layout import Table
 from gamcore.rounds import membership
 from gamcore.workspace import child, jobs, meta, runs, training
-from gamcore.workspace.estimate import estimate
+from gamcore.workspace.estimate import estimate, estimate_tasks
 from gamcore.workspace.files import new_folder, write_bytes, write_json
 from gamcore.workspace.rows import held_out_rows, read_data
 from gamcore.workspace.spec import Condition, Spec
@@ -263,6 +263,26 @@ def test_the_estimate_knows_pairs():
     assert named == five
     assert estimate(20_000, 3, {"interactions": 1000}, 2) == estimate(20_000, 3, {"interactions": 3}, 2)
     assert estimate(20_000, 1, {"interactions": "auto"}, 2) == estimate(20_000, 1, {}, 2)
+
+
+@pytest.mark.parametrize("changes", [{}, {"bands": 10}, {"interactions": 2}, {"interactions": 2, "bands": 10}])
+def test_the_bytes_of_a_model_are_known_before_it_is_trained(changes, tmp_path):
+    rng = np.random.default_rng(0)
+    X, parameters = rng.normal(size=(2_000, 4)), {"outer_bags": 3, "max_rounds": 10, **changes}
+    GAMRegressor(random_state=0, **parameters).fit(X, X[:, 0] * X[:, 1]).save(tmp_path / "one.gamx")
+    size = (tmp_path / "one.gamx").stat().st_size
+    assert size / 1.2 < estimate(1_700, 4, parameters, 1).disk < 1.5 * size
+
+
+@pytest.mark.parametrize("depth", [3, 6])
+def test_the_bytes_of_trees_are_known_about(depth, tmp_path):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(6_000, 4)), rng.choice(["a", "b", "c"], 6_000)
+    parameters = {"outer_bags": 2, "max_depth": depth}
+    model = MultiTaskTreesRegressor(random_state=0, **parameters)
+    model.fit(X, X[:, 0] * X[:, 1] + rng.normal(size=6_000), task).save(tmp_path / "one.gamx")
+    size = (tmp_path / "one.gamx").stat().st_size
+    assert size / 3 < estimate_tasks(5_000, 4, 3, parameters, 1, False).disk < 3 * size
 
 
 def test_few_or_large_groups_still_hold_something_out():

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Final, TextIO
 import numpy as np
 import pandas as pd
 import xlsxwriter
+from xlsxwriter.exceptions import FileCreateError
 
 from gamcore.plots.palette import clean
 
@@ -21,7 +22,9 @@ MOST_WHOLE: Final = 10**15
 FIRST_DAY: Final = pd.Timestamp("1900-01-01")
 """Numbers and days that a workbook knows; those beyond are text."""
 
-MOST_WIDTH: Final = 60
+MOST_WIDTH, LOOK_ROWS = 60, 200
+"""Characters of the widest column, and rows by which that is told."""
+
 DATE_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 
 
@@ -66,32 +69,35 @@ def write_xlsx(sheets: Mapping[str, Iterable[pd.DataFrame]], file: str | BinaryI
 
     folder : where rows are kept until the workbook is put together; without one they are in memory.
     """
-    place = {"in_memory": True} if folder is None else {"constant_memory": True, "tmpdir": folder}
+    held = {"in_memory": True} if folder is None else {"constant_memory": True, "tmpdir": folder}
     plain = {"strings_to_formulas": False, "strings_to_urls": False, "default_date_format": DATE_FORMAT}
-    with xlsxwriter.Workbook(file, place | plain) as book:
-        bold = book.add_format({"bold": True, "bottom": 1})
-        for name, parts in zip(sheet_names(list(sheets)), sheets.values(), strict=True):
-            sheet, row = book.add_worksheet(name), 1
-            sheet.freeze_panes(1, 0)
-            for part in parts:
-                columns = [_cells(part.iloc[:, place]) for place in range(part.shape[1])]
-                if row == 1:
-                    names = [str(column)[:255] for column in part.columns]
-                    sheet.write_row(0, 0, names, bold)
-                    for place, (head, cells) in enumerate(zip(names, columns, strict=True)):
-                        sheet.set_column(place, place, _width([head, *cells[:200]]))
-                for cells in zip(*columns, strict=True):
-                    sheet.write_row(row, 0, cells)
-                    row += 1
+    try:
+        with xlsxwriter.Workbook(file, {**held, **plain}) as book:
+            bold = book.add_format({"bold": True, "bottom": 1})
+            for name, parts in zip(sheet_names(list(sheets)), sheets.values(), strict=True):
+                _fill(book.add_worksheet(name), parts, bold)
+    except FileCreateError as error:
+        raise (error.args[0] if isinstance(error.args[0], OSError) else error) from None
 
 
-def _width(cells: list[Any]) -> int:
-    return min(max(len(str(cell)) for cell in cells if cell is not None) + 2, MOST_WIDTH)
+def _fill(sheet: Any, parts: Iterable[pd.DataFrame], bold: Any) -> None:
+    sheet.freeze_panes(1, 0)
+    row = 0
+    for part in parts:
+        columns = [_cells(part.iloc[:, place]) for place in range(part.shape[1])]
+        if row == 0:
+            for place, (name, cells) in enumerate(zip(map(str, part.columns), columns, strict=True)):
+                sheet.write_string(0, place, name[:255], bold)
+                longest = max(len(str(cell)) for cell in (name, *cells[:LOOK_ROWS]) if cell is not None)
+                sheet.set_column(place, place, min(longest + 2, MOST_WIDTH))
+        for cells_of in zip(*columns, strict=True):
+            row += 1
+            sheet.write_row(row, 0, cells_of)
 
 
 def _cells(series: pd.Series) -> list[Any]:
     """A column's values as a workbook can hold them."""
-    values = series.astype(object).where(series.notna(), None).tolist()
+    values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
     if series.dtype.kind == "b":
         return values
     if series.dtype.kind in "iu":  # a sheet's numbers have 15 digits

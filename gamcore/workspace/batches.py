@@ -41,7 +41,7 @@ def count_rows(path: Path) -> int:
 
 
 def beginning(path: Path) -> pd.DataFrame:
-    """The first rows of a table with the types that it has when it is read whole, which a gap further down may change."""
+    """The first rows of a table with the types that it has when read whole, which a gap further down may change."""
     with plain_pool(), pq.ParquetFile(path) as file:
         rows = [next(file.iter_batches(HEAD_ROWS))] if file.metadata.num_rows else []
         head: pd.DataFrame = pa.Table.from_batches(rows, file.schema_arrow).to_pandas()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -89,11 +90,18 @@ class Groups:
         self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
         self._waiting, self._rows, self._bytes = [], 0, 0
 
-    def close(self) -> None:
-        """Write what is left and the footer; a file without rows is whole too."""
-        if self._waiting:
-            self._flush()
-        self._writer.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write what is left and the footer, a file without rows is whole too; where something failed, just let go."""
+        if kind is None:
+            if self._waiting:
+                self._flush()
+            self._writer.close()
+        else:
+            with contextlib.suppress(OSError, pa.ArrowException):
+                self._writer.close()
 
 
 def _pandas(schema: pa.Schema) -> dict[bytes, bytes]:
@@ -121,10 +129,10 @@ def write(
 
     `rows` is the number that the batches will have together; `share` is how much of all work was done before.
     """
-    table = Groups(into / "table.parquet", schema)
-    some = Groups(into / "sample.parquet", schema) if sample else None
     below, seen = threshold(sample, rows), 0
-    try:
+    with contextlib.ExitStack() as files:
+        table = files.enter_context(Groups(into / "table.parquet", schema))
+        some = files.enter_context(Groups(into / "sample.parquet", schema)) if sample else None
         for batch in batches:
             table.add(batch)
             if some is not None:
@@ -133,8 +141,4 @@ def write(
                     some.add(batch.take(pa.array(places)))
             seen += batch.num_rows
             tell(share + (1 - share) * seen / max(rows, 1), f"{seen:,} of {rows:,} rows")
-    finally:
-        table.close()
-        if some is not None:
-            some.close()
     return Written(table.rows, len(schema), table.memory, some.rows if some is not None else 0)

@@ -16,6 +16,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from gamcore.workspace.columns import Changed, plain_columns, plain_table
+from gamcore.workspace.errors import FULL_DISK
 from gamcore.workspace.reading import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
 
 MAX_TABLE: Final = 4 * 2**30
@@ -34,7 +35,11 @@ def refusing(what: str) -> Iterator[None]:
         yield
     except ReaderError:
         raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, KeyError, NotImplementedError) as error:
+    except OSError as error:
+        if error.errno in FULL_DISK:  # it is not the file that is at fault
+            raise
+        raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, KeyError, NotImplementedError) as error:
         raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
 
 

@@ -1,7 +1,7 @@
 """Child processes that work on a folder of the workspace, so that the work outlives the page that began it.
 
 A folder's files: about.json (what to do), process.json (who works on it), cancel (asks it to stop), log.txt (what it
-printed), end.json (how it ended: state and message, and what else the work tells).
+printed), spare (room for the next), end.json (how it ended: state and message, and what else the work tells).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 
 import psutil
 
+from gamcore.workspace.errors import room
 from gamcore.workspace.files import read_json, write_json
 from gamcore.workspace.limits import Limits
 
@@ -30,6 +31,7 @@ GRACE_SECONDS: Final = 5.0
 """Time a worker has to heed a request to stop, and then a signal to."""
 
 LOOK_SECONDS: Final = 0.5
+SPARE_BYTES: Final = 2**14
 NICE: Final = 5
 """Workers give way to the server: people wait for pages, not for trainings."""
 
@@ -56,6 +58,7 @@ def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
     if limits.threads:  # that libraries start by themselves
         environment |= dict.fromkeys(POOLS, str(limits.threads))
     # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
+    (folder / "spare").write_bytes(bytes(SPARE_BYTES))
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
             [sys.executable, "-m", module, str(folder.resolve())],
@@ -100,7 +103,13 @@ def write_end(folder: Path, end: dict[str, Any]) -> None:
     """Write how the work ended, unless that is written already, or the folder was taken away meanwhile."""
     with contextlib.suppress(FileNotFoundError):
         if not (folder / "end.json").is_file():
-            write_json(folder / "end.json", end)
+            _end(folder, end)
+
+
+def _end(folder: Path, end: dict[str, Any]) -> None:
+    """Write how the work ended, in the place that was kept for it: a full disk is no reason not to say so."""
+    (folder / "spare").unlink(missing_ok=True)
+    write_json(folder / "end.json", end)
 
 
 def ask_to_stop(folder: Path) -> None:
@@ -151,7 +160,8 @@ def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[typ
     os.nice(NICE)
     end: dict[str, Any] = {"state": "failed", "message": ""}
     try:
-        end |= {"state": "done"} | work()
+        with room():
+            end |= {"state": "done"} | work()
     except StoppedError as stop:
         state = "interrupted" if isinstance(stop, OrphanedError) else "cancelled"
         end |= {"state": state, "message": str(stop)}
@@ -164,7 +174,7 @@ def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[typ
         print(f"error {number}", file=sys.stderr)
         traceback.print_exc()
         end["message"] = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): its log has the rest."
-    write_json(folder / "end.json", end)
+    _end(folder, end)
     return 0 if end["state"] != "failed" else 1
 
 

@@ -15,6 +15,7 @@ class DeniedError(StoreError):
     """Something that this person may not do."""
 
 
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL = "The disk of the workspace is full, so nothing was changed: delete what is not needed, or make room, and repeat."
 
 
@@ -24,6 +25,6 @@ def room() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in FULL_DISK:
             raise StoreError(FULL) from error
         raise

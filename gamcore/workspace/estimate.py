@@ -1,4 +1,4 @@
-"""Seconds and memory of a training, before it begins.
+"""Seconds, memory and disk of a training, before it begins.
 
 A step costs a fixed part (combining groups, cutting lines) and a part a row; a round is a step a feature and the greedy
 steps; how many rounds early stopping takes is a guess from the tables in docs/presets.md, so the seconds are a rough
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from gamcore.kernels.grid import SIDE
 from gamcore.refit import first_leaves
 
 STEP_SECONDS = 5e-6
@@ -52,14 +53,26 @@ TREE_ROUNDS = 60
 COMPARED = 1.6
 """Independent and global trees take this much again."""
 
+CURVE_BYTES, CURVE_OWN = 2048, 4
+SURFACE_BYTES = 8 * (SIDE**2 + 1024)
+CELL_BYTES, MOST_CELLS = 16, 254**2
+"""Of a model's file: a refit's curve of a feature, and how many of them its edges and counts come to; a refit's surface
+of a pair with its effects; a cell of a pair with rows."""
+
+NODE_BYTES = 72
+FEWEST_NODES, MOST_NODES = 4, 240
+"""Of a round's trees together, by leaf and at most: deep trees end early."""
+
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of boosting, as usual and if every refit ran all its rounds, and bytes beyond the table itself."""
+    """Seconds of boosting, as usual and if every refit ran all its rounds; bytes of memory beyond the table itself, and
+    of the model's file."""
 
     seconds: float
     most: float
     memory: int
+    disk: int
 
 
 def _pairs(features: int, wanted: Any) -> tuple[int, float]:
@@ -71,7 +84,7 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
 
 
 def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) -> Estimate:
-    """Cost of a fit on `rows` training rows with these estimator parameters."""
+    """Cost of a fit on `rows` training rows with these estimator parameters; its bands count in the file alone."""
     refits = parameters.get("outer_bags", 8)
     ensemble = parameters.get("ensemble", "grouped")
     n_bags = parameters.get("n_bags") or (16 if ensemble == "grouped" else 100)
@@ -98,7 +111,10 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
     memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
-    return Estimate(seconds, most, memory)
+    kept = refits + parameters.get("bands", 0)
+    curves = features * (kept + CURVE_OWN) * CURVE_BYTES
+    surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)
+    return Estimate(seconds, most, memory, curves + surfaces)
 
 
 def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int) -> float:
@@ -124,4 +140,5 @@ def estimate_tasks(
     times = refits / at_once * (COMPARED + 1 if compare else 1)
     apart = 1 if parameters.get("criterion", "none") == "none" else n_tasks
     memory = rows * (features + 24) + at_once * (rows * 60 + (depth + 1) * apart * features * 256 * 16)
-    return Estimate(times * rounds * a_round, times * most * a_round, memory)
+    nodes = refits * rounds * min(FEWEST_NODES * 2 ** (depth + 1), MOST_NODES)
+    return Estimate(times * rounds * a_round, times * most * a_round, memory, int(nodes * NODE_BYTES))

@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 
 import psutil
 
+from gamcore.workspace.files import size_of
 from gamcore.workspace.reading import SUFFIXES, TEXT_SUFFIXES, ReaderError
 
 log = logging.getLogger(__name__)
@@ -43,11 +44,13 @@ class Limits:
         than they use. 2 GiB reads text of 128 MiB and Parquet of a table of 340 MiB whole; larger ones go by batches.
     seconds: wall time.
     table: bytes of a table as a DataFrame above which it counts as big and gets a sample.
+    disk: bytes of what is stored, 0 for as many as there is room for.
     """
 
     memory: int = 2 * 2**30
     seconds: float = 3600.0
     table: int = 2 * 2**30
+    disk: int = 0
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,11 @@ class Reading:
             raise ReaderError(
                 f"Reading the file took more than {self._limits.memory >> 20:,} MiB of memory: "
                 "save it as Parquet, or keep fewer rows, fewer columns or shorter cells."
+            )
+        if self._limits.disk and sum(map(size_of, self._staging.iterdir())) > self._limits.disk:
+            raise ReaderError(
+                f"The table needs more than the {self._limits.disk / 1e6:,.0f} MB that you may still keep: delete what "
+                "you no longer need, or load fewer rows or columns."
             )
         allowed = self._limits.seconds if self.base else START_SECONDS
         if self.seconds > allowed:

@@ -23,6 +23,7 @@ from gamcore.workspace.big import Written, sample_size, sampled_rows, threshold
 from gamcore.workspace.bigparquet import read_parquet
 from gamcore.workspace.bigtext import read_big_text
 from gamcore.workspace.binary import memory_of, open_parquet, refusing
+from gamcore.workspace.errors import StoreError, room
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.reading import ReaderError
 from gamcore.workspace.streams import read_part, unpacked
@@ -137,8 +138,9 @@ def main(argument: str) -> None:
     threading.Thread(target=_end_with, args=(job["server"],), daemon=True).start()
     voice.say(ready=True)
     try:
-        load(job, voice)
-    except ReaderError as error:
+        with room():
+            load(job, voice)
+    except (ReaderError, StoreError) as error:
         voice.say(error=str(error), peak=peak())
     except MemoryError:
         voice.say(error="The file needs more memory than there is: keep fewer rows or columns.", peak=peak())

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gamcore.boosting import Stage
 from gamcore.workspace import jobs
 from gamcore.workspace.child import State
-from gamcore.workspace.estimate import estimate, estimate_tasks
+from gamcore.workspace.estimate import Estimate, estimate, estimate_tasks
 from gamcore.workspace.files import read_json
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import StoreError, TableAbout, Workspace
@@ -83,35 +83,30 @@ def start(
     model: str | None = None,
     column: str = "",
     budget: dict[str, float] | None = None,
-    memory: int | None = None,
-    seconds: float | None = None,
+    cost: Estimate | None = None,
 ) -> str:
     """Queue a training; returns the run's id.
 
     model : one that is trained already, and is to get its bands, or to be fitted to the parts of its table by `column`.
-    budget : of a search for better settings instead, as fields of `tuning.Budget`. memory, seconds : the bytes it
-    needs and the time it takes, else estimated here; StoreError where that is more than a job may have.
+    budget : of a search for better settings instead, as fields of `tuning.Budget`. cost : what it takes, else estimated
+    here; StoreError where that is more than a job may have, or than this person may keep.
     """
-    rows = workspace.table(spec.table)
+    table = workspace.table(spec.table)
     if model:
         workspace.thing("models", model, "change")
-    if memory is None or seconds is None:
-        memory, seconds = _cost(rows, spec, n_jobs)
+    cost = cost or _cost(table, spec, n_jobs)
+    memory = 0 if table.sampled else cost.memory + table.bytes  # else it takes what there is
     about = {"spec": asdict(spec), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
-    return jobs.submit(workspace, KIND, about, memory, seconds, spec.name)
+    return jobs.submit(workspace, KIND, about, memory, cost.seconds, cost.disk, spec.name)
 
 
-def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> tuple[int, float]:
-    """Bytes and seconds of a training on all rows of a table; none of one that is worked on from the disk."""
-    if table.sampled:
-        return 0, 0.0
-    told = (table.rows, len(spec.features))
+def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> Estimate:
+    """What a training on the rows that pages know of a table takes."""
+    told = (table.sampled or table.rows, len(spec.features))
     if spec.kind == "tasks":
         n_tasks = max(len(spec.outcomes), len(spec.tables), FEW_TASKS)
-        cost = estimate_tasks(*told, n_tasks, spec.parameters(), n_jobs, spec.compare)
-    else:
-        cost = estimate(*told, spec.parameters(), n_jobs)
-    return cost.memory + table.bytes, cost.seconds
+        return estimate_tasks(*told, n_tasks, spec.parameters(), n_jobs, spec.compare)
+    return estimate(*told, spec.parameters() | {"bands": spec.bands}, n_jobs)
 
 
 def again(workspace: Workspace, identifier: str) -> str:

@@ -88,7 +88,8 @@ class Scorer:
         self._names = {name: _free(name, taken) for name in self._new()}
 
     def _new(self) -> list[str]:
-        parts = min(self._top, len(self._estimator.explain_rows(_columns(pd.DataFrame(index=[0]), self._kinds)).features))
+        model = self._estimator.model_
+        parts = min(self._top, len(model.terms) + len(model.pairs))
         return ["prediction", "score", *(f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))]
 
     @property

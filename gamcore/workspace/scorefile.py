@@ -16,7 +16,7 @@ from gamcore.estimators import GAMClassifier, GAMRegressor
 from gamcore.export.sheets import write_csv, write_xlsx
 from gamcore.workspace.batches import arrow_batches, beginning, plain, typed
 from gamcore.workspace.big import Groups
-from gamcore.workspace.scored import Scorer, ScoreError
+from gamcore.workspace.scored import Scorer
 from gamcore.workspace.store import StoreError, Workspace
 
 Kind = Literal["parquet", "csv", "xlsx"]
@@ -78,7 +78,7 @@ def check(wanted: Wanted) -> tuple[int, float]:
     """Bytes of the file and seconds until it is there, about; an error in words where it is more than can be had."""
     rows, needed = wanted.space.table(wanted.table).rows, expected_bytes(wanted)
     if wanted.kind == "xlsx" and rows > MOST_SHEET_ROWS:
-        raise ScoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {rows:,}: take Parquet or CSV.")
+        raise StoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {rows:,}: take Parquet or CSV.")
     if needed > MOST_BYTES:
         raise StoreError(
             f"The file would have about {needed / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} that a browser is "
@@ -118,7 +118,8 @@ def write(
                 write_csv((_dated(frame, days) for frame in map(_joined, parts())), file)
         case "xlsx":
             said = pd.DataFrame({"about": about.split("\n")})
-            write_xlsx({"scores": map(_joined, parts()), "about": [said]}, str(into), str(into.parent))
+            with wanted.space.new_folder() as rows_of:
+                write_xlsx({"scores": map(_joined, parts()), "about": [said]}, str(into), str(rows_of))
 
 
 def _joined(part: tuple[pa.RecordBatch, pd.DataFrame]) -> pd.DataFrame:
@@ -128,13 +129,10 @@ def _joined(part: tuple[pa.RecordBatch, pd.DataFrame]) -> pd.DataFrame:
 def _parquet(into: Path, parts: Parts, kept: pa.Schema, new: pa.Schema, about: str) -> None:
     """Cells of the table as they are there, of whatever type, and what the model says beside them."""
     schema = pa.schema([*kept, *new])
-    written = Groups(into, schema, {**(kept.metadata or {}), b"about": about.encode()})
-    try:
+    with Groups(into, schema, {**(kept.metadata or {}), b"about": about.encode()}) as written:
         for batch, frame in parts:
             said = pa.RecordBatch.from_pandas(frame, new, preserve_index=False)
             written.add(pa.Table.from_arrays([*batch.columns, *said.columns], schema=schema))
-    finally:
-        written.close()
 
 
 def _is_day(kind: pa.DataType) -> bool:

@@ -169,6 +169,14 @@ class Things:
         with self.meta.reading() as connection:
             self._check_room(connection, more)
 
+    def left(self) -> int:
+        """Bytes that this person may still keep, 0 where that is not limited; StoreError where there are none."""
+        if not self.limits.bytes:
+            return 0
+        self.check_room(1)
+        with self.meta.reading() as connection:
+            return self.limits.bytes - used_by(connection, self.root, self.person.id)
+
     def _check_room(self, connection: Connection, more: int) -> None:
         most = self.limits.bytes
         if most and (used := used_by(connection, self.root, self.person.id)) + more > most:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path, PurePath
+from typing import IO
 
 import streamlit as st
 
 from gamcore.workspace import loader, versions
+from gamcore.workspace.errors import room
 from gamcore.workspace.reader import read_file
 from gamcore.workspace.reading import SUFFIXES, TEXT_SUFFIXES, ReaderError
 from gamcore.workspace.store import StoreError, TableAbout
@@ -56,13 +58,14 @@ def _keep(store: Store, known: set[str], around: Around = _plainly) -> None:
 def read(source: Path, name: str) -> TableAbout:
     """Read a file in a child process, with progress, and store what it gives; ReaderError or StoreError in words."""
     space = state.workspace()
+    left = space.left()
     bar = st.progress(0.0, "")
     small = PurePath(name).suffix.lower() in TEXT_SUFFIXES and source.is_file() and source.stat().st_size < SMALL_BYTES
     waiting = partial(bar.progress, 0.0, "Waiting until other files are read")
     with nullcontext() if small else _turn(waiting), space.new_folder() as into:
         bar.progress(0.0, f"Reading {md(name)}")
         most = min(loader.Limits.memory, space.limits.memory or loader.Limits.memory)
-        limits = loader.Limits(memory=most, table=space.limits.table_memory)
+        limits = loader.Limits(memory=most, table=space.limits.table_memory, disk=left)
         loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)
         sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
         bar.progress(1.0, "Storing the table")
@@ -126,10 +129,14 @@ def upload(heading: str = "Or bring your own", around: Around = _plainly) -> Non
     )
     if file is not None:
         st.session_state["upload_version"] = version + 1  # the next run has a fresh, empty uploader
-        with state.workspace().new_file() as path:
-            with path.open("wb") as copy:
-                shutil.copyfileobj(file, copy)
-            _keep(lambda: read(path, file.name), _known(), around)
+        _keep(partial(_read_upload, file, file.name), _known(), around)
+
+
+def _read_upload(file: IO[bytes], name: str) -> TableAbout:
+    with state.workspace().new_file() as path:
+        with room(), path.open("wb") as copy:
+            shutil.copyfileobj(file, copy)
+        return read(path, name)
 
 
 def from_folder(around: Around = _plainly) -> None:

@@ -122,6 +122,13 @@ class Matches:
         patterns = (seen[:, None] >> np.arange(len(matched))) & 1 > 0
         return cls(gate.size, patterns, counts[seen].astype(np.int64))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Matches]) -> Matches:
+        """Of all rows of a table, from those of its parts; the same rules in all of them."""
+        patterns, place = np.unique(np.concatenate([part.patterns for part in parts]), axis=0, return_inverse=True)
+        counts = np.bincount(place.ravel(), np.concatenate([part.counts for part in parts]), len(patterns))
+        return cls(sum(part.rows for part in parts), patterns, counts.astype(np.int64))
+
     def ledger(self, order: Sequence[int]) -> Ledger:
         """The ledger of these rules in an order, the highest first."""
         patterns = self.patterns[:, list(order)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from streamlit import config
 
@@ -128,6 +131,56 @@ def acted(space, acted_once):
     shutil.copytree(acted_once, space.root)
     table = space.tables()[0]
     return space, table, board.boards(space, table.id)[0]
+
+
+@pytest.fixture
+def large(space, monkeypatch, tmp_path):
+    """A table of which pages see a sample, with whole numbers that are missing beyond the sample, and a model of it."""
+    monkeypatch.setattr("gamcore.workspace.batches.MOST_ROWS", 300)
+    rng = np.random.default_rng(0)
+    n = 2_000
+    frame = pd.DataFrame({"id": np.arange(n) + 2**60, "age": rng.integers(18, 80, n)})
+    frame["plan"] = rng.choice(["a", "b"], n)
+    frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D")
+    frame.loc[1500, "day"] = pd.Timestamp("2026-02-03 10:30")
+    frame["stays"] = np.where(rng.uniform(size=n) < frame["age"] / 100, "yes", "no")
+    frame["note"] = [None] * 1_900 + ["late"] * 100
+    whole = pa.Table.from_pandas(frame, preserve_index=False)
+    gone = pa.array([None if k == 1_700 else int(v) for k, v in enumerate(frame["age"])], pa.int64())
+    whole = whole.set_column(1, "age", gone)
+    path, some = tmp_path / "table.parquet", tmp_path / "sample.parquet"
+    pq.write_table(whole, path, row_group_size=700)
+    pq.write_table(whole.take(list(range(0, 1_500, 3))), some)
+    table = space.add_table_file(path, "large", n, 6, sample=(some, 500))
+    model = train(
+        space,
+        Spec(
+            table.id,
+            "stays",
+            "stays",
+            ["age", "plan"],
+            positive=["yes"],
+            preset="fast",
+            changes={"max_rounds": 20},
+            bands=0,
+        ),
+    )
+    return space, table, model, whole
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of eight megabytes, where this machine lets us make one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("a disk of our own cannot be mounted here: it needs the rights of root")
+    yield disk
+    forget(disk / "space")
+    subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
 @pytest.fixture(scope="module")

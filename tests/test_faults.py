@@ -80,21 +80,6 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path):
     space.add_table(frame().assign(a=0.0), "after")
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of eight megabytes, where this machine lets us make one."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], capture_output=True, check=False
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("a disk of our own cannot be mounted here: it needs the rights of root")
-    yield disk
-    forget(disk / "space")
-    subprocess.run(["umount", "--lazy", str(disk)], check=False)
-
-
 def fill(disk):
     """Leave no byte on a disk; what takes the place."""
     path = disk / "filler"

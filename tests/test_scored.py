@@ -17,10 +17,8 @@ from gamcore.workspace.limits import Limits
 from gamcore.workspace.scored import ScoreError, Scorer, fits
 from gamcore.workspace.scorefile import KINDS, Wanted, expected_bytes, write
 from gamcore.workspace.store import StoreError
-from gamcore.workspace.training import train
-from tests.test_faults import fill, small_disk  # noqa: F401 (a fixture)
+from tests.test_faults import fill
 from tests.test_reports import kept, wait
-from tests.test_workspace import spec_of
 
 
 def scored(space, model, table, folder, kind="parquet", step=lambda share: None, **wanted):
@@ -35,29 +33,6 @@ def read(path):
     if path.suffix == ".csv":
         return pd.read_csv(path, encoding="utf-8-sig")
     return pd.read_excel(path, engine="openpyxl") if path.suffix == ".xlsx" else pd.read_parquet(path)
-
-
-@pytest.fixture
-def large(space, monkeypatch, tmp_path):
-    """A table of which pages see a sample, with whole numbers that are missing beyond the sample, and a model of it."""
-    monkeypatch.setattr("gamcore.workspace.batches.MOST_ROWS", 300)
-    rng = np.random.default_rng(0)
-    n = 2_000
-    frame = pd.DataFrame({"id": np.arange(n) + 2**60, "age": rng.integers(18, 80, n)})
-    frame["plan"] = rng.choice(["a", "b"], n)
-    frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 90, n), "D")
-    frame.loc[1500, "day"] = pd.Timestamp("2026-02-03 10:30")
-    frame["stays"] = np.where(rng.uniform(size=n) < frame["age"] / 100, "yes", "no")
-    frame["note"] = [None] * 1_900 + ["late"] * 100
-    whole = pa.Table.from_pandas(frame, preserve_index=False)
-    gone = pa.array([None if k == 1_700 else int(v) for k, v in enumerate(frame["age"])], pa.int64())
-    whole = whole.set_column(1, "age", gone)
-    path, some = tmp_path / "table.parquet", tmp_path / "sample.parquet"
-    pq.write_table(whole, path, row_group_size=700)
-    pq.write_table(whole.take(list(range(0, 1_500, 3))), some)
-    table = space.add_table_file(path, "large", n, 6, sample=(some, 500))
-    model = train(space, spec_of(table.id, target="stays", features=["age", "plan"], positive=["yes"], bands=0))
-    return space, table, model, whole
 
 
 def test_what_does_not_fit_is_said_by_column(acted):
@@ -179,7 +154,7 @@ def test_a_file_over_the_quota_is_refused_before_it_begins_and_never_kept(acted,
 )  # the workbook's archive, as it is dropped
 @pytest.mark.parametrize("room_left", [0, 10_000])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_full_disk_is_told(kind, room_left, large, small_disk):  # noqa: F811
+def test_a_full_disk_is_told(kind, room_left, large, small_disk):
     space, table, model, _ = large
     (small_disk / "hold").write_bytes(bytes(room_left))
     fill(small_disk)

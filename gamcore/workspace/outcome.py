@@ -40,23 +40,27 @@ def planned(told: dict[str, Any], made: StrategySet, found: Ledger) -> Plan:
 
 def read_out(
     made: StrategySet, way: str, told: dict[str, Any], metrics: Sequence[dict[str, Any]],
-    frame_of: Callable[[str], pd.DataFrame],
+    frame_of: Callable[[str, Sequence[str]], pd.DataFrame],
 ) -> ReadOut:  # fmt: skip
     """An experiment as it was measured.
 
     way : from "rows" of a table, or from "counts"; told : which, as a board keeps it. metrics : of the plan, for the
-    lifts that were hoped for. frame_of : a table by its id.
+    lifts that were hoped for. frame_of : all rows of a table by its id, and some columns at least.
     """
     names = [one.name for one in made.strategies]
     hoped = {(name, row["metric"]): row["lift"] for row in metrics for name in names if row.get("lift")}
     if way == "counts":
         frame = pd.DataFrame(told["counts"], columns=list(COUNTS)).dropna()
         return read_counts(frame, told["roles"], told["share"], hoped, names)
-    frame = frame_of(told["table"])
+    by_rules = told.get("by", RULES) == RULES
+    named = made.cascade().columns if by_rules else [told["by"]]
+    frame = frame_of(told["table"], [told["arm"], *named, *told["roles"], *told["before"].values()])
     codes, levels = read_texts(frame[told["arm"]])
+    if len(levels) != 2:
+        raise ExperimentError(f"{told['arm']!r} has {len(levels)} values among all rows, and an arm is one of two.")
     known = codes >= 0
     treated = codes == levels.index(told["treated"])
-    if told.get("by", RULES) == RULES:
+    if by_rules:
         assigned = made.assign(frame)
     else:
         of, labels = read_texts(frame[told["by"]])

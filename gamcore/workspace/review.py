@@ -6,9 +6,11 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
+import pyarrow.parquet as pq
 from scipy.special import expit
 
 from gamcore import plots, quality, verdicts
@@ -21,6 +23,7 @@ from gamcore.scales import Scale, unit
 from gamcore.strategies import Ledger, StrategySet
 from gamcore.table import TableError
 from gamcore.workspace import board as stored
+from gamcore.workspace import wholes
 from gamcore.workspace.board import Board
 from gamcore.workspace.card import Card, card, line, target
 from gamcore.workspace.child import StoppedError
@@ -69,9 +72,9 @@ class Review:
         board, made = self.board()
         for table in (self.model.table, board.table):
             if table in self._space.ids("tables"):
-                frame = self._space.read_table(table)
-                if set(made.cascade().columns) <= set(frame.columns):
-                    return made, made.ledger(frame)
+                if set(made.cascade().columns) <= set(pq.read_schema(self._space.table_path(table)).names):
+                    found = wholes.matches(self._space, table, made)
+                    return made, found.ledger(range(len(made.strategies)))
         raise StoreError("No table here has the columns that the board's rules look at.")
 
     def detail(self, curve: Curve) -> str:
@@ -176,7 +179,7 @@ def _lifts(review: Review, item: Item) -> Part:
     tested = board.plan.get("tested")
     made = StrategySet.from_dict(tested) if tested else made
     metrics = board.plan.get("metrics", [])
-    found = read_out(made, way, board.outcome[way], metrics, review._space.read_table)
+    found = read_out(made, way, board.outcome[way], metrics, partial(wholes.read, review._space))
     tone, words = verdicts.overall(found)
     text = [f"{verdicts.WORDS[tone]}. {words}"]
     if found.stopped:

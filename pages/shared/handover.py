@@ -81,7 +81,7 @@ def alike(board: Board, made: StrategySet) -> None:
 @state.kept(show_spinner=False, max_entries=16)
 def _parity(table: str, made: str, column: str) -> pd.DataFrame:
     read = StrategySet.from_dict(json.loads(made))
-    frame = state.frame(table)
+    frame = state.rows_of(table, [column, *read.cascade().columns])
     return parity(frame[column], read.assign(frame), [strategy.name for strategy in read.strategies])
 
 
@@ -115,9 +115,10 @@ def files(board: Board, made: StrategySet) -> None:
             st.error(md(error), icon=":material/error:")
             return
         st.dataframe(found.counts, hide_index=True, alt="Rows of each strategy as board, SQL and Python count them.")
+        rows = f"{count(table.sampled)} rows of the sample" if table.sampled else f"{count(table.rows)} rows"
         if found.same:
             st.success(
-                f"Each of the {count(table.rows)} rows has the same strategy on the board, by the SQL (run in SQLite) "
+                f"Each of the {rows} has the same strategy on the board, by the SQL (run in SQLite) "
                 "and by the Python module (run as a program).", icon=":material/check_circle:",
             )  # fmt: skip
         else:

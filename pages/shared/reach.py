@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import streamlit as st
+
 from gamcore.rulejson import from_dict
 from gamcore.rules import Bools, Rule
 from gamcore.rules import rounded as with_few_digits
 from gamcore.segments import Evidence, HeldOut, Segment, suggest
-from gamcore.strategies import Ledger, Matches, StrategySet
+from gamcore.strategies import Ledger, Matches, Strategy, StrategySet
 from gamcore.taskmodel import TaskModel
+from gamcore.workspace import wholes
 from gamcore.workspace.store import ModelAbout
 from pages.shared import state
 
@@ -27,6 +30,10 @@ def holds(table: str, rule: Rule) -> Bools:
 
 @state.kept(show_spinner=False, max_entries=32)
 def _matches(table: str, gate: str, rules: tuple[str, ...]) -> Matches:
+    if state.workspace().table(table).sampled:
+        read = [Strategy(str(place), from_dict(json.loads(rule))) for place, rule in enumerate(rules)]
+        with st.spinner("Counting all rows"):
+            return wholes.matches(state.workspace(), table, StrategySet("", tuple(read), from_dict(json.loads(gate))))
     return Matches.of(_holds(table, gate), [_holds(table, rule) for rule in rules])
 
 

@@ -202,7 +202,7 @@ def _counts(board: Board, made: StrategySet) -> dict[str, Any]:
 @state.kept(show_spinner="Reading the experiment", max_entries=16)
 def _read(strategies: str, outcome: str, metrics: str, way: str) -> ReadOut:
     made = StrategySet.from_dict(json.loads(strategies))
-    return read_out(made, way, json.loads(outcome), json.loads(metrics), state.frame)
+    return read_out(made, way, json.loads(outcome), json.loads(metrics), state.rows_of)
 
 
 def result(board: Board, made: StrategySet, found: ReadOut) -> None:

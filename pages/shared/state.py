@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ from gamcore.plots import Mode
 from gamcore.scales import Scale, unit
 from gamcore.surface import Surface
 from gamcore.table import TableError
+from gamcore.workspace import wholes
 from gamcore.workspace.access import Action, Person
 from gamcore.workspace.card import card as full_card
 from gamcore.workspace.card import line, target
@@ -154,6 +155,13 @@ def frame(table: str) -> pd.DataFrame:
     """
     workspace().thing("tables", table)
     return _frame(table)
+
+
+def rows_of(table: str, columns: Sequence[str]) -> pd.DataFrame:
+    """All rows of a table by id, and some of its columns at least: what is counted is not that of a sample."""
+    if workspace().table(table).sampled:
+        return wholes.read(workspace(), table, columns)
+    return frame(table)
 
 
 @st.cache_data(show_spinner=False, max_entries=1000)

@@ -1,0 +1,128 @@
+"""What is counted or measured of a large table is that of all its rows, and not of the sample that pages show."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gamcore.experiments import ExperimentError
+from gamcore.rules import EVERYBODY, Levels, Range
+from gamcore.strategies import Matches, Strategy, StrategySet
+from gamcore.table import TableError
+from gamcore.workspace import board as stored
+from gamcore.workspace import recipes, wholes
+from gamcore.workspace.limits import Limits
+from gamcore.workspace.outcome import read_out
+from gamcore.workspace.recipes import Item
+from gamcore.workspace.review import review_of
+from gamcore.workspace.store import StoreError
+from tests.test_app import button, open_page
+
+OLD, B = Range("age", low=60), Levels("plan", ("b",))
+SETS = {
+    "two": StrategySet("two", (Strategy("Old", OLD), Strategy("B", B))),
+    "a gate": StrategySet("a gate", (Strategy("Old", OLD),), B),
+    "nobody's": StrategySet("nobody's", (), OLD),
+    "everybody": StrategySet("everybody", (Strategy("All", EVERYBODY),)),
+}
+
+
+def frame_of(whole):
+    return whole.to_pandas(types_mapper={whole.schema.field("age").type: pd.Int64Dtype()}.get)
+
+
+def same(found, expected):
+    for name in ("rows", "eligible", "remainder"):
+        assert getattr(found, name) == getattr(expected, name)
+    for name in ("raw", "lost", "exclusive", "lost_to", "overlap"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_all_rows_are_counted(kind, large):
+    space, table, _, whole = large
+    made = SETS[kind]
+    found = wholes.matches(space, table.id, made).ledger(range(len(made.strategies)))
+    same(found, made.ledger(frame_of(whole)))
+    assert found.rows == 2_000
+
+
+@given(st.lists(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=9), min_size=1, max_size=5))
+def test_parts_join_to_the_whole(parts):
+    arrays = [np.array(part, bool).reshape(-1, 3) for part in parts]
+    of = [Matches.of(rows[:, 0], [rows[:, 1], rows[:, 2]]) for rows in arrays]
+    rows = np.concatenate(arrays)
+    same(Matches.joined(of).ledger([1, 0]), Matches.of(rows[:, 0], [rows[:, 1], rows[:, 2]]).ledger([1, 0]))
+
+
+def test_columns_are_read_whole_or_refused(large):
+    space, table, _, whole = large
+    found = wholes.read(space, table.id, ["plan", "age", "not there"])
+    assert list(found) == ["age", "plan"]
+    assert found["plan"].astype(str).tolist() == whole["plan"].to_pylist()
+    assert found["age"].isna().sum() == 1
+    space.limits = Limits(table_memory=10_000)
+    with pytest.raises(StoreError, match="give the counts"):
+        wholes.read(space, table.id, ["plan"])
+
+
+def test_a_rule_without_its_column_says_so(large):
+    space, table, _, _ = large
+    made = StrategySet("x", (Strategy("A", Range("gone", low=1)),))
+    with pytest.raises(TableError, match="gone"):
+        wholes.matches(space, table.id, made)
+
+
+def test_pages_and_reports_count_all_rows(large):
+    space, table, model, whole = large
+    made = stored.add_board(space, SETS["two"], table.id)
+    expected = SETS["two"].ledger(frame_of(whole))
+    app = open_page("strategies", board=made.id)
+    assert not app.exception
+    told = {one.label: one.value for one in app.metric}
+    assert told["All rows"] == "2,000"
+    assert told["Reached by a strategy"] == f"{expected.exclusive.sum():,}"
+    recipe = recipes.save(space, recipes.Recipe("", "r", "", (Item("decision"), Item("reach")), "", made.id))
+    report = review_of(space, recipe, model.id)
+    said = report.parts[0].table[1][4]
+    assert said.startswith(f"{expected.exclusive[0]:,} (")
+
+
+def test_an_experiment_is_read_on_all_rows(large):
+    space, table, _, whole = large
+    told = {
+        "table": table.id,
+        "arm": "stays",
+        "treated": "yes",
+        "share": 0.5,
+        "roles": {"age": "primary"},
+        "before": {},
+    }
+    found = read_out(SETS["two"], "rows", told, [], lambda *of: wholes.read(space, *of))
+    assert found.ratios[0].treated + found.ratios[0].control > 1_000  # who gets a strategy; the sample has 500 rows
+    frame = frame_of(whole)
+    expected = read_out(SETS["two"], "rows", json.loads(json.dumps(told)), [], lambda *of: frame)
+    pd.testing.assert_frame_equal(found.frame(), expected.frame())
+    with pytest.raises(ExperimentError, match="90 values"):
+        read_out(
+            SETS["two"],
+            "rows",
+            told | {"arm": "day"},
+            [],
+            lambda *of: frame.assign(day=frame["day"].astype(str).str[:10]),
+        )
+
+
+def test_a_proof_says_what_it_ran_on(large):
+    space, table, _, _ = large
+    made = stored.add_board(space, SETS["two"], table.id)
+    app = open_page("strategies", board=made.id)
+    app.session_state["strategies-view"] = "files"
+    app.run()
+    button(app, "Prove them on this table").click().run()
+    assert ["500 rows of the sample" in one.value for one in app.success] == [True]

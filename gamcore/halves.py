@@ -7,7 +7,7 @@ deal would have as few degrees of freedom as that has groups.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,13 +18,16 @@ from gamcore.encoded import Encoded
 from gamcore.executor import Executor
 from gamcore.groups import splits
 from gamcore.interactions import Options, Pair, add_pairs
-from gamcore.model import AdditiveModel, assemble
+from gamcore.model import AdditiveModel, Term, assemble, count_bins
 from gamcore.pairs import MOST_BINS, PairRefit, PairState, Start
 from gamcore.ranking import lines_of, merge_all
 from gamcore.refit import Parameters, RefitState
 from gamcore.table import TableError
 
 Floats = NDArray[np.float64]
+
+FEW_KNOWN: Final = 30
+"""Rows of a bin from which its halves can tell how sure it is."""
 
 FEWEST: Final = 4
 """Rows, clusters, and rows of either class, that halves are drawn from."""
@@ -81,7 +84,31 @@ def fit_halves(
         model.loss.name,
     )
     pure = bool(model.pairs) and model.pairs[0].pure
+    halves = replace(halves, terms=tuple(_doubted(data, *of) for of in zip(model.terms, halves.terms, strict=True)))
     return add_pairs(halves, pairs, found, [term.counts for term in model.pairs], pure)
+
+
+def _doubted(data: Encoded, term: Term, half: Term) -> Term:
+    """Refits on halves (K, size) that know too little of a bin, made to lie as far apart as its rows leave in doubt.
+
+    Where the rows at hand are a sample of the model's, halves can have no row of a missing cell or a level: they agree
+    on nothing seen, and would call it sure. The standard error of the mean of the bin's own rows is what can be said.
+    """
+    bins = data.bins[term.feature]
+    known = count_bins(data.binned.codes[term.feature : term.feature + 1], [bins], data.weight)[0]
+    doubted = (known < FEW_KNOWN) & (term.counts > known + 0.5)
+    if not bins.feature.is_category:
+        doubted[1:] = False  # a line is carried by its neighbours
+    if not doubted.any():
+        return half
+    refits, rng = half.refits.copy(), np.random.default_rng(0)
+    chance = float(np.average(data.y, weights=data.weight))
+    spread = 1 / np.sqrt(chance * (1 - chance)) if data.loss.name == "logistic" else float(data.y.std())
+    for code in np.flatnonzero(doubted):
+        apart = rng.permutation(np.linspace(-1.0, 1.0, len(refits)))
+        wide = max(spread / np.sqrt(term.counts[code]), half.deviation[code])
+        refits[:, code] = term.scores[code] + wide * apart / apart.std(ddof=1)
+    return replace(half, refits=refits, scores=refits.mean(axis=0))
 
 
 def _one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -46,7 +47,8 @@ class Strategy:
 
     def worth(self, reached: int) -> tuple[float, float, float]:
         """Scenario value of reaching so many customers, by the lifts assumed: no measurement, only arithmetic."""
-        low, mid, high = (reached * (self.base * lift * self.value - self.cost) for lift in self.lift)
+        gains, cost = [reached * self.base * lift * self.value for lift in self.lift], reached * self.cost
+        low, mid, high = (0.0 if math.isclose(gain, cost, rel_tol=1e-12) else gain - cost for gain in gains)
         return low, mid, high
 
     def to_dict(self) -> dict[str, Any]:

@@ -107,7 +107,8 @@ def preview(column: str) -> None:
     except TableError as error:
         st.caption(md(error))
         return
-    st.caption(f"{count(len(found))} parts: {'; '.join(md(label) for label, _ in found)}.")
+    of = " They are fitted to rows of the sample." if "sample" in model.rows else ""
+    st.caption(f"{count(len(found))} parts: {'; '.join(md(label) for label, _ in found)}.{of}")
 
 
 @st.fragment(run_every=1.0)

@@ -46,7 +46,9 @@ versions.newer(table)
 row = st.container(horizontal=True)  # wraps where the window is narrow
 row.metric("Rows", count(table.rows), border=True)
 row.metric("Columns", count(table.columns), border=True)
-row.metric("Memory", size(state.frame(table.id).memory_usage(deep=True).sum()), border=True)
+row.metric(
+    "Sample" if table.sampled else "Memory", size(state.frame(table.id).memory_usage(deep=True).sum()), border=True
+)
 row.metric("On disk", size(table.bytes), border=True)
 
 if table.sampled:

@@ -78,7 +78,7 @@ def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> live.Shown | 
     key = f"pairs-{about.id}"
     changed = spec if is_own else replace(spec, changes={**spec.changes, "interactions": wanted})
     n_features = len(state.estimator(about.id).model_.bins)
-    on = live.switch(key, about.rows["training"], n_features, changed)
+    on = live.switch(key, live.rows_of(about), n_features, changed)
     found = live.shown(key, changed) if on else None
     if found is not None:
         live.metric(found)
@@ -98,14 +98,16 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
         numbers=ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
     )  # fmt: skip
     cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), titled=False)
+    of = " of the sample" if "sample" in about.rows else ""
     path = getattr(state.estimator(about.id), "pair_path_", ())
     tried = ""
     if len(path) > 2:
         steps = ", ".join(f"{n} ({told:.4g})" for n, told in path)
         tried = f" Numbers of pairs that were tried, with their validation loss (the last in all refits): {steps}."
     st.caption(
-        f"{count(len(ranking))} pairs, ranked on {count(rows)} training rows by what acting together explains beyond "
-        f"each alone; the bars level off after {strong}, and {count(beyond)} are above what chance gives (dotted)."
+        f"{count(len(ranking))} pairs, ranked on {count(rows)} training rows{of} by what acting together explains "
+        f"beyond each alone; the bars level off after {strong}, and {count(beyond)} are above what chance gives "
+        "(dotted)."
         + (
             " The right side is what each pair of the model takes off the loss of rows it never saw."
             if len(worth)

@@ -10,6 +10,7 @@ from gamcore import export
 from gamcore.workspace import board as stored
 from gamcore.workspace import packs, recipes
 from gamcore.workspace.board import Board
+from gamcore.workspace.errors import StoreError
 from gamcore.workspace.recipes import Item, Recipe
 from pages.shared import cards, ingredients, packing, sharing, state
 from pages.shared.frame import begin
@@ -116,8 +117,12 @@ def make(recipe: Recipe) -> None:
         )
         busy = any(one.goes_on for one in packs.packs(state.workspace(), "report"))
         if st.button("Make the report", type="primary", icon=":material/slideshow:", disabled=busy or not recipe.items):
-            packing.begun(packs.start_report(state.workspace(), recipe, model.id, kind), "report")
-            st.rerun()
+            try:
+                packing.begun(packs.start_report(state.workspace(), recipe, model.id, kind), "report")
+            except StoreError as error:
+                st.error(md(error), icon=":material/error:")
+            else:
+                st.rerun()
         if st.button("Keep as a recipe", icon=":material/bookmark:", disabled=not recipe.items,
                      help="Its order and comments, to be made on another model next month."):  # fmt: skip
             saved = recipes.save(state.workspace(), recipe, st.session_state.get(f"opened-{recipe.id}"))

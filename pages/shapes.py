@@ -62,7 +62,7 @@ def panel(about: ModelAbout, spec: Spec, changed: Spec) -> live.Shown | None:
         return None
     n_features = sum(bins.feature.column in changed.features for bins in estimator.model_.bins)
     with place:
-        on = live.switch(about.id, about.rows["training"], n_features, changed)
+        on = live.switch(about.id, live.rows_of(about), n_features, changed)
         found = live.shown(about.id, changed) if on else None
         if found is not None:
             live.metric(found)

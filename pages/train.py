@@ -9,6 +9,7 @@ from gamcore import PRESETS
 from gamcore.table import TableError
 from gamcore.workspace import runs
 from gamcore.workspace.estimate import WORKER_SECONDS, estimate, estimate_tasks
+from gamcore.workspace.outofcore import check_kind
 from gamcore.workspace.rows import HELD_OUT
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import clean_name
@@ -87,10 +88,13 @@ spec = Spec(
     compare=compare,
     bands=measured,
 )
+of = " of the sample" if table.sampled else ""
 try:
+    if table.sampled:
+        check_kind(spec)
     data = read_rows(spec, state.frame, lambda identifier: state.workspace().table(identifier).held_out_by)
 except TableError as error:
-    st.error(md(error), icon=":material/error:")
+    st.error(md(f"{error}{f' (This form knows {count(table.sampled)} rows.)' * bool(of)}"), icon=":material/error:")
     st.stop()
 
 rows = int((~data.held_out).sum())
@@ -108,6 +112,15 @@ held_how = "the latest" if by_time else "whole groups of" if by_group else "a se
 fixed = ", as at its first training" if basis is not None and (by_time, by_group) != (spec.time, spec.group) else ""
 rest = data.dropped if data.task is not None else len(frame) - len(data.X)
 left_out = f"{count(rest)} rows are left out by levels, filter or missing targets. " if rest else ""
+takes = (
+    f"About {duration(cost.seconds + (0 if at_once else WORKER_SECONDS))}, at most {duration(cost.most)} if early "
+    f"stopping never stops it, and {size(cost.memory)} on {state.n_jobs()} threads."
+)
+if table.sampled:
+    takes = (
+        f"The model learns from all {count(table.rows)} rows but those held out, as many at a time as memory holds: "
+        "that takes longer than its sample tells."
+    )
 with form:  # below the settings, beside the preview
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button
     with st.container(horizontal=True):
@@ -115,10 +128,8 @@ with form:  # below the settings, beside the preview
         if data.task is None:
             tuning.form(spec)
     st.caption(
-        f"{count(rows)} training rows, {n_features} features; {count(data.held_out.sum())} more rows stay held out "
-        f"({held_how} {HELD_OUT:.0%} of the table{fixed}). {left_out}"
-        f"About {duration(cost.seconds + (0 if at_once else WORKER_SECONDS))}, at most {duration(cost.most)} if early "
-        f"stopping never stops it, and {size(cost.memory)} on {state.n_jobs()} threads."
+        f"{count(rows)} training rows{of}, {n_features} features; {count(data.held_out.sum())} more rows stay held "
+        f"out ({held_how} {HELD_OUT:.0%} of the {'sample' if table.sampled else 'table'}{fixed}). {left_out}{takes}"
     )
 with look:
     if data.task is None:

@@ -184,3 +184,26 @@ def test_bands_cover_a_known_curve(binary):
         whole.append(((curve.whole[0] <= known) & (known <= curve.whole[1])).all())
     assert np.mean(inside) > 0.88
     assert np.mean(whole) >= 0.8
+
+
+def test_a_level_that_the_rows_at_hand_lack_is_not_called_sure():
+    """Of a table larger than memory, halves are of its sample: the model has rows of what none of them has."""
+    rng = np.random.default_rng(0)
+    n = 4_000
+    X = pd.DataFrame({"a": rng.normal(size=n), "c": rng.choice(["p", "q"], n)})
+    X.loc[:39, "a"], X.loc[40:79, "c"] = np.nan, "rare"
+    y = (rng.uniform(size=n) < 0.1).astype(int)
+    y[:80] = np.repeat([1, 0], 40)[rng.permutation(80)]
+    model = GAMClassifier(max_rounds=60, n_jobs=2, random_state=0, categorical_features=["c"]).fit(X, y)
+    model.add_bands(X[80:1_500], y[80:1_500], n_refits=20)
+    by_itself = 1.96 / np.sqrt(40 * y.mean() * (1 - y.mean()))
+    missing, (_, _, rare) = model.explain_shape("a").missing, zip(*band(model.explain_shape("c")), strict=True)
+    for score, low, high in (missing[:3], rare):
+        assert 0.8 * by_itself < high - score < 1.5 * by_itself
+        assert high - score == pytest.approx(score - low)
+    sure = model.explain_shape("c")
+    assert (sure.upper - sure.lower)[:2].max() < by_itself  # of levels that the rows at hand know, as ever
+
+
+def band(curve):
+    return curve.scores, curve.lower, curve.upper

@@ -15,13 +15,15 @@ from gamcore.rules import EVERYBODY, Levels, Range
 from gamcore.strategies import Matches, Strategy, StrategySet
 from gamcore.table import TableError
 from gamcore.workspace import board as stored
-from gamcore.workspace import recipes, wholes
+from gamcore.workspace import recipes, runs, wholes
+from gamcore.workspace.doctor import examine
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.outcome import read_out
 from gamcore.workspace.recipes import Item
 from gamcore.workspace.review import review_of
 from gamcore.workspace.store import StoreError
 from tests.test_app import button, open_page
+from tests.test_workspace import wait
 
 OLD, B = Range("age", low=60), Levels("plan", ("b",))
 SETS = {
@@ -126,3 +128,39 @@ def test_a_proof_says_what_it_ran_on(large):
     app.run()
     button(app, "Prove them on this table").click().run()
     assert ["500 rows of the sample" in one.value for one in app.success] == [True]
+
+
+def test_what_a_form_knows_of_a_large_table_is_said(large):
+    app = open_page("train", table=large[1].id)
+    app.selectbox[0].set_value("stays").run()
+    assert not app.exception
+    said = " ".join(one.value for one in app.caption)
+    assert "training rows of the sample" in said
+    assert "20% of the sample" in said
+    assert "learns from all 2,000 rows" in said
+    assert any("half of the sample" in one.help for one in app.toggle if one.help)
+
+
+def test_levels_beyond_the_sample_are_no_negatives(space, tmp_path):
+    rows = pd.DataFrame({"x": np.random.default_rng(0).normal(size=1_000), "y": ["yes", "no"] * 500})
+    some = tmp_path / "some.parquet"
+    rows.iloc[:400].to_parquet(some, index=False)
+    rows.loc[990:, "y"] = "unknown"
+    rows.to_parquet(tmp_path / "rows.parquet", index=False)
+    table = space.add_table_file(tmp_path / "rows.parquet", "rows", 1_000, 2, sample=(some, 400))
+    app = open_page("train", table=table.id)
+    button(app, "Train").click().run()
+    assert not app.exception
+    (run,) = runs.listing(space)
+    assert (run.spec.positive, run.spec.negative) == (["yes"], ["no"])
+    runs.cancel(space, run.id)
+    wait(space, run.id)
+
+
+def test_an_id_is_known_by_the_rows_of_the_table():
+    sample = pd.DataFrame({"id": np.sort(np.random.default_rng(0).choice(100_000, 2_000, replace=False)), "one": 1})
+    number, constant = examine(sample, 100_000)
+    assert number.role == "ignore"
+    assert "of the sample" in number.warnings[0]
+    assert constant.warnings == ["constant: the same value in every row of the sample"]
+    assert examine(sample)[0].role == "feature"

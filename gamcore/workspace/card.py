@@ -66,7 +66,9 @@ def card(space: Workspace, identifier: str) -> Card:
     spec = Spec.from_dict(model.spec) if model.spec else None
     if model.rows:
         told = f"{model.rows['training']:,} for training, {model.rows['held_out']:,} held out"
-        rows.append(("Rows", told + (f", {model.rows['dropped']:,} left out" if model.rows.get("dropped") else "")))
+        told += f" (of a sample of {model.rows['sample']:,})" if model.rows.get("sample") else ""
+        left = model.rows.get("without_target", 0)
+        rows.append(("Rows", told + (f", {left:,} left out" if left else "")))
     if part := learnt_from(model.rows):
         rows.append(("Learnt", part))
     if spec is not None and spec.conditions:

@@ -37,9 +37,9 @@ class ColumnReport:
     warnings: list[str]
 
 
-def examine(frame: pd.DataFrame) -> list[ColumnReport]:
-    """A report a column."""
-    found = [_examine(frame[name]) for name in frame.columns]
+def examine(frame: pd.DataFrame, rows: int | None = None) -> list[ColumnReport]:
+    """A report a column. rows : of the table, where the frame is a sample of it."""
+    found = [_examine(frame[name], rows or len(frame)) for name in frame.columns]
     task = find_task(frame, [r.name for r in found if r.kind == "category" and r.role == "feature"])
     told = "decides which other columns are filled: rows of one value are a task of their own"
     return [replace(r, role="task", warnings=[*r.warnings, told]) if r.name == task else r for r in found]
@@ -63,7 +63,7 @@ def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
     return found[0] if best >= FEWEST_DECIDED and len(found) == 1 else None
 
 
-def _examine(series: pd.Series) -> ColumnReport:
+def _examine(series: pd.Series, rows: int) -> ColumnReport:
     missing = float(series.isna().mean())
     present = series.dropna()
     example = ", ".join(_shown(value) for value in present.iloc[:3])
@@ -76,20 +76,20 @@ def _examine(series: pd.Series) -> ColumnReport:
     distinct = int(present.nunique())
     example = ", ".join(_shown(value) for value in present.unique()[:3])
     warnings = []
-    role = "feature"
+    role, of = "feature", " of the sample" if rows > len(series) else ""
     if missing == 1.0:
-        warnings.append("every cell is missing")
+        warnings.append(f"every cell{of} is missing")
         role = "ignore"
     elif distinct == 1:
-        warnings.append("constant: the same value in every row" if missing == 0 else "one value, or missing")
+        warnings.append(f"constant: the same value in every row{of}" if missing == 0 else f"one value{of}, or missing")
         role = "ignore" if missing == 0 else role
     elif missing > 0.5:
         warnings.append(f"mostly missing ({missing:.0%})")
-    if _looks_like_id(series, kind, distinct):
-        warnings.append("looks like an ID: nearly every row has its own value")
+    if _looks_like_id(series, kind, distinct, rows / max(len(series), 1)):
+        warnings.append(f"looks like an ID: nearly every row{of} has its own value")
         role = "ignore"
     elif kind == "category" and distinct > MANY_LEVELS:
-        warnings.append(f"{distinct:,} levels: all but the 253 most frequent are pooled")
+        warnings.append(f"{distinct:,} levels{of}: all but the 253 most frequent are pooled")
     if kind == "number" and np.nanmax(np.abs(numbers), initial=0) > 2**53:
         warnings.append("numbers beyond 2^53 lose digits")
     return ColumnReport(
@@ -110,8 +110,8 @@ def _why(series: pd.Series, kind: Kind) -> str:
     }[kind]
 
 
-def _looks_like_id(series: pd.Series, kind: Kind, distinct: int) -> bool:
-    """Text with nearly as many values as rows, or whole numbers that count the rows."""
+def _looks_like_id(series: pd.Series, kind: Kind, distinct: int, rows_a_row: float) -> bool:
+    """Text with nearly as many values as rows, or whole numbers that count the rows, of which a row stands for some."""
     n = int(series.notna().sum())
     if n < 50 or distinct < 0.98 * n:
         return False
@@ -120,7 +120,7 @@ def _looks_like_id(series: pd.Series, kind: Kind, distinct: int) -> bool:
     if kind != "number":
         return False
     numbers = np.sort(read_numbers(series.dropna()))
-    return bool(np.all(numbers == np.floor(numbers)) and np.ptp(numbers) < 1.5 * n)
+    return bool(np.all(numbers == np.floor(numbers)) and np.ptp(numbers) < 1.5 * n * rows_a_row)
 
 
 def _histogram(series: pd.Series, kind: Kind) -> list[int]:

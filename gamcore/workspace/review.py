@@ -71,10 +71,11 @@ class Review:
         """Who the board's strategies reach: in the model's table where it has the columns, else in the board's own."""
         board, made = self.board()
         for table in (self.model.table, board.table):
-            if table in self._space.ids("tables"):
-                if set(made.cascade().columns) <= set(pq.read_schema(self._space.table_path(table)).names):
-                    found = wholes.matches(self._space, table, made)
-                    return made, found.ledger(range(len(made.strategies)))
+            if table not in self._space.ids("tables"):
+                continue
+            if set(made.cascade().columns) <= set(pq.read_schema(self._space.table_path(table)).names):
+                found = wholes.matches(self._space, table, made)
+                return made, found.ledger(range(len(made.strategies)))
         raise StoreError("No table here has the columns that the board's rules look at.")
 
     def detail(self, curve: Curve) -> str:
@@ -138,7 +139,7 @@ def _overlap(review: Review, item: Item) -> Part:
 
 def _segments(review: Review, item: Item) -> Part:
     kept = stored.segments(review._space, review.model.table)
-    head = ["Segment", "Who", "Held-out rows", "Opportunity (95%)"]
+    head = ["Segment", "Who", "Held-out rows inside", "Opportunity (95%)"]
     rows = []
     for one in kept:
         told = one.told()
@@ -146,7 +147,7 @@ def _segments(review: Review, item: Item) -> Part:
         if told is not None:
             low, high = told.opportunity_interval
             form = "+.1%" if told.binary else "+.4g"
-            said = [f"{told.rows:,.0f}", f"{told.opportunity:{form}} ({low:{form}} to {high:{form}})"]
+            said = [f"{told.inside:,} of {told.rows:,}", f"{told.opportunity:{form}} ({low:{form}} to {high:{form}})"]
         rows.append([one.name, one.read().words(), *said])
     if not rows:
         raise StoreError("No segment of this table was kept yet.")

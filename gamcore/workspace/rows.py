@@ -58,7 +58,7 @@ def learnt_from(counts: dict[str, int]) -> str:
 
 def band_rows(counts: dict[str, int]) -> str:
     """The rows whose halves the bands of a model come from, in words."""
-    return "the sample's rows (wider than of the whole table)" if "set_aside" in counts else "the rows"
+    return "the sample's rows (mostly wider than of the whole table)" if "set_aside" in counts else "the rows"
 
 
 @dataclass(frozen=True)

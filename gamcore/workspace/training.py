@@ -151,7 +151,7 @@ def _train_on_disk(
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec, basis, n_jobs, callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
-    return _store(workspace, replace(about, rows=counts), model)
+    return _store(workspace, replace(about, rows=counts | {"sample": len(sample)}), model)
 
 
 def _budget(most: int) -> int:

@@ -36,7 +36,7 @@ def read(space: Workspace, table: str, columns: Sequence[str]) -> pd.DataFrame:
     if most and needed > most:
         raise StoreError(
             f"All rows of the {len(like.columns)} columns that are needed would take about {needed / 1e9:.1f} GB of "
-            f"memory, more than the {most / 1e9:.1f} GB of a table here: count them where they are, and give the counts."
+            f"memory, more than the {most / 1e9:.1f} GB of a table here: count them where they are, give the counts."
         )
     with plain_pool():
         schema = pq.read_schema(space.table_path(table))

@@ -156,6 +156,7 @@ def metrics(model: ModelAbout) -> None:
     row.metric(
         "Training rows", count(model.rows["training"]), border=True, height="stretch",
         help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them."
+        + (f" They are of a sample of {count(model.rows['sample'])} rows." if "sample" in model.rows else "")
         + (f" The model learnt {part}." if part else ""),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from gamcore.rulecode import kinds_of
 from gamcore.scoring import ScoringError
 from gamcore.table import TableError
 from gamcore.workspace import packs, scored, scorefile
-from gamcore.workspace.store import ModelAbout
+from gamcore.workspace.store import ModelAbout, StoreError
 from pages.shared import downloads, packing, state
 from pages.shared.words import count, md, told_apart
 
@@ -28,6 +28,13 @@ def score(model: ModelAbout) -> None:
         chosen = st.selectbox("Table", list(tables), format_func=labels.__getitem__, key=f"score-table-{model.id}")
         kind = st.segmented_control("As", list(scorefile.KINDS), default="parquet", required=True,
                                     format_func=scorefile.KINDS.__getitem__, key=f"score-kind-{model.id}")  # fmt: skip
+        keep = st.multiselect(
+            "Columns",
+            state.columns(chosen),
+            placeholder="All",
+            key=f"score-keep-{model.id}-{chosen}",
+            help="Of the table, in the file. What the model needs is read in any case.",
+        )
         top = st.number_input("Reasons a row", 0, 20, 3, key=f"score-top-{model.id}",
                               help="The parts of the score that are largest, by name and size.")  # fmt: skip
     try:
@@ -41,12 +48,18 @@ def score(model: ModelAbout) -> None:
         st.dataframe(frame, hide_index=True, alt="What of the table does not fit the model.")
     else:
         st.caption(":material/check: Every column is there, with levels and ranges that the model has seen.")
+    if tables[chosen].sampled:
+        st.caption(f"Looked at on a sample of {count(tables[chosen].sampled)} rows. All rows are scored.")
     busy = any(one.goes_on for one in packs.packs(state.workspace(), "scores"))
     if stops:
         st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")
     elif st.button("Score the table", icon=":material/play_arrow:", disabled=busy):
-        packing.begun(packs.start_scores(state.workspace(), model.id, chosen, kind, int(top)), "scores")
-        st.rerun()
+        try:
+            packing.begun(packs.start_scores(state.workspace(), model.id, chosen, kind, int(top), keep), "scores")
+        except StoreError as error:
+            st.error(md(error), icon=":material/error:")
+        else:
+            st.rerun()
     packing.show("scores")
 
 

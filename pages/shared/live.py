@@ -18,9 +18,9 @@ from gamcore.explain import Curve
 from gamcore.table import TableError
 from gamcore.workspace import live, runs
 from gamcore.workspace.live import LIVE_SECONDS, Draft, Packed
-from gamcore.workspace.rows import read_data
+from gamcore.workspace.rows import HELD_OUT, read_data
 from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import StoreError, clean_name
+from gamcore.workspace.store import ModelAbout, StoreError, clean_name
 from pages.shared import cards, state
 from pages.shared.words import duration, md, number
 
@@ -82,6 +82,11 @@ def _task(spec: Spec) -> str:
     return json.dumps(asdict(replace(spec, name="", features=[], preset="", changes={})), sort_keys=True)
 
 
+def rows_of(model: ModelAbout) -> int:
+    """Rows that a refit of a model has here: of a table larger than memory, those of its sample."""
+    return round((1 - HELD_OUT) * model.rows["sample"]) if "sample" in model.rows else model.rows["training"]
+
+
 def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
     """The Live switch: on while a refit of the specification is quick, off and explained where it is not."""
     seconds = live.seconds_of(rows, n_features, spec)
@@ -92,6 +97,8 @@ def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
     )  # fmt: skip
     if not quick:
         st.caption(f"Off: one refit takes about {duration(seconds)} here. Train in the background instead.")
+    if on and quick and state.workspace().table(spec.table).sampled:
+        st.caption("Refits here learn from rows of the table's sample only.")
     return on and quick
 
 

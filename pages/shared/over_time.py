@@ -91,6 +91,8 @@ def show(model: ModelAbout) -> None:
         )
     else:
         st.caption("What was, with its 95% interval, and what the model says; it was trained on earlier periods only.")
+    if "sample" in model.rows:
+        st.caption(f"Of a sample of {count(model.rows['sample'])} rows: small moves may not show.")
     part = "the held-out rows" if held_from is not None else "the later half"
     marked = shifts[shifts["stability"] >= np.maximum(LOOK, TWICE * shifts["by chance"])]
     strong = int((marked["stability"] >= STRONG).sum())

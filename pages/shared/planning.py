@@ -148,7 +148,8 @@ def _result(board: Board, planned: Plan) -> None:
     )  # fmt: skip
     if never:
         st.caption(
-            f":material/warning: Nobody is left for {md(', '.join(dict.fromkeys(never)))}: higher ones take all."
+            f":material/warning: Nobody is left for {md(', '.join(dict.fromkeys(never)))}: higher ones take all, or no "
+            "row matches."
         )
     smallest = planned.found_in(DAYS)
     st.markdown("**The smallest lift it finds, by days**")

@@ -112,9 +112,10 @@ def _rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
     if treated is None or not roles:
         st.caption("Say who is treated." if treated is None else "Choose at least one metric.")
         return None
+    of = " of the sample" if tables[table].sampled else ""
     without = int(frame[arm].isna().sum())
     if without:
-        st.caption(f":material/warning: {count(without)} rows without an arm are left out.")
+        st.caption(f":material/warning: {count(without)} rows{of} without an arm are left out.")
     return {"table": table, "arm": arm, "treated": treated, "share": share / 100, "roles": roles, "before": before,
             "by": would}  # fmt: skip
 

@@ -109,7 +109,7 @@ def _levels(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[li
     )  # fmt: skip
     if not positive or not negative:
         raise TableError("Choose at least one level on each side.")
-    return positive, negative if len(levels) > 2 else None
+    return positive, negative if len(levels) > 2 or table.sampled else None  # there may be levels beyond the sample
 
 
 def _conditions(table: TableAbout, frame: pd.DataFrame, target: str) -> list[Condition]:
@@ -252,12 +252,12 @@ def _pairs(table: TableAbout) -> dict[str, Any]:
 
 def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
     """Refits on halves of the rows that follow the training: by default, unless somebody would wait long for them."""
-    rows, features = round((1 - HELD_OUT) * table.rows), table.columns
+    rows, features = round((1 - HELD_OUT) * (table.sampled or table.rows)), table.columns
     seconds = estimate_bands(rows, features, parameters, BANDS, state.n_jobs())
     wanted = st.toggle(
         "Measure how sure the curves are", seconds < BANDS_SECONDS, key=f"bands-{table.id}",
-        help=f"{BANDS} more refits, each on half of the rows, in the background when the model is there: bands point "
-        f"by point and of the whole curve. About {duration(seconds)} here.",
+        help=f"{BANDS} more refits, each on half of the {'sample' if table.sampled else 'rows'}, in the background "
+        f"when the model is there: bands point by point and of the whole curve. About {duration(seconds)} here.",
     )  # fmt: skip
     return BANDS if wanted else 0
 

@@ -177,7 +177,7 @@ def columns(table: str) -> list[str]:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _reports(table: str) -> list[ColumnReport]:
-    return examine(_frame(table))
+    return examine(_frame(table), workspace().table(table).rows)
 
 
 def reports(table: str) -> list[ColumnReport]:

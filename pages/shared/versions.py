@@ -115,15 +115,18 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
     )  # fmt: skip
     st.caption(
         "*Moved*: more than chance would. Where nothing has moved, one table in twenty would have a column called so, "
-        f"however many columns it has (Holm). Rows that are in both versions make a move look smaller.{_sampled(now)}"
+        "however many columns it has (Holm). Rows that are in both versions make a move look smaller."
+        f"{_sampled(then, now)}"
     )
     name = export.file_name(now.name, "what moved", "csv")
     downloads.button("CSV", lambda: export.safe_csv(frame), name, f"moved-csv-{now.id}", ":material/download:")
     _drawn(then, now, found)
 
 
-def _sampled(table: TableAbout) -> str:
-    return f" Compared on a sample of {count(table.sampled)} rows." if table.sampled else ""
+def _sampled(then: TableAbout, now: TableAbout) -> str:
+    """Which of two versions is compared by its sample."""
+    told = [f"of {count(table.sampled)} rows {word}" for table, word in ((then, "then"), (now, "now")) if table.sampled]
+    return f" Compared on a sample {' and '.join(told)}." if told else ""
 
 
 def _drawn(then: TableAbout, now: TableAbout, found: Moved) -> None:

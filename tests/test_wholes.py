@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamcore.estimators import from_saved
 from gamcore.experiments import ExperimentError
 from gamcore.rules import EVERYBODY, Levels, Range
 from gamcore.strategies import Matches, Strategy, StrategySet
 from gamcore.table import TableError
 from gamcore.workspace import board as stored
-from gamcore.workspace import recipes, runs, wholes
+from gamcore.workspace import card, recipes, runs, wholes
 from gamcore.workspace.doctor import examine
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.outcome import read_out
@@ -128,6 +129,15 @@ def test_a_proof_says_what_it_ran_on(large):
     app.run()
     button(app, "Prove them on this table").click().run()
     assert ["500 rows of the sample" in one.value for one in app.success] == [True]
+
+
+def test_the_base_rate_of_a_model_is_that_of_all_its_rows(large):
+    space, _, model, whole = large
+    fitted = from_saved(space.load_model(model.id)).explain_shape("age")
+    assert model.metrics["base_rate"] == pytest.approx(1 / (1 + np.exp(-fitted.base)))
+    assert model.metrics["base_rate"] == pytest.approx(np.mean(np.array(whole["stays"]) == "yes"), abs=0.01)
+    assert model.rows["sample"] == 500
+    assert "of a sample of 500" in dict(card.card(space, model.id).rows)["Rows"]
 
 
 def test_what_a_form_knows_of_a_large_table_is_said(large):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import psutil
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn import metrics
 
 from gamcore.boosting import Progress
@@ -151,7 +152,11 @@ def _train_on_disk(
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec, basis, n_jobs, callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
-    return _store(workspace, replace(about, rows=counts | {"sample": len(sample)}), model)
+    assert not isinstance(model.model_, TaskModel)
+    base = model.model_.base  # of all rows, as its plots say
+    whole = {"base_rate": float(expit(base))} if data.binary else {"mean": base}
+    about = replace(about, rows=counts | {"sample": len(sample)}, metrics=about.metrics and about.metrics | whole)
+    return _store(workspace, about, model)
 
 
 def _budget(most: int) -> int:

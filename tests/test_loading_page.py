@@ -99,3 +99,10 @@ def test_small_text_does_not_wait_for_large_files(space, folder, monkeypatch):
     with loading._turn(lambda: None):
         load(open_page("data"), "notes.csv")
     assert [table.name for table in space.tables()] == ["notes"]
+
+
+def test_a_file_is_read_up_to_what_one_may_keep(space, folder, monkeypatch):
+    monkeypatch.setenv("GAMCORE_BYTES", "20")
+    app = load(open_page("data"), "sales")
+    assert ["that you may still keep" in error.value for error in app.error] == [True]
+    assert space.tables() == []

@@ -281,6 +281,12 @@ def test_a_quota_is_kept_before_anything_is_written(tmp_path):
         with pytest.raises(StoreError, match=words):
             space.add_table(make(), "more")
     assert [t.id for t in space.tables()] == [table.id]
+    assert space.left() == 30_000 - table.bytes
+    space.limits = Limits(bytes=table.bytes)
+    with pytest.raises(StoreError, match="all of your 0 MB: delete"):
+        space.left()
+    space.limits = Limits()
+    assert space.left() == 0
     sweep(space)
     assert len(list(space.objects.digests())) == 1
 

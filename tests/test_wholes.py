@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ from tests.test_app import button, open_page
 from tests.test_workspace import wait
 
 OLD, B = Range("age", low=60), Levels("plan", ("b",))
+B_OF_C = Levels("c", ("b",))
 SETS = {
     "two": StrategySet("two", (Strategy("Old", OLD), Strategy("B", B))),
     "a gate": StrategySet("a gate", (Strategy("Old", OLD),), B),
@@ -72,6 +75,19 @@ def test_columns_are_read_whole_or_refused(large):
     space.limits = Limits(table_memory=10_000)
     with pytest.raises(StoreError, match="give the counts"):
         wholes.read(space, table.id, ["plan"])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_texts_are_read_however_they_are_stored(kind, space, tmp_path):
+    told = [["a", None, "b"][k % 3] for k in range(900)]
+    rows = pa.table({"c": pa.array(told).cast(kind), "x": np.arange(900.0)})
+    for name, part in (("rows", rows), ("some", rows.slice(0, 300))):
+        pq.write_table(part, tmp_path / f"{name}.parquet")
+    table = space.add_table_file(tmp_path / "rows.parquet", "rows", 900, 2, sample=(tmp_path / "some.parquet", 300))
+    found = wholes.read(space, table.id, ["c"])["c"].astype(object)
+    assert found.where(found.notna(), None).tolist() == told
+    made = StrategySet("x", (Strategy("B", B_OF_C),))
+    assert wholes.matches(space, table.id, made).ledger([0]).exclusive.tolist() == [300]
 
 
 def test_a_rule_without_its_column_says_so(large):

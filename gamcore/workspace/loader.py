@@ -184,6 +184,7 @@ class Reading:
             if "error" in words:
                 raise ReaderError(words["error"])
             if "done" in words:
+                self._check_disk()
                 return dict(words["done"])
             if "share" in words:
                 self._tell(words["share"], words["words"])
@@ -195,14 +196,17 @@ class Reading:
                 f"Reading the file took more than {self._limits.memory >> 20:,} MiB of memory: "
                 "save it as Parquet, or keep fewer rows, fewer columns or shorter cells."
             )
+        self._check_disk()
+        allowed = self._limits.seconds if self.base else START_SECONDS
+        if self.seconds > allowed:
+            raise ReaderError(f"Reading the file took more than {allowed:,.0f} seconds: load fewer rows or columns.")
+
+    def _check_disk(self) -> None:
         if self._limits.disk and sum(map(size_of, self._staging.iterdir())) > self._limits.disk:
             raise ReaderError(
                 f"The table needs more than the {self._limits.disk / 1e6:,.0f} MB that you may still keep: delete what "
                 "you no longer need, or load fewer rows or columns."
             )
-        allowed = self._limits.seconds if self.base else START_SECONDS
-        if self.seconds > allowed:
-            raise ReaderError(f"Reading the file took more than {allowed:,.0f} seconds: load fewer rows or columns.")
 
 
 def _resident(seen: psutil.Process) -> int:

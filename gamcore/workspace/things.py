@@ -171,11 +171,14 @@ class Things:
 
     def left(self) -> int:
         """Bytes that this person may still keep, 0 where that is not limited; StoreError where there are none."""
-        if not self.limits.bytes:
+        most = self.limits.bytes
+        if not most:
             return 0
-        self.check_room(1)
         with self.meta.reading() as connection:
-            return self.limits.bytes - used_by(connection, self.root, self.person.id)
+            left = most - used_by(connection, self.root, self.person.id)
+        if left <= 0:
+            raise StoreError(f"You use all of your {most / 1e6:,.0f} MB: delete what you no longer need.")
+        return left
 
     def _check_room(self, connection: Connection, more: int) -> None:
         most = self.limits.bytes

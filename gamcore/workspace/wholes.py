@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
@@ -13,7 +14,7 @@ from gamcore.workspace.batches import batches, beginning, typed
 from gamcore.workspace.memory import plain_pool
 from gamcore.workspace.store import StoreError, Workspace
 
-CELL_BYTES = 24
+CELL_BYTES: Final = 24
 """Of a cell while its column is read."""
 
 
@@ -40,9 +41,13 @@ def read(space: Workspace, table: str, columns: Sequence[str]) -> pd.DataFrame:
         )
     with plain_pool():
         schema = pq.read_schema(space.table_path(table))
-        texts = [name for name in like.columns if pa.types.is_string(schema.field(name).type)]
+        texts = [name for name in like.columns if _is_text(schema.field(name).type)]
         found = pq.read_table(space.table_path(table), columns=list(like.columns), read_dictionary=texts)
         return typed(found, like)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def matches(space: Workspace, table: str, made: StrategySet) -> Matches:

@@ -53,8 +53,9 @@ row.metric("On disk", size(table.bytes), border=True)
 
 if table.sampled:
     st.caption(
-        f":material/info: The table is larger than memory: what pages show and measure is of a sample of "
-        f"{count(table.sampled)} rows. An additive model learns from all of them, as many at a time as memory holds."
+        f":material/info: The table is larger than memory: pages show a sample of {count(table.sampled)} rows. An "
+        "additive model learns from all rows, as many at a time as memory holds; boards and experiments count them, "
+        "and all are scored."
     )
 if table.notes:
     with st.container(border=True):

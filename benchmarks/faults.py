@@ -1,6 +1,6 @@
 """Faults by the hundred: `python -m benchmarks.faults`: kills at random instants, wrong model files, and bombs.
 
-A victim trains, saves, deletes, loads, or takes an old workspace over; it is killed (-9) at a random instant. Then, as
+A victim trains, saves, deletes or loads; it is killed (-9) at a random instant. Then, as
 the next server would: the workspace is opened and swept, its records, hashes and models are checked, and each model
 must say of some rows what it said before. Nothing may be half there, and nothing may be left that nobody holds.
 """
@@ -31,8 +31,7 @@ from streamlit.testing.v1 import AppTest
 from benchmarks import mutants
 from benchmarks.machine import describe
 from gamcore.estimators import from_saved
-from gamcore.workspace import backup, child, jobs, keeper, legacy, meta, runs
-from gamcore.workspace.files import write_json
+from gamcore.workspace import backup, child, jobs, keeper, meta, runs
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import Workspace, new_id
 from gamcore.workspace.sweep import TEMPORARY, Swept, sweep
@@ -40,7 +39,7 @@ from gamcore.workspace.training import train
 from tests import bombs
 
 FEATURES: Final = ["a", "b", "c"]
-ACTIONS: Final[dict[str, float]] = {"save": 0.4, "delete": 0.3, "load": 0.3, "take over": 0.15, "train": 9.0}
+ACTIONS: Final[dict[str, float]] = {"save": 0.4, "delete": 0.3, "load": 0.3, "train": 9.0}
 """What a victim does, and the seconds within which it is killed."""
 
 WORKER_LEAVES: Final = 40.0
@@ -69,28 +68,21 @@ class Template:
     """A workspace to copy for each kill. fingerprint : of what its models say, the same of each."""
 
     now: Path
-    before: Path
     table: str
     models: frozenset[str]
     fingerprint: str
 
 
 def make_template(place: Path) -> Template:
-    """Two models of a table, in a workspace of today and in the folders of before the records."""
+    """A workspace with a table and two models."""
     space = Workspace(place / "now")
     table = space.add_table(frame(), "a table")
     first = train(space, spec_of(table.id))
     second = replace(first, id=new_id(), name="a copy")
     space.add_model(space.load_model(first.id), second)
-    for kind, files in (("tables", "table.parquet"), ("models", "model.gamx")):
-        for identifier in space.ids(kind):
-            folder = place / "before" / kind / identifier
-            folder.mkdir(parents=True)
-            shutil.copy(space.part(kind, identifier, kind[:-1]), folder / files)
-            write_json(folder / "about.json", space.thing(kind, identifier).about)
     fingerprint = said(space, first.id)
     meta.forget(space.root)
-    return Template(place / "now", place / "before", table.id, frozenset((first.id, second.id)), fingerprint)
+    return Template(place / "now", table.id, frozenset((first.id, second.id)), fingerprint)
 
 
 def spec_of(table: str) -> Spec:
@@ -170,8 +162,6 @@ def problems(root: Path, template: Template, action: str) -> Iterator[str]:
         yield f"the sweep is never done: {again}"
     if not starts(root):
         yield "the app does not start"
-    if action == "take over" and any((root / kind).exists() for kind in legacy.FILES):
-        yield "folders of before are still there"
 
 
 def starts(root: Path) -> bool:
@@ -184,7 +174,7 @@ def starts(root: Path) -> bool:
 def kill_once(place: Path, template: Template, action: str, rng: np.random.Generator) -> list[str]:
     """One kill, and what was wrong after it."""
     root = place / "space"
-    shutil.copytree(template.before if action == "take over" else template.now, root)
+    shutil.copytree(template.now, root)
     seed, wait = int(rng.integers(2**31)), float(rng.uniform(0, ACTIONS[action]))
     victim = fork(lambda: act(action, root, template, seed))
     time.sleep(wait)

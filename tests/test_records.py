@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import sqlalchemy as sa
 
 from gamcore.estimators import from_saved
 from gamcore.strategies import StrategySet
-from gamcore.workspace import backup, deployment, legacy, meta, migrations, people, records, runs
+from gamcore.workspace import backup, deployment, meta, migrations, people
 from gamcore.workspace.__main__ import main
 from gamcore.workspace.access import ACTIONS, LOCAL, ROLES, Person, may
 from gamcore.workspace.board import add_board, board, change
@@ -27,7 +26,7 @@ from gamcore.workspace.deployment import missing
 from gamcore.workspace.errors import DeniedError, StoreError
 from gamcore.workspace.files import owner, write_json
 from gamcore.workspace.limits import Limits
-from gamcore.workspace.store import KINDS, Workspace
+from gamcore.workspace.store import Workspace
 from gamcore.workspace.sweep import Swept, sweep
 from gamcore.workspace.training import train, train_parts
 from tests.test_workspace import frame, spec_of
@@ -395,54 +394,6 @@ def test_a_migration_that_fails_changes_nothing(space, monkeypatch):
         assert "mail" not in {column["name"] for column in sa.inspect(connection).get_columns("person")}
 
 
-def old_workspace(root: Path, space: Workspace) -> None:
-    """What a version before the records kept, of the things in a workspace."""
-    for about in space.tables():
-        folder = root / "tables" / about.id
-        folder.mkdir(parents=True)
-        shutil.copy(space.table_path(about.id), folder / "table.parquet")
-        told = space.thing("tables", about.id).about
-        write_json(folder / "about.json", {k: v for k, v in told.items() if k not in ("sampled", "replaces")})
-    for about in space.models():
-        folder = root / "models" / about.id
-        folder.mkdir(parents=True)
-        shutil.copy(space.model_path(about.id), folder / "model.gamx")
-        told = dict(space.thing("models", about.id).about)
-        write_json(folder / "notes.json", told.pop("notes"))
-        write_json(folder / "about.json", told)
-    for name in ("segments", "boards", "reports", "packs"):
-        (root / name).mkdir()
-    for one in space.listed("boards", dict):
-        (root / "boards" / one["id"]).mkdir()
-        write_json(root / "boards" / one["id"] / "about.json", one)
-    run = root / "runs" / "00000000000000aa"
-    run.mkdir(parents=True)
-    write_json(run / "about.json", {"spec": told["spec"], "created": "2026-01-01T00:00:00+00:00", "n_jobs": 1})
-    write_json(run / "end.json", {"state": "done", "message": "", "model": about.id})
-    (root / "models" / "00000000000000ab").mkdir()
-    (root / "models" / "00000000000000ab" / "about.json").write_text("{half")
-
-
-def test_a_workspace_of_folders_is_taken_over(team, tmp_path):
-    ann, _, table, model = team
-    ann.set_note(model.id, "a", "a note")
-    made = add_board(ann, StrategySet("order"), table.id)
-    old = tmp_path / "old"
-    old_workspace(old, ann)
-    space = Workspace(old)
-    assert [(t.id, t.name, t.rows) for t in space.tables()] == [(table.id, "hers", 800)]
-    assert space.models() == ann.models()
-    assert space.model(model.id).notes == {"a": "a note"}
-    assert board(space, made.id).read() == board(ann, made.id).read()
-    assert space.load_model(model.id).model.intercept == ann.load_model(model.id).model.intercept
-    assert runs.read(space, "00000000000000aa").state == "done"
-    kept = old / "backups" / legacy.ASIDE
-    assert (kept / "models" / "00000000000000ab").is_dir()  # what could not be read is not thrown away
-    assert not any((old / kind).exists() for kind in legacy.FILES)
-    assert list(backup.check(space)) == []
-    assert Workspace(old).models() == space.models()
-
-
 # Sweep, check, backup and restore
 
 
@@ -580,11 +531,6 @@ def test_a_shared_server_refuses_to_start_without_them(tmp_path):
     assert "allowedHosts" in done.stderr
 
 
-def test_kinds_are_those_of_the_house():
-    assert set(legacy.FILES) == set(KINDS)
-    assert records.fingerprint("") == ""
-
-
 # What a cold reading found
 
 
@@ -691,22 +637,6 @@ def test_loading_again_mends_a_damaged_table(team):
     ann.delete("tables", table.id)
     again = ann.add_table(frame(), "again")
     assert ann.read_table(again.id).shape == frame().shape
-
-
-def test_folders_of_an_older_version_that_come_later_are_taken_over(team, tmp_path):
-    ann, _, _, _ = team
-    old = tmp_path / "old"
-    ann.set_note(ann.models()[0].id, "a", "a note")
-    old_workspace(old, ann)
-    kept = tmp_path / "kept"
-    shutil.copytree(old / "models", kept)
-    space = Workspace(old)
-    space.delete("models", space.models()[0].id)
-    sweep(space, timedelta(0))
-    shutil.copytree(kept, old / "models")  # somebody ran the older version once more
-    again = Workspace(old)
-    assert len(again.models()) == 1
-    assert not (old / "models").exists()
 
 
 def test_others_may_not_read_the_folder_of_a_team(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from gamcore.workspace import legacy, meta
+from gamcore.workspace import meta
 from gamcore.workspace.errors import FULL, StoreError
 from gamcore.workspace.meta import APPLICATION, Meta
 from gamcore.workspace.objects import Objects
@@ -36,11 +36,10 @@ SEALED: Final = {
 
 
 def _begin(connection: sa.Connection, root: Path, objects: Objects) -> None:
-    """Version 1: the tables, and what an older workspace kept in folders."""
+    """Version 1: the tables."""
     meta.schema.create_all(connection, tables=[meta.thing, meta.part, meta.share, meta.person, meta.job, meta.audit])
     for statement in SEALED[connection.dialect.name]:
         connection.exec_driver_sql(statement)
-    legacy.adopt(connection, root, objects)
 
 
 STEPS: list[Step] = [_begin]
@@ -82,10 +81,6 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
                 STEPS[found](connection, root, objects)
                 _set_version(connection, found + 1)
         found += 1
-    if legacy.is_there(root):
-        with records.writing() as connection:
-            legacy.adopt(connection, root, objects)
-        legacy.put_away(root)
 
 
 def backup(root: Path, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""Faults by the hundred: `python -m benchmarks.faults`: kills at random instants, wrong model files, and bombs.
+"""Faults by the hundred: `python -m benchmarks.faults`: kills, lost records, wrong model files, bombs.
 
 A victim trains, saves, deletes or loads; it is killed (-9) at a random instant. Then, as
 the next server would: the workspace is opened and swept, its records, hashes and models are checked, and each model
@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from benchmarks import mutants
+from benchmarks import lost_records, mutants
 from benchmarks.machine import describe
 from gamcore.estimators import from_saved
 from gamcore.workspace import backup, child, jobs, keeper, meta, runs
@@ -131,7 +131,7 @@ def fork(work: Callable[[], None]) -> int:
 def problems(root: Path, template: Template, action: str) -> Iterator[str]:
     """What is wrong with a workspace after a kill and the next start."""
     space = Workspace(root)
-    sweep(space, timedelta(0))
+    sweep(space, timedelta(0), anyway=True)
     until = time.monotonic() + WORKER_LEAVES
     for identifier in jobs.ids(space, "runs"):
         while child.process_of(jobs.folder(space, "runs", identifier)) is not None and time.monotonic() < until:
@@ -141,7 +141,7 @@ def problems(root: Path, template: Template, action: str) -> Iterator[str]:
             time.sleep(0.1)
         if run.goes_on:
             yield f"run {identifier} still goes on"
-    again = sweep(space, timedelta(0))
+    again = sweep(space, timedelta(0), anyway=True)
     damaged = list(backup.check(space))
     if damaged:
         yield from damaged
@@ -158,7 +158,7 @@ def problems(root: Path, template: Template, action: str) -> Iterator[str]:
         if len(space.read_table(table.id)) != table.rows:
             yield f"table {table.id} is not whole"
     yield from (f"left: {path.name}" for path in root.rglob("*") if TEMPORARY.fullmatch(path.name))
-    if sweep(space, timedelta(0)) != Swept():
+    if sweep(space, timedelta(0), anyway=True) != Swept():
         yield f"the sweep is never done: {again}"
     if not starts(root):
         yield "the app does not start"
@@ -224,6 +224,7 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--losses", type=int, default=40, help="of the records, in each way")
     parser.add_argument("--mutants", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
@@ -231,6 +232,7 @@ def main() -> int:
     print(describe("sqlalchemy", "pyarrow"))
     started = time.monotonic()
     bad = kill(told.kills, told.seed) if told.kills else 0
+    bad += lost_records.lose(told.losses, told.seed) if told.losses else 0
     print(f"{time.monotonic() - started:.0f} s")
     bad += wrong_files(told.mutants, told.seed) if told.mutants else 0
     bad += explode()

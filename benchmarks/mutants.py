@@ -1,4 +1,4 @@
-"""Open wrong model files by the thousand: `python -m benchmarks.mutants --count N --seed S [--json FILE]`.
+"""Open wrong model files by the thousand: `python -m benchmarks.mutants --count N --seed S [--level L] [--json FILE]`.
 
 Files are the golden ones of every schema and kind, changed at every level (`tests.mutants`), and opened by two child
 processes (`tests.opening`): every other file by one whose kernels check their indices (NUMBA_BOUNDSCHECK), since a
@@ -18,13 +18,14 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from benchmarks.machine import describe
+from tests.mutants import LEVELS
 
 ROOT = Path(__file__).parents[1]
 FINE = ("refused", "opened")
@@ -36,11 +37,11 @@ LANES = 2
 Told = dict[str, Any]
 
 
-def start(seed: int, first: int, checked: str, errors: IO[str]) -> subprocess.Popen[str]:
+def start(seed: int, first: int, levels: Sequence[str], checked: str, errors: IO[str]) -> subprocess.Popen[str]:
     """A child that opens every other file from the first on; `checked`: where kernels that check indices are kept."""
     changes = {"NUMBA_BOUNDSCHECK": "1", "GAMCORE_CACHE_DIR": checked} if checked else {}
     return subprocess.Popen(
-        [sys.executable, "-X", "faulthandler", "-m", "tests.opening", str(seed), str(first), str(LANES)],
+        [sys.executable, "-X", "faulthandler", "-m", "tests.opening", str(seed), str(first), str(LANES), *levels],
         cwd=ROOT, env=os.environ | changes, stdout=subprocess.PIPE, stderr=errors, text=True,
     )  # fmt: skip
 
@@ -97,11 +98,11 @@ def say(found: list[Told]) -> None:
     print(f"to {number:,} by {LANES}: {len(findings(found))} findings", file=sys.stderr, flush=True)
 
 
-def lane(seed: int, first: int, count: int, checked: str) -> list[Told]:
+def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str) -> list[Told]:
     """Every other file from the first on, by as many children as it takes."""
     found: list[Told] = []
     while first < count:
-        with tempfile.TemporaryFile("w+") as errors, start(seed, first, checked, errors) as child:
+        with tempfile.TemporaryFile("w+") as errors, start(seed, first, levels, checked, errors) as child:
             with lines(child) as coming:
                 for told in follow(child, coming, first):
                     found.append(judged(told))
@@ -116,10 +117,10 @@ def lane(seed: int, first: int, count: int, checked: str) -> list[Told]:
     return found
 
 
-def run(count: int, seed: int) -> list[Told]:
+def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Told]:
     """What became of files 0 to count - 1."""
     with tempfile.TemporaryDirectory() as checked, ThreadPoolExecutor(LANES) as pool:
-        lanes = [pool.submit(lane, seed, k, count, checked if k else "") for k in range(LANES)]
+        lanes = [pool.submit(lane, seed, k, count, levels, checked if k else "") for k in range(LANES)]
         return sorted((told for one in lanes for told in one.result()), key=lambda told: told["number"])
 
 
@@ -133,9 +134,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--level", nargs="*", default=[], choices=list(LEVELS), help="at which to change; any if none")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    told = run(asked.count, asked.seed)
+    told = run(asked.count, asked.seed, asked.level)
     counts = Counter((one.get("level", "?"), one["outcome"]) for one in told)
     for level, outcome in sorted(counts):
         print(f"{level:10} {outcome:16} {counts[level, outcome]:6,}")

@@ -17,7 +17,18 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore import explain, serialize, table
-from gamcore.base import TableEstimator, check_parameters, n_threads, one_of, place_of, plain, real, whole
+from gamcore.base import (
+    MAX_ROUNDS,
+    THREADS,
+    TableEstimator,
+    check_parameters,
+    n_threads,
+    one_of,
+    place_of,
+    plain,
+    real,
+    whole,
+)
 from gamcore.binning import Binned, bin_table, encode_table
 from gamcore.boosting import Progress, Watcher, boost_shares
 from gamcore.changes import Change, smallest_changes
@@ -31,7 +42,7 @@ from gamcore.model import AdditiveModel, assemble, count_bins
 from gamcore.modelfile import MAX_REFITS, Saved
 from gamcore.ranking import Ranking, rank
 from gamcore.refit import Parameters, Problem, first_leaves
-from gamcore.rounds import MAX_LEAVES
+from gamcore.rounds import MAX_BAGS, MAX_LEAVES
 from gamcore.scales import Scale
 from gamcore.surface import Rectangle, Surface, explain_pair
 
@@ -40,6 +51,8 @@ Floats = NDArray[np.float64]
 
 FEWEST_BANDS: Final = 10
 """Refits on halves from which a band is worth drawing; 30 know its width to 13%."""
+
+MOST_BANDS: Final = 1_000
 
 MOST_BANDED_PAIRS: Final = 200
 """A pair's halves take about a megabyte of a model file."""
@@ -65,28 +78,28 @@ class AdditiveEstimator(TableEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ensemble": one_of("grouped", "subagging", "bagging"),
         "histogram": one_of("auto", "rescan", "mst", "complement", "mask"),
-        "n_bags": [*whole(1), None],
+        "n_bags": [*whole(1, MAX_BAGS), None],
         "subsample": real(0.0, 1.0, "right"),
         "n_groups": whole(1, 4096),
-        "max_rounds": whole(1),
+        "max_rounds": whole(1, MAX_ROUNDS),
         "learning_rate": real(0.0, 1.0, "right"),
         "max_leaves": whole(2, MAX_LEAVES),
         "coarse_leaves": [*whole(2, MAX_LEAVES), StrOptions({"auto"}), None],
-        "smoothing_rounds": whole(0),
+        "smoothing_rounds": whole(0, MAX_ROUNDS),
         "max_bins": whole(4, 256),
         "greedy_ratio": real(0.0, 100.0, "both"),
-        "interactions": [*whole(0), StrOptions({"auto"}), "array-like"],
+        "interactions": [*whole(0, 2**31), StrOptions({"auto"}), "array-like"],
         "pair_tree": one_of("cross", "refined"),
         "strength": one_of("purified", "rss"),
         "joint": ["boolean"],
         "purify": ["boolean"],
         "validation_fraction": real(0.0, 0.9, "both"),
-        "early_stopping_rounds": whole(1),
+        "early_stopping_rounds": whole(1, MAX_ROUNDS),
         "outer_bags": whole(1, MAX_REFITS),
-        "bands": [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, 1000)],
+        "bands": [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, MOST_BANDS)],
         "categorical_features": [StrOptions({"infer"}), "array-like"],
         "date_parts": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": THREADS,
         "random_state": ["random_state"],
         "callback": [callable, None],
     }
@@ -235,8 +248,8 @@ class AdditiveEstimator(TableEstimator):
         The same as fitting with `bands` where `random_state` is a number. Stopped by the callback, the model stays as
         it was.
         """
-        if not n_refits >= FEWEST_BANDS:
-            raise ValueError(f"n_refits is {n_refits}: bands need at least {FEWEST_BANDS} refits.")
+        if not isinstance(n_refits, Integral) or not FEWEST_BANDS <= n_refits <= MOST_BANDS:
+            raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {MOST_BANDS:,} refits.")
         codes, target, weight, clusters = self._read_known(X, y, sample_weight, groups, in_training=True)
         strata = target.astype(np.int64) if self._loss == "logistic" else None
         data = Encoded(Binned(codes, self.model_.bins), target, weight, LOSSES[self._loss], clusters, strata)
@@ -365,6 +378,7 @@ class AdditiveEstimator(TableEstimator):
         """Codes (p, n), targets (n,), weights and clusters of rows for a fitted model; with `in_training`, the codes
         that the rows had there."""
         check_is_fitted(self, "model_")
+        check_parameters(self)
         frame = self._read_table(X, reset=False)
         frame, target, weight, clusters = self._read_rows(frame, self._target(y), sample_weight, groups)
         codes = encode_table(frame, self.model_.bins, in_training)

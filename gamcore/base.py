@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from gamcore import table
@@ -19,7 +20,7 @@ from gamcore.bands import USUAL_SHARE
 from gamcore.binning import encode_table
 from gamcore.encoded import in_range
 from gamcore.model import AdditiveModel
-from gamcore.modelfile import Saved
+from gamcore.modelfile import ModelFileWarning, Saved
 from gamcore.taskmodel import TaskModel
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,11 @@ def whole(low: int, high: int | None = None) -> list[Any]:
 
 def real(low: float, high: float, closed: str) -> list[Any]:
     return [Interval(Real, low, high, closed=closed)]
+
+
+MAX_ROUNDS: Final = 1_000_000
+THREADS: Final = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, 4096, closed="both"), None]
+"""A number of threads; -1 is all processors, -2 all but one, as in scikit-learn."""
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
@@ -131,14 +137,33 @@ def column(y: Any) -> Any:
     return column_or_1d(y, warn=True)
 
 
+def _is_valid(cls: type[TableEstimator], name: str, value: Any) -> bool:
+    """Whether a value may be that of a parameter."""
+    constraint = {name: cls._parameter_constraints[name]}
+    try:
+        validate_parameter_constraints(constraint, {name: value}, caller_name=cls.__name__)
+    except InvalidParameterError:
+        return False
+    return True
+
+
 Revived = TypeVar("Revived", bound=TableEstimator)
 
 
 def revive(cls: type[Revived], saved: Saved) -> Revived:
-    """An estimator with the parameters, those that this version knows, and the columns of a saved model."""
-    told = saved.about.get("parameters")
-    known = cls._get_param_names()
-    estimator = cls(**{k: v for k, v in told.items() if k in known} if isinstance(told, dict) else {})
+    """An estimator with the columns of a saved model and its parameters: those that this version knows and that are
+    valid. A warning names the others, which are left at their defaults."""
+    parameters = saved.about.get("parameters")
+    parameters = parameters if isinstance(parameters, dict) else {}
+    known = {name: value for name, value in parameters.items() if name in cls._get_param_names()}
+    valid = {name: value for name, value in known.items() if _is_valid(cls, name, value)}
+    if odd := sorted(set(known) - set(valid)):
+        warnings.warn(
+            f"The model file has parameters that are not valid, and were left at their defaults: {', '.join(odd)}.",
+            ModelFileWarning,
+            stacklevel=3,
+        )
+    estimator = cls(**valid)
     columns = list(dict.fromkeys(bins.feature.column for bins in saved.model.bins))
     estimator.n_features_in_ = len(columns)
     if saved.about.get("named_columns", True):

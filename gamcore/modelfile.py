@@ -51,6 +51,10 @@ class ModelFileError(ValueError):
     """A model file that is damaged, foreign or made by a newer version."""
 
 
+class ModelFileWarning(UserWarning):
+    """Something that a model file says beside its model cannot be used, and was left out."""
+
+
 @dataclass(frozen=True)
 class Saved:
     """A model with what is known of its making; `about` is plain JSON (parameters, versions, data fingerprint)."""

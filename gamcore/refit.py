@@ -18,7 +18,17 @@ from gamcore.kernels import rows as row_kernels
 from gamcore.kernels.course import BEST, BEST_ROUND, MARK_ROUND, ROUND, Rule, make_course, validate
 from gamcore.kernels.layout import LOGISTIC, Rows, Settings, Table, make_fit
 from gamcore.losses import Loss
-from gamcore.rounds import GroupedRounds, Rounds, RowLevelRounds, ThreadedRounds, make_sets, row_strategy, weigh_groups
+from gamcore.rounds import (
+    MAX_BAGS,
+    MAX_LEAVES,
+    GroupedRounds,
+    Rounds,
+    RowLevelRounds,
+    ThreadedRounds,
+    make_sets,
+    row_strategy,
+    weigh_groups,
+)
 
 COARSE_ROWS = 25_000
 """Rows from which coarse rounds pay: small tables are quick without, and three leaves follow their noise."""
@@ -54,6 +64,15 @@ class Parameters:
     min_node_hessian: float = 1.0  # the same for LogitBoost, which weighs rows by p (1 - p): rare classes must pass
     max_delta: float = 10.0  # logistic only: the largest Newton step
     dtype: type = SUM
+
+    def __post_init__(self) -> None:
+        # What kernels index without a look: an estimator checks it in better words, a caller that forgot to ends here.
+        leaves = max(self.max_leaves, self.coarse_leaves)
+        if not (self.max_leaves >= 1 and leaves <= MAX_LEAVES and 1 <= self.n_bags <= MAX_BAGS):
+            raise ValueError(
+                f"Trees have 1 to {MAX_LEAVES} leaves and a step 1 to {MAX_BAGS} bags: {leaves} leaves and "
+                f"{self.n_bags} bags were asked for."
+            )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from gamcore.kernels.layout import LOGISTIC, SQUARED, Fit, Rows, Sets, Settings,
 from gamcore.kernels.rowbags import RowLists
 
 MAX_LEAVES: Final = 64
+MAX_BAGS: Final = 1_000
 """Leaves that a tree may have."""
 
 Floats = NDArray[np.floating]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gamcore import serialize, table, taskexplain
 from gamcore.base import (
+    MAX_ROUNDS,
+    THREADS,
     TableEstimator,
     check_parameters,
     column,
@@ -106,8 +107,8 @@ class MultiTaskTrees(TableEstimator):
         "specific_depth": [*whole(0, 12), StrOptions({"auto"})],
         "max_depth": whole(1, 12),
         "max_leaves": [*whole(2, 4096), None],
-        "max_rounds": whole(1),
-        "specific_rounds": whole(0),
+        "max_rounds": whole(1, MAX_ROUNDS),
+        "specific_rounds": whole(0, MAX_ROUNDS),
         "learning_rate": real(0.0, 1.0, "right"),
         "l2": real(0.0, np.inf, "left"),
         "min_child_weight": real(0.0, np.inf, "left"),
@@ -115,12 +116,12 @@ class MultiTaskTrees(TableEstimator):
         "max_bins": whole(5, 256),
         "n_groups": whole(1, 4096),
         "validation_fraction": real(0.0, 0.9, "both"),
-        "early_stopping_rounds": whole(1),
+        "early_stopping_rounds": whole(1, MAX_ROUNDS),
         "min_validation_rows": whole(1),
         "outer_bags": whole(1, MAX_REFITS),
         "categorical_features": [StrOptions({"infer"}), "array-like"],
         "date_parts": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": THREADS,
         "random_state": ["random_state"],
         "callback": [callable, None],
     }

@@ -13,6 +13,7 @@ ONCE = ("target", "task", "weight", "group", "time")
 
 begin("Data", "Load a table, and look at its columns before a model learns from them.")
 
+state.warn_of_sweep()
 table = state.current_table()
 if table is None:
     loading.samples()

@@ -12,7 +12,7 @@ import json
 import random
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -324,15 +324,40 @@ def change_arrays(rng: random.Random, data: bytes) -> bytes:
     return put_together(manifest, members)
 
 
+# Parameters
+
+
+def odd_values(rng: random.Random) -> Any:
+    """A value that some parameter must not have, or that one may have and few do."""
+    return rng.choice([
+        *VALUES, 65, 64, 63, 5000, 1000, 10_000, 100_000, 10**9, 2**62, -5, -1.0, 30.0, 1.0000001, 0.999, 1e-300, 1.5,
+        "auto", "infer", "grouped", "subagging", "bagging", "mst", "mask", "refined", "rss", "mart", "entropy", "all",
+        [[0, 1]], [[0, 0]], [[1, 0], [0, 1]], [["x", "y"]], [[0, 99]], ["x"], RAW + "1e999", RAW + "9" * 400,
+    ])  # fmt: skip
+
+
+def change_parameters(rng: random.Random, data: bytes) -> bytes:
+    """One to four parameters of the estimator, true checksums: what a method that computes would work by."""
+    manifest, members = take_apart(data)
+    parameters = manifest["about"].setdefault("parameters", {})
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        name = rng.choice([*parameters, "boosting", "coarse_leaves", "max_leaves", "smoothing_rounds", "criterion"])
+        parameters[name] = copy.deepcopy(odd_values(rng))
+    if rng.random() < 0.1:
+        manifest["about"]["parameters"] = copy.deepcopy(odd_values(rng))
+    return put_together(manifest, members)
+
+
 LEVELS: dict[str, tuple[Change, int]] = {
     "bytes": (change_bytes, 3), "records": (change_record, 3), "members": (change_members, 3), "bombs": (add_bomb, 2),
     "manifest": (change_manifest, 10), "text": (change_text, 2), "arrays": (change_arrays, 10),
+    "parameters": (change_parameters, 10),
 }  # fmt: skip
 
 
-def mutant(seed: int, number: int) -> tuple[str, str, bytes]:
+def mutant(seed: int, number: int, levels: Sequence[str] = tuple(LEVELS)) -> tuple[str, str, bytes]:
     """The golden file that a mutant is made of, the level at which it was changed, and its bytes."""
     rng = random.Random(f"{seed} {number}")
     name = rng.choice(golden.NAMES)
-    (level,) = rng.choices(list(LEVELS), [share for _, share in LEVELS.values()])
+    (level,) = rng.choices(levels, [LEVELS[level][1] for level in levels])
     return name, level, LEVELS[level][0](rng, golden.read(name))

@@ -1,4 +1,4 @@
-"""Open wrong model files in a process of its own: `python -m tests.opening SEED FIRST STEP`, until it is stopped.
+"""Open wrong model files in a process of its own: `python -m tests.opening SEED FIRST STEP [LEVEL ...]`, until stopped.
 
 Before each file a line with its number, after it a line of JSON: level, outcome, message, and the most bytes that were
 allocated while it was read. The process may map 1 GiB more than it does when it begins. What a model file never needs
@@ -11,9 +11,11 @@ import json
 import os
 import sys
 import tempfile
+import time
+import traceback
 import tracemalloc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -21,16 +23,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
+from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import ModelFileError, load_model, plots
+from gamcore import ModelFileError, load_model, plots, scoring, suggest_segments
 from gamcore.estimators import from_saved
 from gamcore.kernels.forest import add_trees
 from gamcore.serialize import from_bytes, to_bytes
+from gamcore.table import TableError
 from gamcore.taskmodel import TaskModel
 from tests import golden
-from tests.mutants import mutant, take_apart
+from tests.mutants import LEVELS, mutant, take_apart
 
 ROOM = 2**30
+MOST_FIT = 0.5
 FORBIDDEN = (
     "exec", "compile", "import", "marshal.", "pickle.", "subprocess.", "os.", "socket.", "ctypes.", "code.", "shutil.",
 )  # fmt: skip
@@ -136,8 +142,63 @@ def use(estimator: Any) -> None:
     assert same(first, answers(again)), "read again, it answers otherwise"
 
 
-def attempt(path: Path) -> dict[str, Any]:
-    """Open a file and use what it holds."""
+def stop_after(seconds: float) -> Callable[[Any], bool]:
+    """A callback that ends a fit, whatever rounds its parameters ask for."""
+    until = time.monotonic() + seconds
+    return lambda _: time.monotonic() > until
+
+
+def rows(model: Any, n: int = 60) -> tuple[pd.DataFrame, Any]:
+    """Rows within a model's columns, and a target of its kind."""
+    rng, X = np.random.default_rng(0), {}
+    for of_feature in model.bins:
+        X.setdefault(of_feature.feature.column, rng.choice(cells([of_feature]), n))
+    y = rng.normal(size=n)
+    return pd.DataFrame(X), np.where(y > 0, 1, 0) if model.loss.name == "logistic" else y
+
+
+def computations(estimator: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """All that a revived estimator can compute anew, by name: refits, rankings, exports."""
+    model = estimator.model_
+    X, y = rows(model)
+    if model.loss.name == "logistic":
+        y = np.asarray(estimator.classes_)[y]
+    stop = stop_after(MOST_FIT)
+    if isinstance(model, TaskModel):
+        task = np.resize(np.array([*model.tasks[:2]], object), len(X))
+        yield "fit", lambda: clone(estimator).set_params(callback=stop, task_column=False).fit(X, y, task=task)
+        yield "additive model", lambda: estimator.additive_model(model.tasks[0])
+        return
+    yield "add bands", lambda: estimator.add_bands(X, y, n_refits=10, callback=stop)
+    yield "rank pairs", lambda: estimator.rank_pairs(X, y)
+    yield "pair worth", lambda: estimator.pair_worth(X, y)
+    yield "segments", lambda: suggest_segments(estimator, X, y)
+    yield "fit", lambda: clone(estimator).set_params(callback=stop).fit(X, y)
+    yield "sql", lambda: scoring.to_sql(estimator, table="t")
+    yield "json", lambda: scoring.from_json(scoring.to_json(estimator)).predict(X)
+    yield "python", lambda: scoring.to_python(estimator)
+
+
+def is_in_words(error: Exception) -> bool:
+    """Whether an error is one that this project says itself, or a parameter's check."""
+    if isinstance(error, TableError | ModelFileError | InvalidParameterError):
+        return True
+    places = traceback.extract_tb(error.__traceback__)
+    return type(error) in (ValueError, KeyError) and f"{os.sep}gamcore{os.sep}" in places[-1].filename
+
+
+def compute(estimator: Any) -> None:
+    """Let a model compute all that it can; what cannot be must be refused in words."""
+    for what, act in computations(estimator):
+        try:
+            act()
+        except Exception as error:
+            if not is_in_words(error):
+                raise RuntimeError(f"{what}: {type(error).__name__}: {error}"[:300]) from error
+
+
+def attempt(path: Path, deep: bool) -> dict[str, Any]:
+    """Open a file and use what it holds; with `deep`, compute anew what can be."""
     told: dict[str, Any] = {"outcome": "opened", "message": ""}
     events.clear()
     tracemalloc.start()
@@ -154,6 +215,8 @@ def attempt(path: Path) -> dict[str, Any]:
         try:
             with watched():
                 use(estimator)
+            if deep:  # what is compiled or imported on the way is no concern of the file's
+                compute(estimator)
         except Exception as error:
             told |= {"outcome": "misbehaved", "message": f"{type(error).__name__}: {error}"[:300]}
     if events:
@@ -189,24 +252,26 @@ def prove() -> None:
     raise AssertionError("kernels do not check their indices")
 
 
-def main(seed: int, first: int, step: int) -> None:
-    """Open one file after the other."""
+def main(seed: int, first: int, step: int, *levels: str) -> None:
+    """Open one file after the other, changed at these levels, or at any."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     for name in golden.NAMES:  # all that is imported or compiled on first use
         use(from_saved(from_bytes(golden.read(name))))
+        compute(from_saved(from_bytes(golden.read(name))))
     sys.addaudithook(watch)
     prove()
     limit()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.gamx"
         for number in count(first, step):
-            source, level, data = mutant(seed, number)
+            source, level, data = mutant(seed, number, levels or tuple(LEVELS))
             path.write_bytes(data)
             print(number, flush=True)
-            told = {"number": number, "source": source, "level": level, "bytes": len(data), **attempt(path)}
+            deep = level == "parameters" or number % 4 == 0
+            told = {"number": number, "source": source, "level": level, "bytes": len(data), **attempt(path, deep)}
             print(json.dumps(told), flush=True)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:4]), *sys.argv[4:])

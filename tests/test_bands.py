@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore import GAMClassifier, GAMRegressor, load_model, serialize
 from gamcore.bands import deviation, pointwise, quick_scale, simultaneous
 from gamcore.binning import Binned
 from gamcore.encoded import Encoded
 from gamcore.explain import NO_BAND, POINTWISE
 from gamcore.losses import LOSSES
+from gamcore.modelfile import ModelFileWarning
 from gamcore.table import TableError
 
 QUICK = {"max_rounds": 15, "outer_bags": 4, "random_state": 0}
@@ -207,3 +211,45 @@ def test_a_level_that_the_rows_at_hand_lack_is_not_called_sure():
 
 def band(curve):
     return curve.scores, curve.lower, curve.upper
+
+
+@pytest.mark.parametrize(
+    "odd", [{"max_leaves": 1000}, {"max_leaves": 65}, {"coarse_leaves": 5000}, {"n_bags": 10**9}, {"learning_rate": -5},
+            {"learning_rate": 1e300}, {"subsample": 30}, {"validation_fraction": -3}, {"early_stopping_rounds": 10**30},
+            {"max_rounds": "many"}, {"n_jobs": 0}],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["set_params", "file"])
+def test_whatever_computes_checks_its_parameters_first(odd, way, tmp_path):
+    """A kernel writes beyond its work arrays where a number is larger than they were made for."""
+    X, y = table(80)
+    model = GAMRegressor(random_state=0, max_rounds=5, outer_bags=1).fit(X, y)
+    if way == "file":
+        model.save(tmp_path / "m.gamx")
+        saved = serialize.load(tmp_path / "m.gamx")
+        saved.about["parameters"].update(odd)
+        serialize.save(saved, tmp_path / "odd.gamx")
+        with pytest.warns(ModelFileWarning, match=next(iter(odd))):
+            model = load_model(tmp_path / "odd.gamx")
+        default = GAMRegressor().get_params()
+        assert all(model.get_params()[name] == default[name] for name in odd)
+        model.add_bands(X, y, n_refits=10)
+        return
+    model.set_params(**odd)
+    for act in (lambda: model.add_bands(X, y), lambda: model.rank_pairs(X, y), lambda: model.pair_worth(X, y),
+                lambda: model.fit(X, y)):  # fmt: skip
+        with pytest.raises(InvalidParameterError, match=next(iter(odd))):
+            act()
+
+
+@pytest.mark.parametrize("n_refits", [9, 10.5, "30", 10**9, None, np.nan])
+def test_odd_numbers_of_bands_are_refused(n_refits):
+    X, y = table(80)
+    with pytest.raises(ValueError, match="bands need 10 to"):
+        GAMRegressor(random_state=0, max_rounds=5, outer_bags=1).fit(X, y).add_bands(X, y, n_refits=n_refits)
+
+
+def test_work_arrays_are_made_for_the_leaves_they_are_given():
+    recipe = GAMRegressor()._parameters(100)
+    for odd in ({"max_leaves": 65}, {"coarse_leaves": 65}, {"n_bags": 1001}, {"n_bags": 0}, {"max_leaves": 0}):
+        with pytest.raises(ValueError, match="leaves and a step"):
+            replace(recipe, **odd)

@@ -7,16 +7,18 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import faults
+from benchmarks import faults, lost_records
 from gamcore.workspace import backup, loader, runs
-from gamcore.workspace.errors import FULL
+from gamcore.workspace.errors import FULL, StoreError
 from gamcore.workspace.reading import ReaderError
 from gamcore.workspace.store import Workspace
+from gamcore.workspace.sweep import sweep
 from tests.conftest import forget
 from tests.test_jobs import until
 from tests.test_workspace import LONG, frame, spec_of, wait
@@ -24,6 +26,10 @@ from tests.test_workspace import LONG, frame, spec_of, wait
 
 def test_kills_at_random_instants_leave_nothing_half():
     assert faults.kill(20, seed=1) == 0
+
+
+def test_records_lost_in_any_way_lose_nothing():
+    assert lost_records.lose(2, seed=1) == 0
 
 
 def test_the_look_after_a_kill_sees_what_is_wrong(tmp_path):
@@ -145,3 +151,77 @@ def test_every_object_with_a_changed_byte_is_found(tmp_path):
         assert len(list(backup.check(space))) == 1
         path.write_bytes(whole)
     assert list(backup.check(space)) == []
+
+
+def test_a_changed_bit_of_a_table_is_not_read_as_other_numbers(tmp_path):
+    space = Workspace(tmp_path / "space")
+    table = space.add_table(frame(), "mine")
+    path = space.table_path(table.id)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, 8 * len(whole), 60):
+        changed = bytearray(whole)
+        changed[place // 8] ^= 1 << (place % 8)
+        path.write_bytes(changed)
+        with pytest.raises(StoreError, match="changed or damaged"):
+            space.read_table(table.id)
+    path.write_bytes(whole)
+    assert space.read_table(table.id).shape == frame().shape
+
+
+def test_changes_are_refused_once_the_folder_is_gone(tmp_path):
+    space = Workspace(tmp_path / "space")
+    table = space.add_table(frame(), "mine")
+    space.root.rename(tmp_path / "moved")
+    for act in (lambda: space.change_roles(table.id, {"w": "weight"}), space.tables, lambda: space.note("look")):
+        with pytest.raises(StoreError, match="taken away or replaced"):
+            act()
+    shutil.copytree(tmp_path / "moved", space.root)  # another folder of the same name is not the one that is open
+    with pytest.raises(StoreError, match="taken away or replaced"):
+        space.change_roles(table.id, {"w": "weight"})
+    shutil.rmtree(space.root)
+    (tmp_path / "moved").rename(space.root)
+    space.change_roles(table.id, {"w": "weight"})
+    assert Workspace(space.root).table(table.id).roles == {"w": "weight"}
+
+
+def test_a_read_only_workspace_says_so(small_disk):
+    space = Workspace(small_disk / "space")
+    table = space.add_table(frame(), "mine")
+    forget(space.root)
+    remount(small_disk, "ro")
+    try:
+        with pytest.raises(StoreError, match="cannot be written to"):
+            Workspace(small_disk / "space")
+        for act in (lambda: space.change_roles(table.id, {"w": "weight"}), lambda: space.delete("tables", table.id)):
+            with pytest.raises(StoreError):
+                act()
+    finally:
+        remount(small_disk, "rw")
+    assert Workspace(small_disk / "space").tables() == [table]
+
+
+def remount(disk, how):
+    subprocess.run(["mount", "-o", f"remount,{how}", str(disk)], check=True)
+
+
+def test_a_workspace_that_is_a_file_says_so(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for root in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StoreError, match="is a file"):
+            Workspace(root)
+
+
+def test_room_can_be_made_on_a_full_disk(small_disk):
+    space = Workspace(small_disk / "space")
+    big = space.add_table(pd.DataFrame({"x": np.random.default_rng(0).normal(size=200_000)}), "big")
+    kept = space.add_table(frame(), "kept")
+    sweep(space)
+    fill(small_disk)
+    with pytest.raises(StoreError, match="full"):
+        space.add_table(pd.DataFrame({"x": np.random.default_rng(1).normal(size=200_000)}), "more")
+    space.delete("tables", big.id)
+    sweep(space, timedelta(0), at_once=True)
+    assert space.tables() == [kept]
+    assert shutil.disk_usage(small_disk).free > big.bytes - 2**18  # the records took some
+    space.add_table(pd.DataFrame({"x": np.random.default_rng(1).normal(size=100_000)}), "more")

@@ -272,6 +272,16 @@ def test_the_log_is_only_added_to(team):
 # Limits
 
 
+def test_rows_of_the_log_cannot_be_replaced(team):
+    ann, _, _, _ = team
+    replace = (
+        "INSERT OR REPLACE INTO audit SELECT 1, at, person, 'nothing', kind, thing, before, after, detail FROM audit"
+    )
+    with pytest.raises(sa.exc.DatabaseError, match="added to"), ann.meta.writing() as connection:
+        connection.exec_driver_sql(f"{replace} LIMIT 1")
+    assert people.log(ann.seen_by(LOCAL))[-1].action != "nothing"
+
+
 def test_a_quota_is_kept_before_anything_is_written(tmp_path):
     space = Workspace(tmp_path / "space", A, Limits(bytes=30_000, rows=900))
     table = space.add_table(frame(), "small")
@@ -366,10 +376,10 @@ def test_each_migration_has_a_backup_before_it(space, monkeypatch):
     monkeypatch.setattr(migrations, "STEPS", [*migrations.STEPS, add])
     again = Workspace(space.root)
     assert again.table(table.id) == table
-    kept = list((space.root / "backups").glob("before-2-*.sqlite"))
+    kept = list((space.root / "backups").glob(f"before-{len(migrations.STEPS)}-*.sqlite"))
     assert len(kept) == 1
     before = sqlite3.connect(kept[0])
-    assert before.execute("PRAGMA user_version").fetchone() == (1,)
+    assert before.execute("PRAGMA user_version").fetchone() == (len(migrations.STEPS) - 1,)
     assert before.execute("SELECT count(*) FROM thing").fetchone() == (1,)
     before.close()
     monkeypatch.undo()
@@ -390,7 +400,7 @@ def test_a_migration_that_fails_changes_nothing(space, monkeypatch):
     monkeypatch.undo()
     again = Workspace(space.root)
     with again.meta.reading() as connection:
-        assert migrations.version(connection) == 1
+        assert migrations.version(connection) == len(migrations.STEPS)
         assert "mail" not in {column["name"] for column in sa.inspect(connection).get_columns("person")}
 
 
@@ -411,13 +421,16 @@ def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
     lost = space.root / "objects" / "aa" / ("aa" * 32)
     lost.parent.mkdir(exist_ok=True)
     lost.write_bytes(b"nobody's")
+    os.utime(lost, (0, 0))
     wanted = space.root / "objects" / "aa" / ("ab" * 32)
     wanted.write_bytes(b"somebody's")
     job = space.root / "jobs" / "00000000000000aa"
     job.mkdir()
     write_json(job / "about.json", {"by": f"{dead}x1"})
     with space.objects.marked("ab" * 32):
-        assert list(backup.check(space)) == [f"objects/{'aa' * 6}: nothing holds it; the next start takes it away"]
+        assert list(backup.check(space)) == [
+            f"objects/{'aa' * 6}: there is no record of it: left by a crash, or the records are older than the files"
+        ]
         assert sweep(space) == Swept(temporary=2, objects=1, jobs=1)
         assert sweep(space) == Swept()
     assert own.exists()
@@ -463,6 +476,14 @@ def test_a_backup_comes_back_whole_by_the_command(team, tmp_path, capsys):
         "sign in",
         "sign in",
     ]
+
+
+def test_a_backup_inside_the_workspace_is_none(team, capsys):
+    ann, _, _, _ = team
+    for place in (ann.root / "copy", ann.root / "objects" / ".." / "copy"):
+        assert main(["--workspace", str(ann.root), "backup", str(place)]) == 1
+        assert "inside the workspace" in capsys.readouterr().err
+        assert not place.exists()
 
 
 def test_a_damaged_backup_is_refused_and_leaves_nothing(team, tmp_path):

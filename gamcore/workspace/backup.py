@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,8 +14,9 @@ from gamcore import serialize
 from gamcore.modelfile import ModelFileError
 from gamcore.workspace import meta, migrations
 from gamcore.workspace.errors import StoreError, room
-from gamcore.workspace.meta import NOT_DELETED_PARTS, part, thing
-from gamcore.workspace.objects import HASH, Folder, digest_of
+from gamcore.workspace.files import write_bytes
+from gamcore.workspace.meta import NOT_DELETED_PARTS, part, released
+from gamcore.workspace.objects import HASH, IDENTITY, digest_of
 from gamcore.workspace.store import Workspace
 
 
@@ -28,19 +30,22 @@ def backup(space: Workspace, target: Path) -> tuple[int, list[str]]:
                          "those of their store.")  # fmt: skip
     if target.exists() and any(target.iterdir()):
         raise StoreError(f"{target} is not empty: name a new folder for the backup.")
+    if target.resolve().is_relative_to(space.root.resolve()):
+        raise StoreError(f"{target} is inside the workspace, and would be lost with it: name a folder elsewhere.")
     making = target.with_name(f".{target.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     (making / "objects").mkdir(mode=0o700, parents=True)
     damaged = []
     try:
         with ExitStack() as stack, room():
-            for digest in _digests(space.root):
+            for digest in _digests(space.meta):
                 stack.enter_context(space.objects.marked(digest))
-            migrations.backup(space.root, making / meta.FILE)
-            digests = sorted(_digests(making))
+            migrations.backup(space.meta, making / meta.FILE)
+            digests = sorted(_digests_in(making))
             for digest in digests:
                 if not _copy(space, digest, making / "objects" / digest[:2] / digest):
                     damaged.append(digest)
+            write_bytes(making / "objects" / IDENTITY, f"{space.objects.identity()}\n".encode())
         if target.exists():
             target.rmdir()
         making.rename(target)
@@ -62,12 +67,17 @@ def _copy(space: Workspace, digest: str, target: Path) -> bool:
     return False
 
 
-def _digests(root: Path) -> set[str]:
+def _digests(records: meta.Meta) -> set[str]:
+    """The objects that records speak of."""
+    with records.reading() as connection:
+        return set(connection.execute(sa.select(part.c.object)).scalars())
+
+
+def _digests_in(root: Path) -> set[str]:
     """The objects that the records in a folder speak of."""
     records = meta.Meta(meta.url_of(root))
     try:
-        with records.reading() as connection:
-            return set(connection.execute(sa.select(part.c.object)).scalars())
+        return _digests(records)
     finally:
         records.close()
 
@@ -77,17 +87,19 @@ def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
 
     partly : bring back what is whole, where not all is; `check` then names the rest.
     """
+    if os.environ.get("GAMCORE_META_URL") or os.environ.get("GAMCORE_OBJECTS_URL"):
+        raise StoreError("A backup comes back to a folder: unset GAMCORE_META_URL and GAMCORE_OBJECTS_URL to restore.")
     if not (source / meta.FILE).is_file():
         raise StoreError(f"{source} is not a backup: it has no {meta.FILE}.")
     if root.exists() and any(root.iterdir()):
         raise StoreError(f"{root} is not empty: move what is there away first.")
     making = root.with_name(f".{root.name}.making")
     shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(mode=0o700, parents=True)
+    (making / "objects").mkdir(mode=0o700, parents=True)
     try:
         with room():
             shutil.copyfile(source / meta.FILE, making / meta.FILE)
-            for digest in sorted(_digests(source)):
+            for digest in sorted(_digests_in(making)):
                 place = source / "objects" / digest[:2] / digest
                 if not HASH.fullmatch(digest) or not place.is_file() or digest_of(place) != digest:
                     if partly and HASH.fullmatch(digest):
@@ -99,6 +111,8 @@ def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
                 target = making / "objects" / digest[:2] / digest
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 shutil.copyfile(place, target)
+            if (source / "objects" / IDENTITY).is_file():
+                shutil.copyfile(source / "objects" / IDENTITY, making / "objects" / IDENTITY)
         if root.exists():
             root.rmdir()
         making.rename(root)
@@ -119,7 +133,7 @@ def check(space: Workspace) -> Iterator[str]:
     good: dict[str, bool] = {}
     for kind, identifier, name, digest in parts:
         if digest not in good:
-            good[digest] = space.objects.has(digest) and digest_of(space.objects.path(digest)) == digest
+            good[digest] = _is_whole(space, digest)
         if not good[digest]:
             yield f"{kind}/{identifier}: its {name} is lost or was changed"
         elif kind == "models":
@@ -127,10 +141,20 @@ def check(space: Workspace) -> Iterator[str]:
                 serialize.load(space.objects.path(digest))
             except ModelFileError as error:
                 yield f"{kind}/{identifier}: {error}"
-    if isinstance(space.objects, Folder):
-        held = {row.object for row in parts}
-        with space.meta.reading() as connection:
-            held |= set(connection.execute(sa.select(part.c.object).join(thing)).scalars())
-        for digest in space.objects.digests():
-            if digest not in held and not space.objects.is_wanted(digest):
-                yield f"objects/{digest[:12]}: nothing holds it; the next start takes it away"
+    with space.meta.reading() as connection:
+        known = set(connection.execute(sa.select(part.c.object)).scalars())
+        known |= set(connection.execute(sa.select(released.c.object)).scalars())
+    for digest in space.objects.digests():
+        if digest not in known and not space.objects.is_marked(digest):
+            yield (
+                f"objects/{digest[:12]}: there is no record of it: left by a crash, or the records are older than the "
+                "files"
+            )
+
+
+def _is_whole(space: Workspace, digest: str) -> bool:
+    """Whether an object is there and as it was, hashed anew."""
+    try:
+        return digest_of(space.objects.path(digest)) == digest
+    except StoreError:
+        return False

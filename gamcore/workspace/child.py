@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 import psutil
 
 from gamcore.workspace.errors import room
-from gamcore.workspace.files import read_json, write_json
+from gamcore.workspace.files import keep_spare, read_json, use_spare, write_json
 from gamcore.workspace.limits import Limits
 
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
@@ -31,7 +31,7 @@ GRACE_SECONDS: Final = 5.0
 """Time a worker has to heed a request to stop, and then a signal to."""
 
 LOOK_SECONDS: Final = 0.5
-SPARE_BYTES: Final = 2**14
+LAST_WORD: Final = 2**14
 NICE: Final = 5
 """Workers give way to the server: people wait for pages, not for trainings."""
 
@@ -58,7 +58,7 @@ def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
     if limits.threads:  # that libraries start by themselves
         environment |= dict.fromkeys(POOLS, str(limits.threads))
     # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
-    (folder / "spare").write_bytes(bytes(SPARE_BYTES))
+    keep_spare(folder, LAST_WORD)
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
             [sys.executable, "-m", module, str(folder.resolve())],
@@ -108,7 +108,7 @@ def write_end(folder: Path, end: dict[str, Any]) -> None:
 
 def _end(folder: Path, end: dict[str, Any]) -> None:
     """Write how the work ended, in the place that was kept for it: a full disk is no reason not to say so."""
-    (folder / "spare").unlink(missing_ok=True)
+    use_spare(folder)
     write_json(folder / "end.json", end)
 
 

@@ -15,16 +15,30 @@ class DeniedError(StoreError):
     """Something that this person may not do."""
 
 
+class FullError(StoreError):
+    """The disk of the workspace is full."""
+
+
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL = "The disk of the workspace is full, so nothing was changed: delete what is not needed, or make room, and repeat."
+READ_ONLY = (
+    "The workspace's folder cannot be written to, so nothing was changed: make it writable, or name another folder in "
+    "GAMCORE_WORKSPACE and start the app again."
+)
+GONE = (
+    "The workspace's folder was taken away or replaced while the app was running, so nothing was changed: put it back, "
+    "then start the app again."
+)
 
 
 @contextmanager
 def room() -> Iterator[None]:
-    """A full disk as a StoreError."""
+    """A full disk as a FullError, and one that was made read-only as a StoreError."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL_DISK:
-            raise StoreError(FULL) from error
+            raise FullError(FULL) from error
+        if error.errno == errno.EROFS:
+            raise StoreError(READ_ONLY) from error
         raise

@@ -7,10 +7,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psutil
 
@@ -59,6 +59,23 @@ def is_alive(name: str) -> bool:
 def temporary(path: Path) -> Path:
     """A name beside `path` for what takes its place; it says whose it is, for the sweep after a crash."""
     return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.tmp")
+
+
+SPARE: Final = "spare"
+SPARE_BYTES: Final = 2**18
+
+
+def keep_spare(folder: Path, size: int = SPARE_BYTES) -> None:
+    """Keep some room of the disk in a folder, for what must be written when the disk is full; not where it is."""
+    place = folder / SPARE
+    if size_of(place) < size:
+        with suppress(OSError):
+            place.write_bytes(bytes(size))
+
+
+def use_spare(folder: Path) -> None:
+    """Let go of the room that was kept."""
+    (folder / SPARE).unlink(missing_ok=True)
 
 
 def size_of(path: Path) -> int:

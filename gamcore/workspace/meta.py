@@ -3,6 +3,8 @@
 By default meta.sqlite in the workspace's folder (WAL, STRICT tables, every commit synced); by URL a database of
 PostgreSQL.
 
+workspace  one row: the id that its objects have beside them, too (see identity.py)
+released   objects that a thing had and has no more, so that a sweep knows them from those of lost records
 thing   a table, model, segment, board or recipe: its description (`about`, JSON), owner, version, end
 part    the objects of a thing: a table's rows, a model's file
 share   whom a thing is shared with, and for what
@@ -13,16 +15,19 @@ audit   who did what and when; rows are only ever added
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from gamcore.workspace.errors import FULL, StoreError
+from gamcore.workspace.errors import FULL, GONE, READ_ONLY, FullError, StoreError
+from gamcore.workspace.files import size_of
 
 APPLICATION: Final = 0x53484150  # "SHAP", so that `file` and others can tell the database's kind
 BUSY_SECONDS: Final = 10.0
@@ -68,6 +73,10 @@ audit = _table(
 )  # fmt: skip
 
 
+workspace = _table("workspace", _text("id", primary_key=True))
+released = _table("released", _text("object", primary_key=True))
+
+
 NOT_DELETED_PARTS: Final = (
     sa.select(thing.c.kind, thing.c.id, part.c.name, part.c.object)
     .select_from(part.join(thing)).where(thing.c.deleted.is_(None)).order_by(thing.c.kind, thing.c.id)
@@ -75,12 +84,15 @@ NOT_DELETED_PARTS: Final = (
 
 
 def _connected(connection: sqlite3.Connection, _record: Any) -> None:
-    for _, name, path in connection.execute("PRAGMA database_list"):
-        if name == "main" and path:
-            Path(path).chmod(0o600)
     connection.isolation_level = None  # transactions are begun below, and nowhere else
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """A connection to records that are there; none are made."""
+    address = f"{path.resolve().as_uri()}?mode=rw"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
 
 
 class Meta:
@@ -89,11 +101,59 @@ class Meta:
     def __init__(self, url: str) -> None:
         self.url = sa.make_url(url)
         self.embedded = self.url.get_backend_name() == "sqlite"
-        options = {"connect_args": {"timeout": BUSY_SECONDS, "check_same_thread": False}} if self.embedded else {}
-        self._engine = sa.create_engine(self.url, pool_pre_ping=not self.embedded, **options)
+        self.path = Path(self.url.database or FILE)  # of embedded records
+        self._file: tuple[int, int] | None = None  # device and inode of what the connections have open
+        creator = {"creator": partial(open_file, self.path)} if self.embedded else {}
+        self._engine = sa.create_engine(self.url, pool_pre_ping=not self.embedded, **creator)
         if self.embedded:
             sa.event.listen(self._engine, "connect", _connected)
             sa.event.listen(self._engine, "begin", self._begun)
+
+    @property
+    def place(self) -> str:
+        """Where the records are, in words that tell no password."""
+        return self.path.name if self.embedded else self.url.render_as_string(hide_password=True)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether embedded records are there, be it without a table in them."""
+        return size_of(self.path) > 0
+
+    @property
+    def has_log(self) -> bool:
+        """Whether a write-ahead log stands without the records that it goes on with: SQLite would delete it."""
+        return self.embedded and not self.is_file and size_of(self._log) > 0
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-wal")
+
+    def create(self) -> None:
+        """Make an empty file for embedded records, which only their owner may read."""
+        self.path.touch(0o600)
+
+    def settle(self) -> None:
+        """Write embedded records from the log to their file, so that a copy of the file alone has tables."""
+        if self.embedded:
+            with _in_words(), closing(self._engine.raw_connection()) as connection:  # in no transaction
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _check_file(self) -> None:
+        """StoreError where the file that the connections have open is not the one in the workspace any more."""
+        if not self.embedded:
+            return
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise StoreError(GONE) from error
+        now = status.st_dev, status.st_ino
+        if self._file is None:
+            self._file = now
+            if os.name != "nt" and status.st_mode & 0o077:
+                with suppress(OSError):
+                    self.path.chmod(0o600)
+        elif self._file != now:
+            raise StoreError(GONE)
 
     @staticmethod
     def _begun(connection: sa.Connection) -> None:
@@ -104,12 +164,14 @@ class Meta:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A transaction that sees one moment of the records."""
+        self._check_file()
         with _in_words(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that changes records: all of it, or nothing where the block does not end well."""
+        self._check_file()
         with _in_words(), self._engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
@@ -134,7 +196,9 @@ def _in_words() -> Iterator[None]:
                 "The workspace is busy with another change, so nothing was changed: try again in a moment."
             ) from error
         if "full" in told:
-            raise StoreError(FULL) from error
+            raise FullError(FULL) from error
+        if "readonly" in told:
+            raise StoreError(READ_ONLY) from error
         raise StoreError(f"The workspace's records cannot be reached ({str(error.orig)[:120]}).") from error
     except sa.exc.DatabaseError as error:
         if "malformed" in str(error.orig) or "not a database" in str(error.orig):

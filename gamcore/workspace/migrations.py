@@ -11,8 +11,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from gamcore.workspace import meta
-from gamcore.workspace.errors import FULL, StoreError
+from gamcore.workspace import identity, meta
+from gamcore.workspace.errors import FULL, FullError, StoreError, room
 from gamcore.workspace.meta import APPLICATION, Meta
 from gamcore.workspace.objects import Objects
 
@@ -34,6 +34,11 @@ SEALED: Final = {
     ],
 }
 
+NEVER_REPLACED: Final = (
+    "CREATE TRIGGER audit_insert BEFORE INSERT ON audit BEGIN "
+    "SELECT RAISE(ABORT, 'what was done is only ever added to') FROM audit WHERE number = NEW.number; END"
+)
+
 
 def _begin(connection: sa.Connection, root: Path, objects: Objects) -> None:
     """Version 1: the tables."""
@@ -42,7 +47,15 @@ def _begin(connection: sa.Connection, root: Path, objects: Objects) -> None:
         connection.exec_driver_sql(statement)
 
 
-STEPS: list[Step] = [_begin]
+def _identify(connection: sa.Connection, root: Path, objects: Objects) -> None:
+    """Version 2: the workspace's id, the objects that were let go of, and a log whose rows cannot be replaced."""
+    meta.schema.create_all(connection, tables=[meta.workspace, meta.released])
+    if connection.dialect.name == "sqlite":  # REPLACE fires no trigger of a deletion
+        connection.exec_driver_sql(NEVER_REPLACED)
+    identity.give(connection, objects)
+
+
+STEPS: list[Step] = [_begin, _identify]
 """The step at place k makes version k + 1 of version k. Steps that were released are never changed."""
 
 
@@ -64,9 +77,12 @@ def _set_version(connection: sa.Connection, number: int) -> None:
 
 
 def migrate(records: Meta, root: Path, objects: Objects) -> None:
-    """Bring the records to this version; StoreError where they are of a later one."""
+    """Bring the records to this version; StoreError where they are of a later one, or do not go with the objects."""
+    if records.embedded and not records.is_file:
+        _create(records, objects)
     with records.writing() if not records.embedded else records.reading() as connection:
         found = version(connection)
+    behind = found < len(STEPS)
     if found > len(STEPS):
         raise StoreError(
             f"The workspace was written by a later version (records {found}, known here {len(STEPS)}): update the app, "
@@ -74,22 +90,38 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
         )
     while found < len(STEPS):
         if found and records.embedded:
-            backup(root, root / "backups" / f"before-{found + 1}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite")
+            backup(records, root / "backups" / f"before-{found + 1}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite")
         with records.writing() as connection:
             if version(connection) == found:  # another server may have been faster
+                if found == 0:
+                    identity.check_empty(records, objects)
                 log.info("The workspace's records go from version %d to %d", found, found + 1)
                 STEPS[found](connection, root, objects)
                 _set_version(connection, found + 1)
         found += 1
+    if behind:
+        records.settle()
+    identity.check_same(records, objects)
 
 
-def backup(root: Path, target: Path) -> None:
+def _create(records: Meta, objects: Objects) -> None:
+    """Make the file of records that are not there yet; what cannot be theirs is not even opened."""
+    try:
+        identity.check_empty(records, objects)
+    except StoreError:
+        if not records.is_file:  # else another server made all of it meanwhile
+            raise
+    with room():
+        records.create()
+
+
+def backup(records: Meta, target: Path) -> None:
     """A copy of the records as they are at one moment, beside others who write."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     making = target.with_suffix(".making")
     making.unlink(missing_ok=True)
     try:
-        source = sqlite3.connect(root / meta.FILE, timeout=meta.BUSY_SECONDS)
+        source = meta.open_file(records.path)
         try:
             source.execute("VACUUM INTO ?", (str(making),))
         finally:
@@ -97,7 +129,8 @@ def backup(root: Path, target: Path) -> None:
         making.replace(target)
     except sqlite3.OperationalError as error:
         making.unlink(missing_ok=True)
-        told = FULL if "full" in str(error) else f"No backup of the records could be written ({error})."
-        raise StoreError(told) from error
+        if "full" in str(error):
+            raise FullError(FULL) from error
+        raise StoreError(f"No backup of the records could be written ({error}).") from error
     for old in sorted(target.parent.glob("before-*.sqlite"), key=lambda path: path.stat().st_mtime)[:-KEPT_BACKUPS]:
         old.unlink(missing_ok=True)

@@ -1,6 +1,8 @@
 """The bytes of tables and models, each under the hash of its content, so that nothing is ever half replaced.
 
 objects/ab/abcdef...   a file, never changed once it has its name
+objects/workspace      the id of the workspace whose files they are (see identity.py)
+objects/trash/         what a sweep took, for a week: <time>-<hash>; asked for again, it comes back
 objects/marks/         a mark for each file that was put and has no record yet: <process>-<hash>
 
 The default is a folder. A URL (s3://bucket/prefix, or whatever fsspec knows) puts the files elsewhere, and keeps copies
@@ -13,44 +15,103 @@ import contextlib
 import hashlib
 import re
 import shutil
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
 from gamcore.workspace.errors import StoreError, room
-from gamcore.workspace.files import is_alive, owner, sync_file, sync_folder, temporary
+from gamcore.workspace.files import is_alive, owner, sync_file, sync_folder, temporary, write_bytes
 
+IDENTITY: Final = "workspace"
 HASH: Final = re.compile(r"[0-9a-f]{64}")
 A_DAY: Final = 86_400.0
 BLOCK: Final = 2**20
+TRASH_TIME: Final = "%Y%m%dT%H%M%S"
 LOST: Final = "A file of the workspace is not there any more: bring it back from a backup (see docs/deployment.md)."
+CHANGED: Final = (
+    "A file of the workspace was changed or damaged where it is stored: bring it back from a backup (see "
+    "docs/deployment.md)"
+)
 
 
 class Objects(Protocol):
     """Files by the hash of their content."""
 
+    @property
+    def place(self) -> str:
+        """Where the files are, for people."""
+
+    def identity(self) -> str | None:
+        """The id of the workspace whose files they are; None where there is none yet."""
+
+    def identify(self, identity: str) -> None:
+        """Say whose files they are."""
+
     def put(self, path: Path, digest: str) -> None:
         """Take a file of this hash in; it is moved away."""
 
     def path(self, digest: str) -> Path:
-        """A local file with the content; StoreError where it is lost."""
+        """A local file with the content, compared with its hash when it is first read; StoreError where it is lost or
+        was changed."""
 
     def has(self, digest: str) -> bool:
-        """Whether the content is there."""
+        """Whether the content is there; what is in the trash is brought back."""
 
-    def remove(self, digest: str) -> None:
-        """Forget a content."""
+    def stored(self, digest: str) -> float:
+        """When a content was stored, in seconds since 1970; now, where the store does not tell."""
+
+    def discard(self, digest: str, at_once: bool = False) -> None:
+        """Put a content into the trash, or away at once."""
+
+    def empty_trash(self, before: datetime) -> int:
+        """Delete what was put into the trash before a time; how many that were."""
 
     def digests(self) -> Iterator[str]:
         """All that is there."""
 
+    def is_marked(self, digest: str) -> bool:
+        """Whether a process of this machine is about to make a record of it."""
+
     def is_wanted(self, digest: str) -> bool:
-        """Whether somebody who lives may be about to make a record of it."""
+        """Whether any process, wherever it runs, may be about to make a record of it."""
 
     def marked(self, digest: str) -> contextlib.AbstractContextManager[None]:
         """Keep a content from the sweep until its record is made."""
+
+
+_whole: OrderedDict[Path, tuple[int, int, int]] = OrderedDict()
+MOST_KNOWN: Final = 10_000
+_lock = threading.Lock()
+
+
+def check_whole(path: Path, digest: str) -> bool:
+    """Whether a file is what its hash says; hashed once per process, and again once its size, inode or time changed."""
+    status = path.stat()
+    stamp = status.st_size, status.st_ino, status.st_mtime_ns
+    with _lock:
+        if _whole.get(path) == stamp:
+            return True
+    if digest_of(path) != digest:
+        return False
+    with _lock:
+        _whole[path] = stamp
+        while len(_whole) > MOST_KNOWN:
+            _whole.popitem(last=False)
+    return True
+
+
+def _trash_name(digest: str) -> str:
+    return f"{datetime.now(UTC):{TRASH_TIME}}-{digest}"
+
+
+def _is_older(name: str, before: datetime) -> bool:
+    """Whether a file of the trash was put there before a time."""
+    return name.partition("-")[0] < f"{before:{TRASH_TIME}}"
 
 
 def digest_of(path: Path) -> str:
@@ -63,13 +124,26 @@ class Folder:
     """Files in a folder of this machine."""
 
     def __init__(self, root: Path) -> None:
-        self._root, self._marks = root, root / "marks"
+        self.root, self._marks, self._trash = root, root / "marks", root / "trash"
         self._marks.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @property
+    def place(self) -> str:
+        return str(self.root)
+
+    def identity(self) -> str | None:
+        try:
+            return (self.root / IDENTITY).read_text(encoding="ascii").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def identify(self, identity: str) -> None:
+        write_bytes(self.root / IDENTITY, f"{identity}\n".encode())
 
     def _place(self, digest: str) -> Path:
         if not HASH.fullmatch(digest):
             raise StoreError("That is not the name of a file of the workspace.")
-        return self._root / digest[:2] / digest
+        return self.root / digest[:2] / digest
 
     def put(self, path: Path, digest: str) -> None:
         target = self._place(digest)
@@ -80,7 +154,7 @@ class Folder:
             sync_file(path)
             target.parent.mkdir(mode=0o700, exist_ok=True)
             path.chmod(0o600)
-            if path.stat().st_dev != self._root.stat().st_dev:
+            if path.stat().st_dev != self.root.stat().st_dev:
                 near = temporary(target)
                 shutil.copyfile(path, near)
                 sync_file(near)
@@ -90,19 +164,42 @@ class Folder:
             sync_folder(target.parent)
 
     def path(self, digest: str) -> Path:
-        place = self._place(digest)
-        if not place.is_file():
+        if not self.has(digest):
             raise StoreError(LOST)
+        place = self._place(digest)
+        if not check_whole(place, digest):
+            raise StoreError(f"{CHANGED}, or delete what it belongs to and load or train that again.")
         return place
 
     def has(self, digest: str) -> bool:
-        return self._place(digest).is_file()
+        return self._place(digest).is_file() or self._bring_back(digest)
 
-    def remove(self, digest: str) -> None:
-        self._place(digest).unlink(missing_ok=True)
+    def _bring_back(self, digest: str) -> bool:
+        for path in self._trash.glob(f"*-{digest}"):
+            self._place(digest).parent.mkdir(mode=0o700, exist_ok=True)
+            path.replace(self._place(digest))
+            return True
+        return False
+
+    def stored(self, digest: str) -> float:
+        return self._place(digest).stat().st_mtime
+
+    def discard(self, digest: str, at_once: bool = False) -> None:
+        with contextlib.suppress(FileNotFoundError):  # another server was faster
+            if at_once:
+                self._place(digest).unlink()
+                return
+            self._trash.mkdir(mode=0o700, exist_ok=True)
+            self._place(digest).replace(self._trash / _trash_name(digest))
+
+    def empty_trash(self, before: datetime) -> int:
+        old = [path for path in self._trash.glob("*-*") if _is_older(path.name, before)]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return len(old)
 
     def digests(self) -> Iterator[str]:
-        for path in self._root.glob("??/*"):
+        for path in self.root.glob("??/*"):
             if HASH.fullmatch(path.name):
                 yield path.name
 
@@ -115,14 +212,17 @@ class Folder:
         finally:
             mark.unlink(missing_ok=True)
 
-    def is_wanted(self, digest: str) -> bool:
-        wanted = False
+    def is_marked(self, digest: str) -> bool:
+        marked = False
         for mark in self._marks.glob(f"*-{digest}"):
             if is_alive(mark.name.partition("-")[0]):
-                wanted = True
+                marked = True
             else:
                 mark.unlink(missing_ok=True)
-        return wanted
+        return marked
+
+    def is_wanted(self, digest: str) -> bool:
+        return self.is_marked(digest)
 
 
 class Remote:
@@ -134,10 +234,24 @@ class Remote:
         options = {"auto_mkdir": True} if url.startswith("file:") else {}
         self._system, root = fsspec.core.url_to_fs(url, **options)
         self._root, self._cache = PurePosixPath(root), Folder(cache)
+        self._url = url
         self._system.makedirs(root, exist_ok=True)
 
     def _place(self, digest: str) -> str:
         return str(self._root / digest[:2] / digest)
+
+    @property
+    def place(self) -> str:
+        return self._url
+
+    def identity(self) -> str | None:
+        try:
+            return bytes(self._system.cat_file(str(self._root / IDENTITY))).decode("ascii").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def identify(self, identity: str) -> None:
+        self._system.pipe_file(str(self._root / IDENTITY), f"{identity}\n".encode())
 
     def put(self, path: Path, digest: str) -> None:
         if not self.has(digest):  # a put is whole or not there: so object stores promise
@@ -145,27 +259,62 @@ class Remote:
         self._cache.put(path, digest)
 
     def path(self, digest: str) -> Path:
-        if not self._cache.has(digest):
-            near = temporary(self._cache._place(digest).parent.parent / digest)
-            try:
-                with room():
-                    self._system.get_file(self._place(digest), str(near))
-                if digest_of(near) != digest:
-                    raise StoreError("A file of the workspace's store is damaged: bring it back from a backup.")
-                self._cache.put(near, digest)
-            except FileNotFoundError as error:
-                raise StoreError(LOST) from error
-            finally:
-                near.unlink(missing_ok=True)
+        try:
+            return self._cache.path(digest)
+        except StoreError:  # not here yet, or changed since
+            self._cache.discard(digest, at_once=True)
+            self._fetch(digest)
         return self._cache.path(digest)
 
-    def has(self, digest: str) -> bool:
-        return bool(self._system.exists(self._place(digest)))
+    def _fetch(self, digest: str) -> None:
+        if not self.has(digest):
+            raise StoreError(LOST)
+        near = temporary(self._cache.root / digest)
+        try:
+            with room():
+                self._system.get_file(self._place(digest), str(near))
+            if digest_of(near) != digest:
+                raise StoreError(f"{CHANGED}.")
+            self._cache.put(near, digest)
+        except FileNotFoundError as error:
+            raise StoreError(LOST) from error
+        finally:
+            near.unlink(missing_ok=True)
 
-    def remove(self, digest: str) -> None:
-        self._cache.remove(digest)
+    def has(self, digest: str) -> bool:
+        return bool(self._system.exists(self._place(digest))) or self._bring_back(digest)
+
+    def _trashed(self, pattern: str) -> list[str]:
+        self._system.invalidate_cache(str(self._root / "trash"))
+        return [str(path) for path in self._system.glob(str(self._root / "trash" / pattern))]
+
+    def _bring_back(self, digest: str) -> bool:
+        for path in self._trashed(f"*-{digest}"):
+            self._system.makedirs(str(PurePosixPath(self._place(digest)).parent), exist_ok=True)
+            self._system.mv(path, self._place(digest))
+            return True
+        return False
+
+    def stored(self, digest: str) -> float:
+        try:
+            return float(self._system.modified(self._place(digest)).timestamp())
+        except NotImplementedError:
+            return time.time()
+
+    def discard(self, digest: str, at_once: bool = False) -> None:
+        self._cache.discard(digest, at_once=True)
         with contextlib.suppress(FileNotFoundError):
-            self._system.rm_file(self._place(digest))
+            if at_once:
+                self._system.rm_file(self._place(digest))
+                return
+            self._system.makedirs(str(self._root / "trash"), exist_ok=True)
+            self._system.mv(self._place(digest), str(self._root / "trash" / _trash_name(digest)))
+
+    def empty_trash(self, before: datetime) -> int:
+        old = [path for path in self._trashed("*-*") if _is_older(PurePosixPath(path).name, before)]
+        for path in old:
+            self._system.rm_file(path)
+        return len(old)
 
     def digests(self) -> Iterator[str]:
         for path in self._system.find(str(self._root)):
@@ -176,13 +325,16 @@ class Remote:
     def marked(self, digest: str) -> contextlib.AbstractContextManager[None]:
         return self._cache.marked(digest)
 
+    def is_marked(self, digest: str) -> bool:
+        return self._cache.is_marked(digest)
+
     def is_wanted(self, digest: str) -> bool:
         """Other machines' marks are not seen from here: what is younger than a day may be theirs."""
-        if self._cache.is_wanted(digest):
+        if self.is_marked(digest):
             return True
         try:
-            return bool(time.time() - self._system.modified(self._place(digest)).timestamp() < A_DAY)
-        except (FileNotFoundError, NotImplementedError):
+            return time.time() - self.stored(digest) < A_DAY
+        except FileNotFoundError:
             return False
 
 

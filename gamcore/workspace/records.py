@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import sqlalchemy as sa
 
 from gamcore.workspace.access import Level, Person, Role
-from gamcore.workspace.meta import audit, job, part, person, share, thing
+from gamcore.workspace.meta import audit, job, part, person, released, share, thing
 
 log = logging.getLogger(__name__)
 NOT_DELETED: Final = thing.c.deleted.is_(None)
@@ -109,7 +109,7 @@ def insert(
     connection: sa.Connection, kind: str, identifier: str, owner: str, about: dict[str, Any], parent: str
 ) -> None:
     """A new thing; one that was deleted under the same id is gone for good."""
-    connection.execute(sa.delete(thing).where(thing.c.id == identifier, thing.c.deleted.is_not(None)))
+    purge(connection, sa.and_(thing.c.id == identifier, thing.c.deleted.is_not(None)))
     made = str(about.get("created") or now())
     connection.execute(
         thing.insert().values(id=identifier, kind=kind, owner=owner, created=made, about=text_of(about), parent=parent)
@@ -124,8 +124,24 @@ def update(connection: sa.Connection, identifier: str, about: dict[str, Any]) ->
 
 def put_part(connection: sa.Connection, identifier: str, name: str, digest: str, size: int) -> None:
     """Let an object hold a part of a thing, in place of the one that did."""
-    connection.execute(sa.delete(part).where(part.c.thing == identifier, part.c.name == name))
+    replaced = sa.and_(part.c.thing == identifier, part.c.name == name)
+    let_go(connection, connection.execute(sa.select(part.c.object).where(replaced)).scalars())
+    connection.execute(sa.delete(part).where(replaced))
     connection.execute(part.insert().values(thing=identifier, name=name, object=digest, bytes=size))
+
+
+def let_go(connection: sa.Connection, digests: Iterable[str]) -> None:
+    """Remember objects as let go of: the sweep may take those that nothing else holds."""
+    gone = set(digests)
+    connection.execute(sa.delete(released).where(released.c.object.in_(gone)))
+    for digest in sorted(gone):
+        connection.execute(released.insert().values(object=digest))
+
+
+def purge(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
+    """Take things out of the records for good; how many they were."""
+    let_go(connection, connection.execute(sa.select(part.c.object).join(thing).where(which)).scalars())
+    return int(connection.execute(sa.delete(thing).where(which)).rowcount)
 
 
 def part_of(connection: sa.Connection, identifier: str, name: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from gamcore.workspace import records
 from gamcore.workspace.errors import StoreError
-from gamcore.workspace.files import is_alive, read_json
-from gamcore.workspace.meta import job, part, thing
+from gamcore.workspace.files import is_alive, keep_spare, read_json, use_spare
+from gamcore.workspace.meta import job, part, released, thing
+from gamcore.workspace.objects import A_DAY
 from gamcore.workspace.store import Workspace
 
 log = logging.getLogger(__name__)
@@ -22,30 +25,56 @@ TEMPORARY: Final = re.compile(r"\..*\.(\d+x\d+)-[0-9a-f]{8}\.tmp")
 PURGE_AFTER: Final = timedelta(days=7)
 """Deleted things are on the disk for so long: an administrator can bring them back."""
 
+TRASH_DAYS: Final = 7
+"""What a sweep took is kept for so long, and comes back where it is asked for."""
+
 KEPT_JOBS: Final = 200
 """Jobs of the past that are kept, of each person."""
 
 
 @dataclass(frozen=True)
 class Swept:
-    """How many were taken away: temporary files, purged things, objects that nothing holds, folders of jobs."""
+    """What a sweep took: temporary files, purged things, objects that nothing holds, folders of jobs.
+
+    stopped : why objects that the records know nothing of were left, and the way out; empty where none were.
+    """
 
     temporary: int = 0
     purged: int = 0
     objects: int = 0
     jobs: int = 0
+    stopped: str = ""
+
+    def words(self) -> str:
+        """What was taken, in a line."""
+        return (
+            f"{self.temporary:,} temporary files, {self.purged:,} purged things, {self.objects:,} files that nothing "
+            f"holds, {self.jobs:,} folders of jobs"
+        )
 
 
-def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER) -> Swept:
-    """Take away what nobody needs; safe beside other servers and workers. StoreError where the records are damaged."""
+def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool = False, anyway: bool = False) -> Swept:
+    """Take away what nobody needs; safe beside other servers and workers. StoreError where the records are damaged.
+
+    at_once : what was deleted or replaced goes past the trash, to make room. anyway : take objects that the records
+    know nothing of, too, however many or young they are.
+    """
     with space.meta.reading() as connection:
         if space.meta.embedded:
             found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
             if found != "ok":
                 raise StoreError(f"The workspace's records are damaged ({found}): bring them back from a backup.")
-    swept = Swept(_temporary(space.root), _purge(space, purge_after), _objects(space), _jobs(space))
+    use_spare(space.root)  # the sweep makes room, and must be able to write that it did
+    temporary, purged = _temporary(space.root), _purge(space, purge_after)
+    let_go, unknown = _unheld(space)
+    stopped = "" if anyway else _too_much(space, unknown)
+    objects = sum(_discard(space, digest, at_once) for digest in let_go)
+    objects += sum(_discard(space, digest, False) for digest in ([] if stopped else unknown))
+    space.objects.empty_trash(datetime.now(UTC) - timedelta(days=TRASH_DAYS))
+    swept = Swept(temporary, purged, objects, _jobs(space), stopped)
+    keep_spare(space.root)
     if swept != Swept():
-        log.info("Swept %s: %s", space.root, swept)
+        log.log(logging.WARNING if stopped else logging.INFO, "Swept %s: %s. %s", space.root, swept.words(), stopped)
     return swept
 
 
@@ -64,22 +93,44 @@ def _temporary(root: Path) -> int:
 def _purge(space: Workspace, after: timedelta) -> int:
     before = (datetime.now(UTC) - after).isoformat(timespec="milliseconds")
     with space.meta.writing() as connection:
-        gone = connection.execute(sa.delete(thing).where(thing.c.deleted.is_not(None), thing.c.deleted <= before))
-        return int(gone.rowcount)
+        return records.purge(connection, sa.and_(thing.c.deleted.is_not(None), thing.c.deleted <= before))
 
 
-def _objects(space: Workspace) -> int:
-    """Objects that no record holds, and nobody is about to make a record of."""
+def _unheld(space: Workspace) -> tuple[list[str], list[str]]:
+    """Objects that no record holds: those that one did, and those that these records know nothing of."""
     with space.meta.reading() as connection:
         held = set(connection.execute(sa.select(part.c.object)).scalars())
-    gone = 0
-    for digest in [digest for digest in space.objects.digests() if digest not in held]:
-        with space.meta.writing() as connection:  # whoever would hold it now waits, and then sees that it is gone
-            held_now = connection.execute(sa.select(part.c.object).where(part.c.object == digest).limit(1)).first()
-            if held_now is None and not space.objects.is_wanted(digest):
-                space.objects.remove(digest)
-                gone += 1
-    return gone
+        let_go = set(connection.execute(sa.select(released.c.object)).scalars())
+    unheld = [digest for digest in space.objects.digests() if digest not in held]
+    return [digest for digest in unheld if digest in let_go], [digest for digest in unheld if digest not in let_go]
+
+
+def _too_much(space: Workspace, unknown: list[str]) -> str:
+    """Why objects that the records know nothing of may be what lost or older records held; empty where a crash between
+    a file and its record explains them."""
+    unknown = [digest for digest in unknown if not space.objects.is_marked(digest)]
+    total, young = sum(1 for _ in space.objects.digests()), time.time() - A_DAY
+    if 2 * len(unknown) > total:
+        why = f"{len(unknown):,} of {total:,} files of the workspace have no record"
+    elif any(space.objects.stored(digest) > young for digest in unknown):
+        why = f"{len(unknown):,} files have no record, and some were stored within the last day"
+    else:
+        return ""
+    return (
+        f"{why}: if the records are older than the files, bring newer ones back from a backup; else `python -m "
+        "gamcore.workspace sweep --anyway` puts these files into the trash."
+    )
+
+
+def _discard(space: Workspace, digest: str, at_once: bool) -> bool:
+    """Take an object that no record holds, if that is still so; whether it was."""
+    with space.meta.writing() as connection:  # whoever would hold it now waits, and then sees that it is gone
+        held = connection.execute(sa.select(part.c.object).where(part.c.object == digest).limit(1)).first()
+        if held is not None or space.objects.is_wanted(digest):
+            return False
+        space.objects.discard(digest, at_once)
+        connection.execute(sa.delete(released).where(released.c.object == digest))
+        return True
 
 
 def _jobs(space: Workspace) -> int:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 
 from gamcore.workspace import records
 from gamcore.workspace.access import LOCAL, Action, Level, Person, may
-from gamcore.workspace.errors import DeniedError, StoreError
-from gamcore.workspace.files import size_of, temporary
+from gamcore.workspace.errors import READ_ONLY, DeniedError, FullError, StoreError, room
+from gamcore.workspace.files import size_of, temporary, use_spare
 from gamcore.workspace.limits import Limits, is_shared
 from gamcore.workspace.meta import Meta, open_meta
 from gamcore.workspace.migrations import migrate
@@ -36,13 +36,29 @@ def used_by(connection: Connection, root: Path, who: str) -> int:
     return records.used(connection, who) + sum(size_of(path) for path in made)
 
 
+def _make(root: Path) -> None:
+    """Make the workspace's folder; StoreError where it is none, or cannot be written to."""
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            raise StoreError(f"{root} is a file, not a folder: name another in GAMCORE_WORKSPACE.") from error
+        with room():
+            raise
+        raise StoreError(
+            f"{root} cannot be made ({error.strerror}): name another folder in GAMCORE_WORKSPACE."
+        ) from error
+    if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+        raise StoreError(READ_ONLY)
+
+
 class Things:
     """Things of any kind by id, as one person may see and change them."""
 
     def __init__(self, root: Path, person: Person = LOCAL, limits: Limits | None = None) -> None:
         self.root, self.person = root, person
         self.limits = limits or Limits.told()
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(root)
         if is_shared() and os.name != "nt" and root.stat().st_mode & 0o077:
             raise StoreError(f"Others on this machine can read {root}: take that away (chmod 700), then start again.")
         self.objects = open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL"))
@@ -150,13 +166,18 @@ class Things:
     def _held(self, parts: Mapping[str, Path]) -> Iterator[dict[str, tuple[str, int]]]:
         """Files as objects, which no sweep takes before the block ends: name to (hash, bytes)."""
         with ExitStack() as stack:
-            held = {}
-            for name, path in parts.items():
-                digest, size = digest_of(path), path.stat().st_size
-                stack.enter_context(self.objects.marked(digest))
-                self.objects.put(path, digest)
-                held[name] = digest, size
-            yield held
+            held: dict[str, tuple[str, int]] = {}
+            try:
+                for name, path in parts.items():
+                    digest, size = digest_of(path), path.stat().st_size
+                    stack.enter_context(self.objects.marked(digest))
+                    self.objects.put(path, digest)
+                    held[name] = digest, size
+                yield held
+            except BaseException:
+                with suppress(StoreError), self.meta.writing() as connection:  # no record will ask for them
+                    records.let_go(connection, [digest for digest, _ in held.values()])
+                raise
 
     def _put(self, connection: Connection, identifier: str, held: dict[str, tuple[str, int]]) -> None:
         for name, (digest, size) in held.items():
@@ -204,6 +225,13 @@ class Things:
 
     def delete(self, kind: str, identifier: str) -> None:
         """Take a thing and its parts out of sight; the sweep takes them off the disk."""
+        try:
+            self._delete(kind, identifier)
+        except FullError:  # what was kept is for this: else nobody could ever make room
+            use_spare(self.root)
+            self._delete(kind, identifier)
+
+    def _delete(self, kind: str, identifier: str) -> None:
         with self.meta.writing() as connection:
             found = self._allowed(connection, "view", kind, identifier)
             told = text_of(self._check("change" if found.parent else "delete", kind, found).about)

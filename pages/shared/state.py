@@ -38,23 +38,31 @@ from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError, TableAbout, Workspace, default_root
 from gamcore.workspace.sweep import sweep
 from pages.shared import memory, signin
-from pages.shared.words import metric
+from pages.shared.words import md, metric
 
 log = logging.getLogger(__name__)
 
 
 @st.cache_resource(show_spinner=False)
-def _workspace(root: str) -> Workspace:
+def _workspace(root: str) -> tuple[Workspace, str]:
+    """The workspace, and what its sweep at the start stopped at."""
     space = Workspace(default_root())
-    sweep(space)
+    stopped = sweep(space).stopped
     keeper(space).wake()  # what waits when the server starts
-    return space
+    return space, stopped
 
 
 def workspace() -> Workspace:
     """The workspace of this server, as the person of this session sees it."""
-    space = _workspace(str(default_root()))
+    space, _ = _workspace(str(default_root()))
     return space.seen_by(signin.person(space))
+
+
+def warn_of_sweep() -> None:
+    """Say to whoever looks after the workspace that there are files without records, if so."""
+    _, stopped = _workspace(str(default_root()))
+    if stopped and workspace().may("administer"):
+        st.warning(md(stopped), icon=":material/folder_off:")
 
 
 def mine(kind: str, identifier: str, action: Action = "change") -> bool:

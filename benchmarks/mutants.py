@@ -106,6 +106,8 @@ def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str)
             with lines(child) as coming:
                 for told in follow(child, coming, first):
                     found.append(judged(told))
+                    if findings(found[-1:]):
+                        print(found[-1], file=sys.stderr, flush=True)
                     if len(found) % 500 == 0:
                         say(found)
                     first = told["number"] + LANES

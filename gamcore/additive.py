@@ -405,7 +405,12 @@ class AdditiveEstimator(TableEstimator):
 
     def smallest_changes(self, row: Any, line: float) -> list[Change]:
         """Of each feature the nearest change that takes the score of a table of one row across a line."""
-        return smallest_changes(self.model_, self._encode(row)[:, 0], line)
+        codes = self._encode(row)
+        if codes.shape[1] != 1:
+            raise table.TableError(f"The table has {codes.shape[1]} rows: give the one whose changes are asked for.")
+        if not np.isfinite(line):
+            raise table.TableError(f"The line is {line}: give a score that is a finite number.")
+        return smallest_changes(self.model_, codes[:, 0], line)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, whole or not at all."""

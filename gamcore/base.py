@@ -67,14 +67,23 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target a row.")
         clusters = None
         if groups is not None:
-            clusters, labels = pd.factorize(np.asarray(groups), use_na_sentinel=False)
+            labels_of = table.plain_array(groups, "groups")
+            if labels_of.ndim != 1:
+                raise table.TableError(f"groups has {labels_of.ndim} dimensions: give one label a row.")
+            clusters, labels = pd.factorize(labels_of, use_na_sentinel=False)
             if len(labels) < 2 and y.size > 1:
                 raise table.TableError("groups has one label only, so no rows could validate: leave it out.")
             if clusters.size != y.size:
                 raise table.TableError(f"groups has {clusters.size} entries for {y.size} rows: give one a row.")
         if sample_weight is None:
             return frame, y, None, clusters
+        sample_weight = table.plain_array(sample_weight, "sample_weight") if np.ndim(sample_weight) else sample_weight
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weight.sum()):
+                raise table.TableError(
+                    "The sample weights add up to more than a number can hold: make them all smaller."
+                )
         kept = weight > 0
         if not kept.any():
             raise table.TableError("Every sample weight is zero: give some rows a positive weight.")
@@ -134,6 +143,8 @@ def column(y: Any) -> Any:
     """A target of shape (n, 1) as (n,), with scikit-learn's warning; other shapes are refused in its words."""
     if y is None or (isinstance(y, pd.Series | list) and np.ndim(y) == 1):
         return y
+    if isinstance(y, np.ma.MaskedArray):  # a masked cell is missing, and is refused as such
+        return pd.Series(column_or_1d(y.data, warn=True)).mask(column_or_1d(np.ma.getmaskarray(y)))
     return column_or_1d(y, warn=True)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gamcore.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.binning import Bins
 from gamcore.model import AdditiveModel, PairTerm, Term
-from gamcore.scales import Scale, convert, no_effect, say
+from gamcore.scales import Scale, check_scale, convert, no_effect, say
 from gamcore.table import Kind
 
 Floats = NDArray[np.float64]
@@ -96,6 +96,7 @@ class Curve:
 
     def on(self, scale: Scale) -> Curve:
         """The same on another scale; a target in its own units has only one."""
+        check_scale(scale)
         if self.loss != "logistic" or scale == self.scale:
             return self
         if self.scale != "link":
@@ -301,6 +302,7 @@ def term_names(model: AdditiveModel) -> tuple[str, ...]:
 
 def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
     """Importance of every term, pairs among them; the range is over bins that have training rows."""
+    check_scale(scale)
     scale = scale if model.loss.name == "logistic" else "link"
     terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
     means, spans = np.zeros(len(terms)), np.zeros(len(terms))

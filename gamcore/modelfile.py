@@ -144,7 +144,7 @@ def describe(bins: Bins) -> dict[str, Any]:
     }
 
 
-def _texts(value: Any, what: str) -> tuple[str, ...]:
+def read_texts(value: Any, what: str) -> tuple[str, ...]:
     require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} are not texts")
     require(len(set(value)) == len(value), f"{what} are not distinct")
     return tuple(value)
@@ -156,23 +156,31 @@ def count_of(value: Any, most: int, what: str) -> int:
     return int(value)
 
 
-def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
-    """One feature's bins, checked: a code they give never reaches beyond the scores of its term."""
+def read_feature(told: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...]) -> Feature:
+    """What one feature is made from, checked; levels with bins of their own, and those that share one."""
     name, column, kind, part = (told[key] for key in ("name", "column", "kind", "part"))
     require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
     require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
     require(part in ("value", "month", "weekday"), "a feature's part is not known")
-    levels, pooled = _texts(told["levels"], "levels"), _texts(told["pooled"], "pooled levels")
-    feature = Feature(name, column, kind, part, levels + pooled)
     require(not set(levels) & set(pooled), "a level is pooled and not")
     fixed = {"month": MONTHS, "weekday": WEEKDAYS}.get(part, BOOLEANS if kind == "boolean" else None)
     require(fixed is None or (levels == fixed and not pooled), "levels are not those of the feature's kind")
     require(part == "value" or kind == "category", "a part of a date is not a category")
-    require(len(levels) + bool(pooled) <= MAX_VALUES and display.size <= MAX_VALUES, "a feature has too many bins")
+    require(len(levels) + bool(pooled) <= MAX_VALUES, "a feature has too many bins")
+    feature = Feature(name, column, kind, part, levels + pooled)
+    require(feature.is_category or not feature.levels, "a number has levels")
+    return feature
+
+
+def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
+    """One feature's bins, checked: a code they give never reaches beyond the scores of its term."""
+    levels, pooled = read_texts(told["levels"], "levels"), read_texts(told["pooled"], "pooled levels")
+    feature = read_feature(told, levels, pooled)
+    require(display.size <= MAX_VALUES, "a feature has too many bins")
     if feature.is_category:
         require(edges.size == display.size == 0, "a category has cuts")
     else:
-        require(not feature.levels and edges.size == max(display.size - 1, 0), "cuts and bins do not match")
+        require(edges.size == max(display.size - 1, 0), "cuts and bins do not match")
     require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
     require(bool(np.all(np.isfinite(display))), "display values are not finite")
     low, high = told["range"] or (np.nan, np.nan)
@@ -183,7 +191,7 @@ def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArra
         require(bool(np.all(np.diff(within) >= 0)), "a range does not hold its cuts")
         days = np.concatenate([within, display])
         dates = (days >= FIRST_DAY) & (days < LAST_DAY + 1)
-        require(kind != "date" or bool(np.all(dates)), "a date is out of range")
+        require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
     return Bins(feature, edges, display, levels, pooled, float(low), float(high))
 
 

@@ -18,6 +18,8 @@ from gamcore.table import Kind, kind_of
 NOT_ELIGIBLE: Final = "(not eligible)"
 NOBODY: Final = "(none)"
 COLUMN: Final = "strategy"
+ROWS: Final = "t"
+"""What a SELECT calls the table whose columns it reads."""
 
 
 def kinds_of(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, Kind]:
@@ -80,7 +82,7 @@ def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = C
         lines.append(f"    WHEN {sql_of(rule, kinds)} THEN {text_of(name)}")
     if not cascade.named and cascade.gate == All(()):
         lines.append(f"    WHEN 1 = 0 THEN {text_of(NOBODY)}")
-    lines += [f"    ELSE {text_of(NOBODY)}", f"  END AS {name_of(column)}", f"FROM {name_of(table)};", ""]
+    lines += [f"    ELSE {text_of(NOBODY)}", f"  END AS {name_of(column)}", f"FROM {name_of(table)} AS {ROWS};", ""]
     return "\n".join(lines)
 
 
@@ -94,11 +96,11 @@ def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
         case Not(inner):
             return f"(NOT {sql_of(inner, kinds)})"
         case Missing(column):
-            return f"({name_of(column)} IS NULL)"
+            return f"({column_of(column)} IS NULL)"
         case Levels(column, levels):
             literals = _sql_levels(levels, kinds[column])
             return (
-                f"({name_of(column)} IS NOT NULL AND {name_of(column)} IN ({', '.join(literals)}))"
+                f"({column_of(column)} IS NOT NULL AND {column_of(column)} IN ({', '.join(literals)}))"
                 if literals
                 else "(1 = 0)"
             )
@@ -108,16 +110,18 @@ def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
 
 
 def _sql_range(rule: Range, kind: Kind) -> str:
-    column = name_of(rule.column)
+    column = column_of(rule.column)
     if kind == "boolean":
         column = f"CASE WHEN {column} THEN 1 ELSE 0 END"
+    elif kind == "number":
+        column = as_double(column, [end for end in (rule.low, rule.high) if end is not None])
     ends = [(rule.low, ">=" if rule.low_in else ">"), (rule.high, "<=" if rule.high_in else "<")]
     told = [
         f"{column} {sign} {text_of(stamp(end)) if rule.date else number_of(end)}"
         for end, sign in ends
         if end is not None
     ]
-    return f"({name_of(rule.column)} IS NOT NULL AND {' AND '.join(told)})"
+    return f"({column_of(rule.column)} IS NOT NULL AND {' AND '.join(told)})"
 
 
 def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:
@@ -142,6 +146,16 @@ def text_of(value: str) -> str:
 
 def name_of(value: str) -> str:
     return '"' + value.replace('"', '""') + '"'
+
+
+def column_of(name: str) -> str:
+    """A column of the table, by the table's name: SQLite takes a bare "name" that no column has for a text."""
+    return f"{ROWS}.{name_of(name)}"
+
+
+def as_double(value: str, cuts: Iterable[float]) -> str:
+    """A number as models compare it: some databases compare a BIGINT beyond 2^53 exactly, with what it is not there."""
+    return f"CAST({value} AS DOUBLE PRECISION)" if any(abs(cut) >= 2**53 for cut in cuts) else value
 
 
 def comment(text: str) -> str:

@@ -10,7 +10,7 @@ near 0 and 1). All three rise together, so an interval stays an interval.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,16 @@ from scipy.special import expit
 Floats = NDArray[np.float64]
 
 Scale = Literal["link", "ratio", "points"]
+SCALES: Final[tuple[Scale, ...]] = get_args(Scale)
 
 LARGEST: Final = 700.0
 """Largest log of a ratio: exp of more is no number."""
+
+
+def check_scale(scale: str) -> None:
+    """ValueError where there is no such scale."""
+    if scale not in SCALES:
+        raise ValueError(f"scale is {scale!r}: choose one of {', '.join(SCALES)}.")
 
 
 def convert(scores: Floats, scale: Scale, base: float) -> Floats:

@@ -159,12 +159,16 @@ def _npy(array: NDArray[Any], kept: np.dtype[Any]) -> bytes:
 def load(path: str | os.PathLike[str]) -> Saved:
     """Read a model file; ModelFileError names what is wrong with it."""
     try:
-        size = Path(path).stat().st_size
-        if size > MAX_FILE:
-            raise ModelFileError(f"The model file has {size:,} bytes, more than the {MAX_FILE:,} allowed.")
-        return from_bytes(Path(path).read_bytes())
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would never end, nor would a device
+            raise ModelFileError(f"{str(path)[-80:]!r} is no plain file, so no model: choose another.")
+        if status.st_size > MAX_FILE:
+            raise ModelFileError(f"The model file has {status.st_size:,} bytes, more than the {MAX_FILE:,} allowed.")
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_FILE + 1)  # it may grow while it is read
     except OSError as error:
         raise ModelFileError(f"The model file cannot be read: {error}.") from error
+    return from_bytes(data)
 
 
 def from_bytes(data: bytes) -> Saved:

@@ -7,7 +7,8 @@ Every refusal is one sentence that names the column and the way out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -30,6 +31,8 @@ _DAY = 86_400 * 10**6  # microseconds
 _FIRST_DATE, _LAST_DATE = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-30", "us")
 LONGEST_LEVEL: Final = 1_000
 LARGEST_TARGET: Final = 1e150
+TARGET: Final = "the target"
+"""The name of a target's column while it is read."""
 
 
 class TableError(ValueError):
@@ -60,14 +63,16 @@ def as_frame(X: Any) -> pd.DataFrame:
     if not isinstance(X, pd.DataFrame):
         if hasattr(X, "toarray"):
             raise TableError("A sparse matrix is not supported: make it dense with X.toarray().")
-        array = np.asarray(X)
+        masked = isinstance(X, np.ma.MaskedArray)  # pandas makes masked cells missing, numpy would forget the mask
+        array = X if masked else np.asarray(X)
         if array.ndim != 2:
             raise TableError(
                 f"Expected 2D array, got an array with {array.ndim} dimensions instead. Reshape your data to one row "
                 "a case and one column a feature."
             )
-        X = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
-        X = X.infer_objects() if array.dtype == object else X
+        with _valid_text("The table"):
+            X = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
+            X = X.infer_objects() if array.dtype == object else X
     if isinstance(X.columns, pd.MultiIndex):
         raise TableError("Column names have several levels: join them into one, as in X.columns.map('_'.join).")
     names = [str(name) for name in X.columns]
@@ -84,6 +89,37 @@ def as_frame(X: Any) -> pd.DataFrame:
     return X.set_axis(names, axis=1)
 
 
+@contextmanager
+def _valid_text(what: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise TableError(
+            f"{what} holds text with half a character ({error.object[error.start]!r}): clean it, as in "
+            "text.encode('utf-8', 'replace').decode()."
+        ) from error
+
+
+def _target(y: Any) -> pd.Series:
+    """A target as a column that knows that it is one."""
+    if y is None:
+        raise TableError("This estimator requires y to be passed, but the target y is None.")
+    with _valid_text("The target"):
+        return pd.Series(y).reset_index(drop=True).rename(TARGET)
+
+
+def plain_array(values: Any, name: str) -> NDArray[Any]:
+    """One value a row as an array; TableError where some are masked."""
+    if np.ma.is_masked(values):
+        raise TableError(f"{name} is masked in {int(np.ma.getmaskarray(values).sum())} rows: give every row one.")
+    return np.asarray(values)
+
+
+def _where(series: pd.Series) -> str:
+    """What a sentence calls a column, or the target."""
+    return "The target" if series.name == TARGET else f"Column {series.name!r}"
+
+
 def kind_of(series: pd.Series) -> Kind:
     """The kind of a column by its type; text and mixed objects are looked at, numbers in text are not."""
     dtype = series.dtype
@@ -94,15 +130,15 @@ def kind_of(series: pd.Series) -> Kind:
     if types.is_bool_dtype(dtype):
         return "boolean"
     if types.is_complex_dtype(dtype):
-        raise TableError(f"Complex data not supported: split column {series.name!r} into its real and imaginary part.")
+        raise TableError(f"Complex data not supported: split {series.name!r} into its real and imaginary part.")
     if types.is_numeric_dtype(dtype):
         return "number"
     if types.is_datetime64_any_dtype(dtype):
         return "date"
     if types.is_timedelta64_dtype(dtype):
-        raise TableError(f"Column {series.name!r} holds durations: turn it into a number, as in .dt.total_seconds().")
+        raise TableError(f"{_where(series)} holds durations: turn it into a number, as in .dt.total_seconds().")
     if isinstance(dtype, pd.PeriodDtype):
-        raise TableError(f"Column {series.name!r} holds periods: turn it into dates with .dt.to_timestamp().")
+        raise TableError(f"{_where(series)} holds periods: turn it into dates with .dt.to_timestamp().")
     if isinstance(dtype, pd.ArrowDtype):
         return _kind_of_arrow(series)
     if types.is_string_dtype(dtype) and not types.is_object_dtype(dtype):
@@ -118,7 +154,7 @@ def _kind_of_arrow(series: pd.Series) -> Kind:
         return "date"
     if text.startswith("decimal"):
         return "number"
-    raise TableError(f"Column {series.name!r} has type {text}, which is not one value a cell: flatten or drop it.")
+    raise TableError(f"{_where(series)} has type {text}, which is not one value a cell: flatten or drop it.")
 
 
 def _kind_of_objects(series: pd.Series) -> Kind:
@@ -136,9 +172,9 @@ def _kind_of_objects(series: pd.Series) -> Kind:
     odd = kinds.ne(kinds.mode()[0])
     row = present.index[odd.argmax()] if odd.any() else present.index[0]
     if inferred == "complex":
-        raise TableError(f"Complex data not supported: split column {series.name!r} into its real and imaginary part.")
+        raise TableError(f"Complex data not supported: split {series.name!r} into its real and imaginary part.")
     raise TableError(
-        f"Column {series.name!r} mixes or nests values ({', '.join(sorted(set(kinds))[:4])}; see row {row}): an "
+        f"{_where(series)} mixes or nests values ({', '.join(sorted(set(kinds))[:4])}; see row {row}): an "
         "argument must be a string or a number, so make every cell one or the other."
     )
 
@@ -149,11 +185,11 @@ def read_numbers(series: pd.Series) -> NDArray[np.float64]:
         series = series.sparse.to_dense()
     try:
         values = series.to_numpy(np.float64, na_value=np.nan)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise TableError(f"Column {series.name!r} should hold numbers only ({error}): clean or drop it.") from error
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise TableError(f"{_where(series)} should hold numbers only ({error}): clean or drop it.") from error
     infinite = int(np.isinf(values).sum())
     if infinite:
-        raise TableError(f"Column {series.name!r} has {infinite} infinite values: replace infinity by missing (NaN).")
+        raise TableError(f"{_where(series)} has {infinite} infinite values: replace infinity by missing (NaN).")
     return np.asarray(values)
 
 
@@ -164,9 +200,7 @@ def _dates(series: pd.Series) -> pd.Series:
     try:
         found = pd.to_datetime(series.astype(object) if isinstance(series.dtype, pd.ArrowDtype) else series, utc=True)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TableError(
-            f"Column {series.name!r} has a date that cannot be read ({error}): fix or clear it."
-        ) from error
+        raise TableError(f"{_where(series)} has a date that cannot be read ({error}): fix or clear it.") from error
     return found.dt.tz_localize(None)
 
 
@@ -174,7 +208,7 @@ def read_dates(series: pd.Series) -> NDArray[np.float64]:
     """A date column as days since 1970-01-01, with fractions; NaN missing."""
     stamps = _dates(series).astype("datetime64[us]").to_numpy()
     if np.any((stamps < _FIRST_DATE) | (stamps > _LAST_DATE)):
-        raise TableError(f"Column {series.name!r} has dates outside the years 1 to 9999: fix or clear them.")
+        raise TableError(f"{_where(series)} has dates outside the years 1 to 9999: fix or clear them.")
     days = stamps.astype(np.int64).astype(np.float64) / _DAY
     days[np.isnat(stamps)] = np.nan
     return np.asarray(days)
@@ -292,12 +326,10 @@ def read_feature(frame: pd.DataFrame, feature: Feature) -> Values:
 
 def read_numeric_target(y: Any) -> NDArray[np.float64]:
     """A regression target: finite numbers, float64 (n,)."""
-    if y is None:
-        raise TableError("This estimator requires y to be passed, but the target y is None.")
-    series = pd.Series(y).reset_index(drop=True)
+    series = _target(y)
     if kind_of(series) not in ("number", "boolean"):
         raise TableError("The target is not a number: choose a numeric column, or train a classifier.")
-    values = read_numbers(series.rename("the target"))
+    values = read_numbers(series)
     missing = int(np.isnan(values).sum())
     if missing:
         raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
@@ -308,14 +340,12 @@ def read_numeric_target(y: Any) -> NDArray[np.float64]:
 
 def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """A two-class target: codes 0 and 1, (n,), and the classes in order."""
-    if y is None:
-        raise TableError("This estimator requires y to be passed, but the target y is None.")
-    series = pd.Series(y).reset_index(drop=True)
+    series = _target(y)
     missing = int(series.isna().sum())
     if missing:
         raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
     if types.is_float_dtype(series.dtype):
-        numbers = read_numbers(series.rename("the target"))
+        numbers = read_numbers(series)
         if np.any(numbers != np.floor(numbers)):
             raise TableError("Unknown label type: the target is continuous; train a regressor, or choose two classes.")
     if kind_of(series) == "date":

@@ -237,7 +237,7 @@ LATE = {
     "no truth": ([*["true"] * 5000, "yes"], "str", "not booleans"),
     "infinity": ([*["1.5"] * 5000, "inf"], "float64", "1 infinite"),
     "a word for missing": ([*["1.5"] * 5000, "N/A"], "float64", "say that they are missing"),
-    "a large number": ([*["7"] * 5000, "9007199254740993"], "float64", "1 whole numbers beyond"),
+    "a large number": ([*["7"] * 5000, "9007199254740993"], "str", "very long"),
 }  # fmt: skip
 
 

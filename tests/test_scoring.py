@@ -3,7 +3,10 @@ get."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import json
+import random
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +19,9 @@ import pytest
 from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.scoring import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.scoring.formula import moment, stamp
+from gamcore.table import TableError
 from tests.conftest import EVIL
+from tests.mutants import VALUES, at_place, places
 
 ROWS = 10_000
 LEVELS = ["a", "b'c", EVIL, "d", *(f"rare {k}" for k in range(30))]
@@ -285,3 +290,60 @@ def test_json_that_could_not_predict_is_refused(fitted, tasked):
     for change in ({"task_codes": [1]}, {"task_codes": [0, 1, 2]}):
         with pytest.raises(ScoringError):
             from_json(json.dumps({**of_tasks, **change}))
+
+
+def test_json_changed_anywhere_is_refused_or_predicts(fitted, tasked):
+    """Whatever a value is made into: words, or numbers; never another error, never something that is no number."""
+    rng = random.Random(0)
+    for model, count in ((fitted[0], 1500), (tasked, 500)):
+        whole = to_dict(model)
+        X = rows_of(model)
+        found = [path for path in places(whole) if path[0] != "trees" or rng.random() < 0.02]
+        for _ in range(count):
+            told = copy.deepcopy(whole)
+            *way, key = rng.choice(found)
+            at_place(told, way)[key] = copy.deepcopy(rng.choice(VALUES))
+            try:
+                predicts = from_json(json.dumps(told))
+            except ScoringError:
+                continue
+            with contextlib.suppress(TableError):  # such as a column of another name, which the rows lack
+                assert np.isfinite(predicts.predict(X)).all(), (way, key)
+
+
+def rows_of(model):
+    """A few rows with the columns of a model."""
+    columns = {}
+    for bins in model.model_.bins:
+        feature = bins.feature
+        cell = pd.Timestamp("2024-05-05") if feature.kind == "date" or feature.part != "value" else 1.5
+        columns.setdefault(feature.column, [*(feature.levels[:1] if feature.kind == "category" else [cell]), None])
+    return pd.DataFrame({name: pd.Series(cells) for name, cells in columns.items()})
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", float("inf"), "1e999"])
+def test_plain_python_refuses_what_the_model_refuses(value):
+    X = pd.DataFrame({"a": np.arange(100.0)})
+    model = GAMRegressor(max_rounds=20, random_state=0).fit(X, X["a"])
+    predict = loaded(to_python(model))["predict"]
+    with pytest.raises(ValueError, match="no finite number"):
+        predict({"a": value})
+    assert predict({"a": None}) == predict({}) == pytest.approx(model.predict(pd.DataFrame({"a": [np.nan]}))[0])
+    assert predict({"a": "7"}) == pytest.approx(model.predict(pd.DataFrame({"a": [7.0]}))[0])
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_whole_numbers_beyond_double_precision_score_as_the_model(run):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"id": 2**53 + rng.integers(0, 40, 2000)})
+    model = GAMRegressor(max_rounds=40, random_state=0).fit(X, (X["id"] > 2**53 + 20).astype(float))
+    found = run(X.assign(when=pd.NaT), to_sql(model, "rows to score"))
+    np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_a_table_without_a_column_of_the_model_is_an_error(run):
+    X = pd.DataFrame({"age": np.arange(100.0), "other": 1.0})
+    model = GAMRegressor(max_rounds=20, random_state=0).fit(X[["age"]], X["age"])
+    with pytest.raises((pd.errors.DatabaseError, duckdb.BinderException), match="age"):
+        run(X[["other"]].assign(when=pd.NaT), to_sql(model, "rows to score"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from gamcore.table import (
     read_numeric_target,
 )
 
+QUICK = {"max_rounds": 3, "outer_bags": 1, "random_state": 0}
 N = 6
 NAN = np.nan
 
@@ -256,3 +258,74 @@ def test_classes_that_no_file_can_hold_are_refused():
         read_class_target(pd.to_datetime(["2024-01-01", "2024-01-02"]))
     with pytest.raises(TableError, match="1e150"):
         read_numeric_target([1e200, 0.0])
+
+
+def masked(values, *gone):
+    mask = np.zeros(np.shape(values), bool)
+    for place in gone:
+        mask[place] = True
+    return np.ma.masked_array(values, mask=mask)
+
+
+def test_a_masked_cell_is_missing_whatever_is_below_the_mask():
+    values = np.arange(120.0).reshape(60, 2)
+    values[5, 0] = 1e6
+    for X in (masked(values, (5, 0)), masked(values.astype(int), (5, 0))):
+        model = GAMRegressor(**QUICK).fit(X, np.arange(60.0))
+        assert model.model_.bins[0].high == 118
+        assert model.model_.terms[0].counts[0] == 1
+
+
+NUMBERS = pd.DataFrame({"a": np.arange(60.0)})
+ODD_ROWS = {
+    "masked target": (np.arange(60.0), {"y": masked(np.arange(60.0), 0)}, "target is missing"),
+    "masked weights": (np.arange(60.0), {"sample_weight": masked(np.ones(60), 0)}, "sample_weight is masked in 1 rows"),
+    "masked groups": (np.arange(60.0), {"groups": masked(np.arange(60), 0)}, "groups is masked in 1 rows"),
+    "groups of two dimensions": (np.arange(60.0), {"groups": np.zeros((60, 2))}, "2 dimensions"),
+    "weights beyond a number": (np.arange(60.0), {"sample_weight": np.full(60, 1e308)}, "more than a number can hold"),
+    "durations": (pd.to_timedelta(np.arange(60), unit="D"), {}, "^The target holds durations"),
+    "a signalling NaN": ([Decimal("sNaN"), Decimal(1)] * 30, {}, "^The target should hold numbers"),
+    "mixed": (np.array([1, "a"] * 30, object), {}, "^The target mixes"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_ROWS)
+def test_odd_targets_and_weights_are_refused_in_words(case):
+    y, options, words = ODD_ROWS[case]
+    with pytest.raises(TableError, match=words):
+        GAMRegressor(**QUICK).fit(NUMBERS, **{"y": y, **options})
+
+
+def test_odd_classes_are_refused_in_words():
+    for y, words in (
+        (["\ud800", "a"] * 30, "half a character"),
+        (masked(np.arange(60) % 2, 0), "target is missing"),
+        (pd.to_timedelta(np.arange(60) % 2, unit="D"), "^The target holds durations"),
+        (np.array([1, "a"] * 30, object), "^The target mixes"),
+    ):
+        with pytest.raises(TableError, match=words):
+            GAMClassifier(**QUICK).fit(NUMBERS, y)
+
+
+def test_columns_of_odd_cells_are_refused_by_name():
+    for cells in (
+        [Decimal("sNaN"), Decimal(1)] * 30,
+        pd.arrays.ArrowExtensionArray(pa.array([1, 2] * 30).dictionary_encode()),
+    ):
+        with pytest.raises(TableError, match="Column 'odd'"):
+            GAMRegressor(**QUICK).fit(NUMBERS.assign(odd=cells), np.arange(60.0))
+    with pytest.raises(TableError, match="half a character"):
+        GAMRegressor(**QUICK).fit(np.array([["\ud800"], ["a"]] * 30, object), np.arange(60.0))
+
+
+def test_scales_lines_and_rows_that_are_none_are_refused():
+    regressor = GAMRegressor(**QUICK).fit(NUMBERS, np.arange(60.0))
+    classifier = GAMClassifier(**QUICK).fit(NUMBERS, np.arange(60) > 30)
+    for model in (regressor, classifier):
+        with pytest.raises(ValueError, match="scale is 'bogus'"):
+            model.explain_shape("a").on("bogus")
+        with pytest.raises(ValueError, match="scale is 'bogus'"):
+            model.importance("bogus")
+    for rows, line, words in ((2, 0.0, "2 rows"), (1, np.nan, "line is nan"), (1, np.inf, "line is inf")):
+        with pytest.raises(TableError, match=words):
+            regressor.smallest_changes(NUMBERS.head(rows), line)

@@ -145,10 +145,11 @@ def dress_axis(
     if flipped:
         drawn.reverse_order = True
         drawn.crosses = XL_AXIS_CROSSES.MAXIMUM  # else the other axis goes to the top, too
-    drawn.has_title = bool(axis.title)
-    if axis.title:
+    title = cut(" ".join(clean(axis.title).split()), 70)
+    drawn.has_title = bool(title)
+    if title:
         frame = drawn.axis_title.text_frame
-        frame.text = cut(clean(axis.title), 70)
+        frame.text = title
         run = frame.paragraphs[0].runs[0]
         run.font.size, run.font.bold = Pt(TEXT), False
         run.font.color.rgb = color_of("muted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO, Final, TextIO
 
@@ -13,8 +14,13 @@ from xlsxwriter.exceptions import FileCreateError
 
 from gamcore.plots.palette import clean
 
-RISKY: Final = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
+FIRST: Final = "=+-@\uff1d\uff0b\uff0d\uff20"
 """What a spreadsheet takes for the beginning of a formula; the last four are wide forms of the first."""
+
+RISKY: Final = f"{FIRST}\t\r\n\0"
+INNER: Final = re.compile(rf"([\r\n;\t]\s*)(?=[{re.escape(FIRST)}])")
+"""The same within a text, where a spreadsheet with other separators begins a cell."""
+
 MOST_CELL: Final = 32_767
 """Characters that a cell of a workbook holds."""
 
@@ -38,7 +44,8 @@ def safe_csv(table: pd.DataFrame) -> bytes:
 def write_csv(parts: Iterable[pd.DataFrame], file: TextIO) -> None:
     """The same of a table that comes in parts, each written before the next is asked for."""
     for place, part in enumerate(parts):
-        _guarded(part).to_csv(file, index=False, header=place == 0)
+        # The line's end has both letters: Python quotes a cell for those of its line's end only.
+        _guarded(part).to_csv(file, index=False, header=place == 0, lineterminator="\r\n")
 
 
 def _guarded(table: pd.DataFrame) -> pd.DataFrame:
@@ -53,6 +60,7 @@ def _guarded(table: pd.DataFrame) -> pd.DataFrame:
 def _guard(cell: object) -> object:
     if not isinstance(cell, str) or not cell.strip():
         return cell
+    cell = INNER.sub(r"\1'", cell)
     return f"'{cell}" if cell[0] in RISKY or cell.lstrip()[0] in RISKY else cell
 
 

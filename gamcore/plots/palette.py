@@ -13,6 +13,9 @@ FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
 MOST_LABEL: Final = 28
 TURNING: Final = "\u202d\u202e"
 """Overrides of the direction of writing."""
+
+MARK: Final = "\ufeff"
+"""The mark of a file's beginning, which some write into texts."""
 OKABE_ITO: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 """Colours of things side by side, in a fixed order (Okabe and Ito 2008)."""
 
@@ -59,8 +62,11 @@ def rgb(color: str) -> tuple[int, int, int]:
 
 
 def clean(text: str) -> str:
-    """A text without what no file can hold (controls, halves of letters) and without what turns the rest around."""
-    return "".join(c for c in text if c == "\n" or not (unicodedata.category(c) in ("Cc", "Cs", "Cn") or c in TURNING))
+    """A text without what no file can hold (controls, halves of letters, the mark of a file's beginning, at which PDFs
+    break) and without what turns the rest around."""
+    return "".join(
+        c for c in text if c == "\n" or not (unicodedata.category(c) in ("Cc", "Cs", "Cn") or c in TURNING or c == MARK)
+    )
 
 
 def cut(text: str, most: int) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gamcore.binning import MAX_VALUES, Bins
 from gamcore.kernels.forest import N_BYTES, Trees
 from gamcore.losses import LOSSES
+from gamcore.modelfile import ModelFileError, count_of, read_classes, read_feature, read_labels, read_texts
 from gamcore.scoring.formula import Floats, Formula, ScoringError, TaskFormula, formula_of
-from gamcore.table import Feature
 from gamcore.taskmodel import TaskModel
 from gamcore.trees import Forest
 
@@ -77,6 +79,8 @@ def from_json(text: str | bytes) -> Formula | TaskFormula:
         return _additive(told) if told["model"] == "additive" else _tasks(told)
     except ScoringError:
         raise
+    except ModelFileError as error:
+        raise ScoringError(str(error).replace("The model file", "The model's JSON")) from error
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise ScoringError(f"The model's JSON is damaged ({type(error).__name__}: {error}): write it again.") from error
 
@@ -87,27 +91,44 @@ def _refuse(constant: str) -> float:
 
 def _place(told: Any, n: int) -> int:
     """A place among features."""
-    if not isinstance(told, int) or not 0 <= told < n:
+    if type(told) is not int or not 0 <= told < n:
         raise ScoringError(f"The model's JSON names feature {told!r} of {n}: it is damaged.")
     return told
 
 
 def _bins(told: dict[str, Any]) -> Bins:
-    levels = tuple(str(level) for level in told["levels"])
-    feature = Feature(told["name"], told["column"], told["kind"], told["part"], levels + tuple(told["rare"]))
-    cuts = np.array(told["cuts"], np.float64)
+    levels, rare = read_texts(told["levels"], "levels"), read_texts(told["rare"], "rare levels")
+    feature = read_feature(told, levels, rare)
+    cuts = _table(told["cuts"], (len(told["cuts"]),), f"cuts of {feature.name!r}")
     if (np.diff(cuts) <= 0).any() or not np.isfinite(cuts).all():
         raise ScoringError(f"The cuts of {told['name']!r} do not rise: the JSON is damaged.")
-    n_values = int(told["bins"])
+    n_values = count_of(told["bins"], MAX_VALUES, "a number of bins")
     if not feature.is_category and n_values != (cuts.size + 1 if n_values else 0):
         raise ScoringError(f"{told['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
-    if (feature.is_category and n_values != len(levels) + bool(told["rare"])) or not 0 <= n_values <= MAX_VALUES:
+    if feature.is_category and n_values != len(levels) + bool(rare):
         raise ScoringError(f"{told['name']!r} has {n_values} bins and {len(levels)} levels: the JSON is damaged.")
-    return Bins(feature, cuts, np.zeros(0 if feature.is_category else n_values), levels, tuple(told["rare"]))
+    return Bins(feature, cuts, np.zeros(0 if feature.is_category else n_values), levels, rare)
+
+
+def _number(told: Any, what: str) -> float:
+    if type(told) not in (int, float) or not math.isfinite(told):
+        raise ScoringError(f"The {what} of the model's JSON is {told!r}, which is no number: it is damaged.")
+    return float(told)
+
+
+def _whole(values: Any, what: str) -> NDArray[np.int64]:
+    """A list of whole numbers, or a list of such lists."""
+    found = np.array(values)
+    if found.size and found.dtype.kind != "i":
+        raise ScoringError(f"The {what} of the model's JSON are not whole numbers: it is damaged.")
+    return found.astype(np.int64)
 
 
 def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
-    found = np.array(values, np.float64)
+    found = np.array(values)
+    if found.size and found.dtype.kind not in "if":  # a text or a truth is no number, though numpy makes one of it
+        raise ScoringError(f"The scores of {what} are not numbers: the JSON is damaged.")
+    found = found.astype(np.float64)
     if found.shape != shape or not np.isfinite(found).all():
         raise ScoringError(f"The scores of {what} are not {' x '.join(map(str, shape))} numbers: the JSON is damaged.")
     return found
@@ -125,7 +146,7 @@ def _additive(told: dict[str, Any]) -> Formula:
         name = f"{bins[first].feature.name} x {bins[second].feature.name}"
         pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
     loss = LOSSES[told["loss"]].name
-    return Formula(bins, float(told["intercept"]), tuple(terms), tuple(pairs), loss, tuple(told["classes"]))
+    return Formula(bins, _number(told["intercept"], "intercept"), tuple(terms), tuple(pairs), loss, _classes(told))
 
 
 def _tasks(told: dict[str, Any]) -> TaskFormula:
@@ -137,18 +158,20 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
             left[k] = np.frombuffer(bytes.fromhex(text), np.uint8)
     nothing = np.zeros(n)
     forest = Trees(
-        np.array(trees["feature"], np.int32), np.array(trees["child"], np.int32), left,
-        np.array(trees["value"], np.float64), nothing, nothing, np.array(trees["ends"], np.int64),
+        _whole(trees["feature"], "features of trees").astype(np.int32),
+        _whole(trees["child"], "children").astype(np.int32), left,
+        _table(trees["value"], (n,), "leaves"), nothing, nothing, _whole(trees["ends"], "ends of trees"),
     )  # fmt: skip
     bins = tuple(_bins(feature) for feature in told["features"])
     owned = np.array(told["owned"], np.bool_).reshape(len(told["tasks"]), len(bins))
     _check_trees(forest, len(bins) + 1)
     model = TaskModel(
-        bins, tuple(told["tasks"]), dict(told["aliases"]), np.array(told["task_codes"], np.int64), owned,
-        np.ones(len(bins), np.bool_), Forest(forest), np.array([refit["base"] for refit in refits], np.float64),
-        np.array([refit["first_tree"] for refit in refits], np.int64),
-        np.array([refit["keeps"] for refit in refits], np.int64),
-        np.array([refit["own_trees"] for refit in refits], np.int64),
+        bins, read_labels(told["tasks"], "tasks"), _aliases(told["aliases"]),
+        _whole(told["task_codes"], "codes of tasks"), owned,
+        np.ones(len(bins), np.bool_), Forest(forest), np.array([_number(refit["base"], "base") for refit in refits]),
+        _whole([refit["first_tree"] for refit in refits], "first trees"),
+        _whole([refit["keeps"] for refit in refits], "rounds"),
+        _whole([refit["own_trees"] for refit in refits], "own trees"),
         np.zeros((len(refits), len(told["tasks"]) + 1)), (), LOSSES[told["loss"]], False,
     )  # fmt: skip
     if model.task_codes.shape != (len(model.tasks),) or not ((model.task_codes > 0) & (model.task_codes < 255)).all():
@@ -157,7 +180,17 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
         for t in range(-1, len(model.tasks)):
             if any(not 0 <= first <= last <= model.forest.n_trees for first, last in model.ranges(k, t)):
                 raise ScoringError("The model's JSON names trees that are not there: it is damaged.")
-    return TaskFormula(model, tuple(told["classes"]))
+    return TaskFormula(model, _classes(told))
+
+
+def _classes(told: dict[str, Any]) -> tuple[str | int | float | bool, ...]:
+    return read_classes(told["classes"], "classifier" if told["loss"] == "logistic" else "regressor")
+
+
+def _aliases(told: Any) -> dict[str, str]:
+    if not isinstance(told, dict) or not all(isinstance(name, str) for name in told.values()):
+        raise ScoringError("The aliases of the model's JSON are not names: it is damaged.")
+    return dict(told)
 
 
 def _check_trees(trees: Trees, n_features: int) -> None:

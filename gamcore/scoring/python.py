@@ -31,6 +31,14 @@ def _value(row, column):
     return None if value is None or value != value else value
 
 
+def _number(value, column):
+    """A cell of a number column; what the model refuses is refused here, too."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{column!r} is {value!r}, which is no finite number; missing is None.")
+    return number
+
+
 def _moment(value):
     """A date or time, or its ISO 8601 text, as a datetime by its own clock."""
     if not isinstance(value, date):
@@ -53,7 +61,7 @@ def _code(value, feature):
     if value is None:
         return 0
     if feature["kind"] == "number":
-        return bisect_right(feature["cuts"], float(value)) + 1 if feature["bins"] else 0
+        return bisect_right(feature["cuts"], _number(value, feature["column"])) + 1 if feature["bins"] else 0
     if feature["part"] != "value":
         moment = _moment(value)
         return moment.month if feature["part"] == "month" else moment.weekday() + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
 from gamcore.binning import Bins
-from gamcore.rulecode import comment, free_name, name_of, number_of, text_of
+from gamcore.rulecode import ROWS, as_double, column_of, comment, free_name, name_of, number_of, text_of
 from gamcore.rules import numbers_of
 from gamcore.scoring.formula import Formula, ScoringError, formula_of, runs, stamp
 from gamcore.table import LONGEST_LEVEL, Kind
@@ -46,7 +46,7 @@ def to_sql(
     taken = {bins.feature.column for bins in formula.bins} | set(columns)
     named, answered = (name_of(free_name(taken, name)) for name in ("score", "prediction"))
     head = f"-- {comment(title or 'A model of Shapewise')}: missing is NULL\n"
-    linked = f"SELECT\n  *,\n  {score} AS {named}\nFROM {name_of(table)}"
+    linked = f"SELECT\n  *,\n  {score} AS {named}\nFROM {name_of(table)} AS {ROWS}"
     if output == "link":
         return f"{head}{linked};\n"
     chance = given = named
@@ -70,14 +70,18 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
     """The leaf, one a code, that a row's value leads to."""
     if len(set(leaves)) == 1:
         return leaves[0]
-    feature, column = bins.feature, name_of(bins.feature.column)
+    feature, column = bins.feature, column_of(bins.feature.column)
     if "\0" in feature.column or any("\0" in level for level in (*bins.levels, *bins.pooled)):
         raise ScoringError(f"Column {feature.column!r} or one of its levels has a character that SQL cannot write.")
     if not feature.is_category:
         if not bins.n_values:
             return leaves[0]  # nothing but missing cells in training: so is every cell
         stored = kinds.get(feature.column)
-        value = f"CASE WHEN {column} THEN 1 ELSE 0 END" if stored == "boolean" else column
+        value = column
+        if stored == "boolean":
+            value = f"CASE WHEN {column} THEN 1 ELSE 0 END"
+        elif feature.kind == "number":
+            value = as_double(value, bins.cuts)
         cuts = [number_of(float(cut)) for cut in bins.cuts]
         if feature.kind == "date":
             value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]

@@ -25,7 +25,7 @@ DECIMAL_COMMA = re.compile(
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[, \u00a0\u202f']\d{3})+(?:\.\d*)?|[+-]?\d+(?:\.\d*)?", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 LEADING_ZERO = re.compile(r"[+-]?0\d+", re.ASCII)
-LONG_INTEGER = re.compile(r"[+-]?\d{19,}", re.ASCII)
+LONG_INTEGER = re.compile(r"[+-]?\d{16,}", re.ASCII)
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 DAY_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
 MISSING = {
@@ -260,11 +260,12 @@ def _unsigned(text: pd.Series, sign: str) -> pd.Series:
 
 
 def _code(numbers: pd.Series) -> str:
-    """Why digits are names: leading zeros or too many digits for a number; empty where they are numbers."""
-    for pattern, what in ((LEADING_ZERO, "leading zeros"), (LONG_INTEGER, "very long numbers")):
-        if numbers.str.fullmatch(pattern).any():
-            return what
-    return ""
+    """Why digits are names: leading zeros, or whole numbers that two of might be one as float64; empty where they are
+    numbers."""
+    if numbers.str.fullmatch(LEADING_ZERO).any():
+        return "leading zeros"
+    long = numbers[numbers.str.fullmatch(LONG_INTEGER).fillna(False).astype(bool)]
+    return "very long numbers" if any(len(text) > 17 or abs(int(text)) >= EXACT for text in long) else ""
 
 
 def code_note(name: object, why: str) -> str:

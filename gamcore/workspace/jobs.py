@@ -37,14 +37,21 @@ def submit(
     what : it is about, for the audit log.
     """
     _check(space, memory, seconds)
+    with space.meta.reading() as connection:  # before anything is written; what others begin meanwhile is counted below
+        _check_queue(connection, space)
     space.check_room(disk)
     identifier = new_id()
     told = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
     with new_folder(space.root / "jobs" / identifier) as making:
         write_json(making / "about.json", {**about, **told, "by": owner()})
-    with space.meta.writing() as connection:
-        connection.execute(job.insert().values(**told, state="queued"))
-        records.note(connection, space.person.id, "begin", kind, identifier, detail=what[:200])
+    try:
+        with space.meta.writing() as connection:
+            _check_queue(connection, space)
+            connection.execute(job.insert().values(**told, state="queued"))
+            records.note(connection, space.person.id, "begin", kind, identifier, detail=what[:200])
+    except BaseException:
+        shutil.rmtree(space.root / "jobs" / identifier, ignore_errors=True)
+        raise
     keeper(space).wake()
     return identifier
 
@@ -63,11 +70,13 @@ def _check(space: Workspace, memory: int, seconds: float) -> None:
             f"This would take about {seconds / 3600:.1f} hours, more than the {limits.seconds / 3600:.1f} of a job "
             "here: use fewer rows or features, or a faster preset."
         )
-    if limits.queue_each:
-        with space.meta.reading() as connection:
-            mine = sa.select(sa.func.count()).where(job.c.owner == space.person.id, job.c.state != "ended")
-            if int(connection.execute(mine).scalar_one()) >= limits.queue_each:
-                raise StoreError(f"{limits.queue_each} of your jobs wait or go on: let one end, or cancel one.")
+
+
+def _check_queue(connection: sa.Connection, space: Workspace) -> None:
+    most = space.limits.queue_each
+    mine = sa.select(sa.func.count()).where(job.c.owner == space.person.id, job.c.state != "ended")
+    if most and int(connection.execute(mine).scalar_one()) >= most:
+        raise StoreError(f"{most} of your jobs wait or go on: let one end, or cancel one.")
 
 
 def folder(space: Workspace, kind: str, identifier: str) -> Path:

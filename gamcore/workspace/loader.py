@@ -69,6 +69,8 @@ def kind_of(source: Path, name: str) -> str:
     """The ending that says how to read a file, .csv.gz for one; "folder" for a folder."""
     if source.is_dir():
         return "folder"
+    if source.exists() and not source.is_file():  # a pipe or a device would keep its reader waiting
+        raise ReaderError(f"{name[:60]!r} is no plain file: choose another.")
     path = PurePath(name.lower())
     kind = path.suffix
     if kind == ".gz":

@@ -20,6 +20,7 @@ from gamcore.workspace.store import KINDS, Workspace
 from gamcore.workspace.things import used_by
 
 MOST_NAME: Final = 200
+MOST_ID: Final = 1_000
 A_VISIT: Final = timedelta(minutes=30)
 CLAIMS: Final = ("email", "preferred_username", "name", "sub")
 """What a sign-in may say of a person, the best name to call them by first."""
@@ -37,22 +38,38 @@ class Member:
 
 def told_by(claims: Mapping[str, Any]) -> tuple[str, str] | None:
     """Id and name of a person by what the sign-in says of them; None where it says nothing to tell them by."""
-    known = {name: str(claims[name]).strip()[:MOST_NAME] for name in (*CLAIMS, "iss") if claims.get(name)}
+    known = {name: str(claims[name]).strip(" \t\r\n") for name in (*CLAIMS, "iss") if claims.get(name)}
     name = next((known[claim] for claim in CLAIMS if claim in known), "")
-    if not name or not name.isprintable():
+    if not name or not all(text.isprintable() and len(text) <= MOST_ID for text in known.values()):
         return None
-    if "sub" not in known:  # from a proxy, which is trusted to name people
-        return name.lower(), name
-    if "email" not in known or claims.get("email_verified") is False:
+    if "sub" not in known:  # from a proxy, which is trusted to name people, but for the owner of an app used alone
+        return None if folded(name) == LOCAL.id else (folded(name), name)
+    if "email" not in known or not _is_verified(claims):
         # People choose such names themselves: with this behind it, it is nobody else's.
-        name = f"{name} [{known['sub'][:40]}]"
+        name = f"{name[:MOST_NAME]} [{known['sub'][:40]}]"
     # A name may be given to somebody else one day; this may not.
     return f"{known.get('iss', '')}#{known['sub']}", name
 
 
+def _is_verified(claims: Mapping[str, Any]) -> bool:
+    """Whether an address is the person's, as their provider says. GAMCORE_TRUST_EMAIL=1: also where it says nothing,
+    for providers that check every address and send no such claim."""
+    said = claims.get("email_verified")
+    if said is None:
+        return os.environ.get("GAMCORE_TRUST_EMAIL") == "1"
+    return said is True or (isinstance(said, str) and said.lower() == "true")
+
+
+def folded(name: str) -> str:
+    """A name by which people are compared: case counts in no plain letter, and in every other, since some of those
+    turn into plain ones (the Kelvin sign into a k)."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
 def administrators() -> set[str]:
     """Names of those who are administrators whatever the records say: GAMCORE_ADMINS, separated by commas."""
-    return {name.strip().lower() for name in os.environ.get("GAMCORE_ADMINS", "").split(",") if name.strip()}
+    names = os.environ.get("GAMCORE_ADMINS", "").split(",")
+    return {folded(name.strip(" \t\r\n")) for name in names if name.strip(" \t\r\n")}
 
 
 def newcomers() -> Role:
@@ -83,7 +100,7 @@ def now(space: Workspace, identifier: str) -> Person | None:
 
 def _raised(person: Person) -> Person:
     """A person with the role that the environment gives: it is not remembered, so that taking it back is enough."""
-    return replace(person, role="admin") if person.name.lower() in administrators() else person
+    return replace(person, role="admin") if folded(person.name) in administrators() else person
 
 
 def _check(space: Workspace) -> None:

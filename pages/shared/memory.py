@@ -1,11 +1,14 @@
-"""Memory of a server that many use: what reruns have freed goes back to the system."""
+"""Memory and descriptors of a server that many use: what reruns have freed, and sessions that left, go back."""
 
 from __future__ import annotations
 
 import gc
 import threading
 import time
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
+
+from streamlit import runtime
 
 from gamcore.workspace.memory import few_arenas, give_back, give_back_early, no_pool
 
@@ -22,8 +25,27 @@ def settle() -> None:
     threading.Thread(target=_give_back, daemon=True, name="memory").start()
 
 
+def _end_sessions_soon() -> None:
+    if runtime.exists():
+        with suppress(AttributeError, RuntimeError):  # another version of Streamlit; a server that is just stopping
+            runtime.get_instance()._get_async_objs().eventloop.call_soon_threadsafe(end_sessions)
+
+
+def end_sessions() -> None:
+    """End sessions that left and may not come back any more (server.disconnectedSessionTTL), on the server's own loop.
+
+    Streamlit lets go of one when another leaves: until then each holds its state and three descriptors.
+    """
+    manager: Any = runtime.get_instance()._session_mgr
+    with manager._storage_lock:
+        gone = manager._session_storage._cache.expire()
+    for _, about in gone:
+        about.session.shutdown()
+
+
 def _give_back() -> None:
     while True:
         time.sleep(SECONDS)
+        _end_sessions_soon()
         gc.collect()  # figures are cycles, and hold arrays that Python's own collector does not count
         give_back()

@@ -42,7 +42,7 @@ def person(space: Workspace) -> Person:
 def _told() -> tuple[str, str] | None:
     """Id and name, from the sign-in; from a header only where the proxy proves to be the proxy."""
     secret = os.environ.get("GAMCORE_PROXY_SECRET", "")
-    if secret and not hmac.compare_digest(st.context.headers.get("X-Proxy-Secret", ""), secret):
+    if secret and not hmac.compare_digest(st.context.headers.get("X-Proxy-Secret", "").encode(), secret.encode()):
         return None
     claims = st.user.to_dict()
     if claims.get("is_logged_in") is False:

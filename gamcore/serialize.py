@@ -165,7 +165,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
         if status.st_size > MAX_FILE:
             raise ModelFileError(f"The model file has {status.st_size:,} bytes, more than the {MAX_FILE:,} allowed.")
         with Path(path).open("rb") as file:
-            data = file.read(MAX_FILE + 1)  # it may grow while it is read
+            data = file.read(status.st_size + 1)  # no more, should it grow while it is read
     except OSError as error:
         raise ModelFileError(f"The model file cannot be read: {error}.") from error
     return from_bytes(data)

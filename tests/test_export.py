@@ -3,6 +3,7 @@ than text."""
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import warnings
@@ -286,3 +287,28 @@ def test_a_feature_without_values_is_a_file_too():
     for name in X.columns:
         for form in export.FORMATS:
             assert export.to_bytes(plots.describe(model.explain_shape(name)), form)
+
+
+LINES = ["x\r=1+1", "x\n=1+1", "x\r\n@SUM(1)", "x;=1+1", "x;  =1+1", "x\t+1", "x;\uff1d1", "a, b; c\r\nd"]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_no_line_end_or_separator_in_a_cell_begins_a_formula(separator):
+    """Rows stay rows, and what a spreadsheet with other separators takes for a cell is no formula."""
+    table = pd.DataFrame({"name\r=2": LINES, "n": range(len(LINES))})
+    text = export.safe_csv(table).decode("utf-8-sig")
+    assert len(list(csv.reader(io.StringIO(text, newline="")))) == len(LINES) + 1
+    read = pd.read_csv(io.StringIO(text, newline=""))
+    assert read["n"].tolist() == list(range(len(LINES)))
+    assert [cell.replace("'", "") for cell in read.iloc[:, 0]] == LINES
+    for cell in re.split(rf"[\r\n{separator}]", text):
+        assert not cell.strip(' "').startswith(tuple("=+-@\uff1d")), repr(cell)
+
+
+def test_a_title_of_an_axis_that_begins_with_a_line_end_is_drawn():
+    X = pd.DataFrame({"\nage": np.arange(200.0), "\n": np.arange(200.0)[::-1]})
+    model = GAMRegressor(max_rounds=5, random_state=0).fit(X, X["\nage"])
+    for name in X.columns:
+        plot = plots.describe(model.explain_shape(name), target="\n\r y")
+        for form in export.FORMATS:
+            assert export.to_bytes(plot, form, "about")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import threading
 import time
+from copy import copy
 from dataclasses import asdict, replace
 
 import pytest
@@ -100,6 +103,31 @@ def test_nobody_queues_without_end(team):
     with pytest.raises(StoreError, match="3 of your jobs"):
         runs.start(ann, spec, 1)
     runs.start(bob, spec, 1)
+
+
+def test_nobody_queues_more_at_once_than_one_by_one(team):
+    ann, _, spec = team
+    few = replace(ann.limits, queue_each=2, slots=1)
+    outcomes = []
+
+    def submit():
+        mine = copy(ann)
+        mine.limits = few
+        try:
+            outcomes.append(runs.start(mine, spec, 1))
+        except StoreError as error:
+            outcomes.append(str(error))
+
+    threads = [threading.Thread(target=submit) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    accepted = [one for one in outcomes if re.fullmatch("[0-9a-f]{16}", one)]
+    assert len(accepted) == 2
+    assert sorted(path.name for path in (ann.root / "jobs").glob("[0-9a-f]*")) == sorted(accepted)
+    for run in accepted:
+        runs.cancel(ann, run)
 
 
 def test_jobs_are_their_owners_and_administrators(team):

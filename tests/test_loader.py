@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 import threading
@@ -225,6 +226,13 @@ def batched(tmp_path, *lines):
     (tmp_path / "into").mkdir()
     bigtext.read_big_text(tmp_path / "t.csv", False, tmp_path / "into", 2**40, notes, nothing)
     return pd.read_parquet(tmp_path / "into" / "table.parquet"), notes
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "into").mkdir()
+    with pytest.raises(ReaderError, match="no plain file"):
+        load(tmp_path / "pipe.csv", "pipe.csv", tmp_path / "into")
 
 
 LATE = {

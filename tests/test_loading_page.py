@@ -51,6 +51,15 @@ def test_what_is_outside_the_allowed_folder_is_refused(space, folder):
     assert space.tables() == []
 
 
+def test_a_link_out_of_a_folder_of_parts_is_refused(space, folder, tmp_path):
+    pd.DataFrame({"amount": [9.0]}).to_parquet(tmp_path / "secret.parquet", index=False)
+    (folder / "sales" / "month=3").mkdir()
+    (folder / "sales" / "month=3" / "part.parquet").symlink_to(tmp_path / "secret.parquet")
+    app = load(open_page("data"), "sales")
+    assert ["outside the folder" in error.value for error in app.error] == [True]
+    assert space.tables() == []
+
+
 def test_without_an_allowed_folder_nothing_is_offered(space):
     assert not open_page("data").selectbox
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import time
 
+import psutil
 import pytest
 
-from tests.serving import ROOT
+from benchmarks import sessions as protocol
+from tests.serving import ROOT, Server, sound
 
 ARRAYS = """
 for _ in range(3):  # the C library learns from what comes and goes
@@ -62,3 +66,29 @@ def test_arrays_that_are_dropped_are_given_back_at_once():
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system may keep what is freed")
 def test_what_threads_took_by_arrow_is_given_back_but_for_what_they_keep():
     assert growth(ARROW) < 25.0  # of 100, where 10 are kept
+
+
+def test_an_idle_server_lets_sessions_go_that_left(tmp_path):
+    """Each held three descriptors until others left: a server that was used for a day came near to its limit."""
+    changes = {"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1"}
+    with sound(Server(tmp_path, changes)) as server:
+        address = server.ready()
+        process = psutil.Process(server.process.pid)
+        asyncio.run(visit(address, 1))
+        before = process.num_fds()
+        asyncio.run(visit(address, 15))
+        left = process.num_fds()
+        assert left >= before + 30
+        until = time.monotonic() + 90
+        while process.num_fds() > before + 6 and time.monotonic() < until:
+            time.sleep(1)
+        assert process.num_fds() <= before + 6
+
+
+async def visit(address, sessions):
+    """So many sessions come, see a page, and leave."""
+    every = [protocol.Session(address) for _ in range(sessions)]
+    for session in every:
+        await session.open("data")
+    for session in every:
+        await session.leave()

@@ -29,6 +29,7 @@ from gamcore.workspace.limits import Limits
 from gamcore.workspace.store import Workspace
 from gamcore.workspace.sweep import Swept, sweep
 from gamcore.workspace.training import train, train_parts
+from pages.shared.signin import is_from_proxy
 from tests.test_workspace import frame, spec_of
 
 A, B = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
@@ -196,10 +197,57 @@ def test_somebody_who_takes_anothers_name_is_not_them(space):
 
 
 def test_people_are_known_by_what_does_not_change():
-    assert people.told_by({"sub": "1", "iss": "https://id", "email": "a@x"}) == ("https://id#1", "a@x")
+    verified = {"sub": "1", "iss": "https://id", "email": "a@x", "email_verified": True}
+    assert people.told_by(verified) == ("https://id#1", "a@x")
     assert people.told_by({"email": "A@x"}) == ("a@x", "A@x")
     assert people.told_by({"email": " ", "name": None}) is None
     assert people.told_by({"email": "a\x00b"}) is None
+
+
+def test_only_a_verified_address_makes_an_administrator(space, monkeypatch):
+    monkeypatch.setenv("GAMCORE_ADMINS", "kate@x.org")
+    claims = {"sub": "evil", "iss": "i", "email": "kate@x.org"}
+    for said in (False, "false", "False", 0, "no", "", [], "1", 1):
+        told = people.told_by({**claims, "email_verified": said})
+        assert people.arrive(space, *told).role == "editor", said
+    for said in (True, "true", "True"):
+        assert people.arrive(space, *people.told_by({**claims, "email_verified": said})).role == "admin"
+    assert people.arrive(space, *people.told_by(claims)).role == "editor"  # the provider does not say
+    monkeypatch.setenv("GAMCORE_TRUST_EMAIL", "1")
+    assert people.arrive(space, *people.told_by(claims)).role == "admin"
+    assert people.arrive(space, *people.told_by({**claims, "email_verified": False})).role == "editor"
+
+
+@pytest.mark.parametrize("name", ["\u212aate@x.org", "kate@x.org\u00a0", "kate@x.org\u2003", "\u017fam@x.org"])
+def test_letters_that_look_or_fold_alike_make_no_administrator(space, name, monkeypatch):
+    monkeypatch.setenv("GAMCORE_ADMINS", "kate@x.org,sam@x.org")
+    for claims in ({"email": name}, {"sub": "1", "iss": "i", "email": name, "email_verified": True}):
+        told = people.told_by(claims)
+        assert told is None or people.arrive(space, *told).role == "editor"
+    assert people.arrive(space, *people.told_by({"email": "KATE@x.org "})).role == "admin"
+
+
+def test_long_names_are_not_one(space):
+    long = "a" * 250
+    first, second = (people.told_by({"email": f"{long}{k}@x.org"}) for k in (1, 2))
+    assert first[0] != second[0]
+    first, second = (people.told_by({"sub": f"{long}{k}", "iss": "i", "name": "A"}) for k in (1, 2))
+    assert first[0] != second[0]
+    assert people.told_by({"email": "a" * 1001}) is None
+
+
+@pytest.mark.parametrize("name", ["local", "LOCAL ", "Local"])
+def test_nobody_is_the_owner_of_before_by_their_name(name):
+    assert people.told_by({"email": name}) is None
+    assert people.told_by({"sub": "local", "iss": "i", "name": name})[0] == "i#local"
+
+
+def test_a_secret_of_any_letters_is_compared(monkeypatch):
+    monkeypatch.setenv("GAMCORE_PROXY_SECRET", "s\u00e9cret")
+    assert is_from_proxy("s\u00e9cret")
+    assert not any(map(is_from_proxy, ("", "s\u00e8cret", "secret", "\udcff", "\U0001f600")))
+    monkeypatch.delenv("GAMCORE_PROXY_SECRET")
+    assert is_from_proxy("")
 
 
 def test_roles_are_given_by_administrators_only(team, monkeypatch):

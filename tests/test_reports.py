@@ -16,9 +16,10 @@ from pptx import Presentation
 from pypdf import PdfReader
 from sklearn.metrics import roc_auc_score
 
-from gamcore import export
+from gamcore import export, plots
 from gamcore.estimators import from_saved
 from gamcore.export.parts import Part, Report
+from gamcore.export.tidy import tidy
 from gamcore.workspace import board as stored
 from gamcore.workspace import card, child, packs, people, recipes
 from gamcore.workspace.held import HeldOut, held_out
@@ -214,7 +215,7 @@ def test_a_pack_is_cancelled_and_a_failure_is_told(acted):
     space.model_path(model.id).write_bytes(b"no model")
     failed = wait(space, packs.start_report(space, recipe, model.id, "pptx"))
     assert failed.state == "failed"
-    assert "model file" in failed.message
+    assert "changed or damaged" in failed.message
 
 
 def test_only_so_many_packs_are_kept(acted, monkeypatch):
@@ -310,3 +311,24 @@ def test_a_weighted_auc_is_as_sure_as_its_rows_are_many():
     few = dict(card.intervals(HeldOut(y, said, np.where(np.arange(400) < 20, 1000.0, 1.0), 0.5, True)))["Held-out AUC"]
     wide = [float(b) - float(a) for a, b in (re.findall(r"95%: ([.\d]+) to ([.\d]+)", told)[0] for told in (flat, few))]
     assert wide[1] > 2 * wide[0]
+
+
+MARKED = "a\ufefftext"
+
+
+def test_the_mark_of_a_file_s_beginning_anywhere_breaks_nothing():
+    """It came out of a spreadsheet with the text: PDFs broke at it."""
+    model = kinds.model()[0]
+    plot = plots.describe(model.explain_shape("age"), target=MARKED)
+    plain = Report("Report", "subtitle", (Part("Section", ["text"]),))
+    reports = [
+        replace(plain, title=MARKED), replace(plain, subtitle=MARKED), replace(plain, about=MARKED),
+        replace(plain, parts=(Part(MARKED, [MARKED], comment=MARKED, table=[[MARKED, "n"], ["x", MARKED]]),)),
+        replace(plain, parts=(Part(plot=plot, comment=MARKED),)),
+        replace(plain, parts=(Part(plot=tidy(replace(plot, title=MARKED)),),)),
+    ]  # fmt: skip
+    for report in reports:
+        for form in ("pdf", "pptx", "html"):
+            assert export.to_report(report, form)
+    for form in export.FORMATS:
+        assert export.to_bytes(replace(plot, title=MARKED), form, MARKED)

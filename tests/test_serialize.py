@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import random
 import zipfile
 
@@ -309,3 +310,10 @@ def test_parameters_come_back_as_plain_values(tmp_path):
     assert loaded.n_bags == 3
     assert loaded.categorical_features == ["b"]
     np.testing.assert_array_equal(loaded.validation_losses_, model.validation_losses_)
+
+
+def test_what_is_no_plain_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.gamx")
+    for path in (tmp_path / "pipe.gamx", "/dev/zero", tmp_path):
+        with pytest.raises(ModelFileError, match="no plain file"):
+            load_model(path)

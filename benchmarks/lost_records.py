@@ -22,6 +22,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import sqlalchemy as sa
 
 from gamcore.workspace import backup, meta
 from gamcore.workspace.__main__ import main as command
@@ -161,26 +162,31 @@ def lose_once(place: Path, way: str, remote: bool, rng: Generator) -> list[str]:
             path.rename(aside / path.name)
         before = {path.name for path in objects(root)}
         WAYS[way](root, aside, rng)
-        fine = _starts(root)
+        hidden = _starts(root)
         gone = before - {path.name for path in objects(root)}
         os.environ.pop("GAMCORE_META_URL", None)
         back(aside, root)
         problems = [f"{len(gone)} objects gone at once"] if gone else []
-        problems += ["the look said that everything is there"] if fine else []
+        problems += [f"the look said that everything is there, and {hidden} files had no record"] if hidden else []
         problems += _whole(root)
         meta.forget(root)
     return problems
 
 
-def _starts(root: Path) -> bool:
-    """Open and sweep as a server does, then look by the command; whether the look was content."""
+def _starts(root: Path) -> int:
+    """Open and sweep as a server does, then look by the command; where the look was content, files without a record."""
+    unknown = len(objects(root))
     with contextlib.suppress(StoreError):
-        sweep(Workspace(root))
+        space = Workspace(root)
+        sweep(space)
+        with space.meta.reading() as connection:
+            known = set(connection.execute(sa.select(meta.part.c.object)).scalars())
+        unknown = len({path.name for path in objects(root)} - known)
     meta.forget(root)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         fine = command(["--workspace", str(root), "check"]) == 0
     meta.forget(root)
-    return fine
+    return unknown if fine else 0
 
 
 def _whole(root: Path) -> list[str]:

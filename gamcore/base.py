@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import warnings
 from numbers import Integral, Real
@@ -39,6 +40,7 @@ def real(low: float, high: float, closed: str) -> list[Any]:
 
 
 MAX_ROUNDS: Final = 1_000_000
+FEW_THREADS: Final = 16
 THREADS: Final = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, 4096, closed="both"), None]
 """A number of threads; -1 is all processors, -2 all but one, as in scikit-learn."""
 
@@ -67,17 +69,17 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target a row.")
         clusters = None
         if groups is not None:
-            labels_of = table.plain_array(groups, "groups")
-            if labels_of.ndim != 1:
-                raise table.TableError(f"groups has {labels_of.ndim} dimensions: give one label a row.")
-            clusters, labels = pd.factorize(labels_of, use_na_sentinel=False)
+            table.check_unmasked(groups, "groups")
+            if np.ndim(groups) != 1:
+                raise table.TableError(f"groups has {np.ndim(groups)} dimensions: give one label a row.")
+            clusters, labels = pd.factorize(np.asarray(groups), use_na_sentinel=False)
             if len(labels) < 2 and y.size > 1:
                 raise table.TableError("groups has one label only, so no rows could validate: leave it out.")
             if clusters.size != y.size:
                 raise table.TableError(f"groups has {clusters.size} entries for {y.size} rows: give one a row.")
         if sample_weight is None:
             return frame, y, None, clusters
-        sample_weight = table.plain_array(sample_weight, "sample_weight") if np.ndim(sample_weight) else sample_weight
+        table.check_unmasked(sample_weight, "sample_weight")
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         with np.errstate(over="ignore"):
             if not np.isfinite(weight.sum()):
@@ -134,9 +136,18 @@ def place_of(feature: str | int, names: list[str]) -> int:
 
 
 def check_parameters(estimator: TableEstimator) -> None:
-    validate_parameter_constraints(
-        estimator._parameter_constraints, estimator.get_params(deep=False), caller_name=type(estimator).__name__
-    )
+    """InvalidParameterError where a parameter is not one that the estimator may have."""
+    _check(type(estimator), estimator.get_params(deep=False))
+
+
+def _check(cls: type[TableEstimator], parameters: dict[str, Any]) -> None:
+    constraints = {name: cls._parameter_constraints[name] for name in parameters}
+    for name, value in parameters.items():
+        if isinstance(value, bool) and "boolean" not in constraints[name]:  # Python counts True as the number 1
+            raise InvalidParameterError(f"The {name!r} parameter of {cls.__name__} must not be {value}: give a number.")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise InvalidParameterError(f"The {name!r} parameter of {cls.__name__} is a number beyond 2^63.")
+    validate_parameter_constraints(constraints, parameters, caller_name=cls.__name__)
 
 
 def column(y: Any) -> Any:
@@ -150,9 +161,8 @@ def column(y: Any) -> Any:
 
 def _is_valid(cls: type[TableEstimator], name: str, value: Any) -> bool:
     """Whether a value may be that of a parameter."""
-    constraint = {name: cls._parameter_constraints[name]}
     try:
-        validate_parameter_constraints(constraint, {name: value}, caller_name=cls.__name__)
+        _check(cls, {name: value})
     except InvalidParameterError:
         return False
     return True
@@ -197,8 +207,8 @@ def plain(value: Any) -> Any:
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads of a fit."""
-    return int(joblib.effective_n_jobs(n_jobs))
+    """Threads of a fit: no more than processors, where those are many, as the others would only wait."""
+    return min(int(joblib.effective_n_jobs(n_jobs)), max(FEW_THREADS, os.cpu_count() or 1))
 
 
 def numbers(told: Any) -> list[float]:

@@ -108,11 +108,11 @@ def _target(y: Any) -> pd.Series:
         return pd.Series(y).reset_index(drop=True).rename(TARGET)
 
 
-def plain_array(values: Any, name: str) -> NDArray[Any]:
-    """One value a row as an array; TableError where some are masked."""
-    if np.ma.is_masked(values):
-        raise TableError(f"{name} is masked in {int(np.ma.getmaskarray(values).sum())} rows: give every row one.")
-    return np.asarray(values)
+def check_unmasked(values: Any, name: str) -> None:
+    """TableError where some of the values, one a row, are masked: as an array they would lose their mask."""
+    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise TableError(f"{name} is masked in {masked} rows: give every row one.")
 
 
 def _where(series: pd.Series) -> str:

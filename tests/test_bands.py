@@ -216,7 +216,7 @@ def band(curve):
 @pytest.mark.parametrize(
     "odd", [{"max_leaves": 1000}, {"max_leaves": 65}, {"coarse_leaves": 5000}, {"n_bags": 10**9}, {"learning_rate": -5},
             {"learning_rate": 1e300}, {"subsample": 30}, {"validation_fraction": -3}, {"early_stopping_rounds": 10**30},
-            {"max_rounds": "many"}, {"n_jobs": 0}],
+            {"max_rounds": "many"}, {"n_jobs": 0}, {"n_bags": True}],
 )  # fmt: skip
 @pytest.mark.parametrize("way", ["set_params", "file"])
 def test_whatever_computes_checks_its_parameters_first(odd, way, tmp_path):

@@ -223,3 +223,14 @@ def test_markdown_makes_no_link_of_an_address():
     for address in ("https://evil.example/x", "www.evil.example", "a@b.com", "mailto:a@b.com"):
         assert address not in md(address).replace("\\", "")
     assert "\n" not in md("a\n    b")
+
+
+def test_the_data_page_says_that_files_have_no_record(space):
+    from tests.test_workspace import frame
+
+    space.add_table(frame(), "mine")
+    lost = space.root / "objects" / "aa" / ("aa" * 32)
+    lost.parent.mkdir(exist_ok=True)
+    lost.write_bytes(b"nobody's")
+    assert ["Files without a record: 1 of 2" in warning.value for warning in open_page("data").warning] == [True]
+    assert lost.exists()

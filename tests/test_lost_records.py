@@ -123,7 +123,7 @@ def nothing_is_swept(root, capsys):
     before = objects_of(root)
     swept = sweep(Workspace(root))
     assert swept.objects == 0
-    assert "bring" in swept.stopped
+    assert "restore newer records" in swept.stopped
     assert main(["--workspace", str(root), "check"]) == 1
     out = capsys.readouterr().out
     assert "no record" in out
@@ -147,7 +147,7 @@ def test_another_deployments_records(killed, monkeypatch, tmp_path, capsys):
     if url:
         monkeypatch.setenv("GAMCORE_OBJECTS_URL", url)
     monkeypatch.setenv("GAMCORE_META_URL", meta.url_of(other.root))
-    refused(killed, "another workspace", capsys)
+    refused(killed, "different workspaces", capsys)
     monkeypatch.delenv("GAMCORE_META_URL")
     whole(killed)
 

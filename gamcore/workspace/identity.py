@@ -21,12 +21,12 @@ def check_empty(records: Meta, objects: Objects) -> None:
     if records.has_log:
         raise StoreError(
             f"The workspace's records ({records.place}) are missing or empty, but their write-ahead log is there: "
-            f"bring {records.place} back, or a backup {BACK}."
+            f"restore {records.place} beside it, or restore a backup {BACK}."
         )
     if objects.identity() is not None or next(objects.digests(), None) is not None:
         raise StoreError(
-            f"The workspace's files are there, but its records ({records.place}) are missing or empty: bring them back "
-            f"from a backup, or name the right ones {BACK}."
+            f"The workspace has files, but its records ({records.place}) are missing or empty: restore them from a "
+            f"backup, or correct their address {BACK}."
         )
 
 
@@ -47,11 +47,11 @@ def check_same(records: Meta, objects: Objects) -> None:
         objects.identify(known)
     elif beside is None:
         raise StoreError(
-            f"The workspace's files are not where they should be ({objects.place}): bring them back from a backup, or "
-            f"name the right place {BACK}."
+            f"The workspace's files are missing from {objects.place}: restore them from a backup, or correct their "
+            f"address {BACK}."
         )
     elif beside != known:
         raise StoreError(
-            f"The records ({records.place}) are of another workspace than the files ({objects.place}): name the two "
-            f"that belong together, or bring them back from a backup {BACK}."
+            f"The records ({records.place}) and the files ({objects.place}) belong to different workspaces: correct "
+            f"one of the two addresses, or restore a backup {BACK}."
         )

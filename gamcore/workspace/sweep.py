@@ -110,15 +110,14 @@ def _too_much(space: Workspace, unknown: list[str]) -> str:
     a file and its record explains them."""
     unknown = [digest for digest in unknown if not space.objects.is_marked(digest)]
     total, young = sum(1 for _ in space.objects.digests()), time.time() - A_DAY
-    if 2 * len(unknown) > total:
-        why = f"{len(unknown):,} of {total:,} files of the workspace have no record"
-    elif any(space.objects.stored(digest) > young for digest in unknown):
-        why = f"{len(unknown):,} files have no record, and some were stored within the last day"
-    else:
+    n_young = sum(space.objects.stored(digest) > young for digest in unknown)
+    if 2 * len(unknown) <= total and not n_young:
         return ""
+    which = "which is more than half" if 2 * len(unknown) > total else f"{n_young:,} stored within the last day"
     return (
-        f"{why}: if the records are older than the files, bring newer ones back from a backup; else `python -m "
-        "gamcore.workspace sweep --anyway` puts these files into the trash."
+        f"Files without a record: {len(unknown):,} of {total:,}, {which}, so none was swept. If the records are older "
+        "than the files, restore newer records from a backup; otherwise run python -m gamcore.workspace sweep --anyway "
+        "to move these files to the trash."
     )
 
 

@@ -36,37 +36,41 @@ def _go_to_data() -> None:
 def navigation() -> Any:
     """The menu. The default page only forwards: a page that is itself the default has no URL of its own."""
     st.session_state[RUNS_UNDER_APP] = True
-
-    person = state.workspace().person
+    menu = _menu()
+    try:
+        person = state.workspace().person
+    except errors.REFUSED:  # what is wrong is all that can be shown: no page leads anywhere
+        st.navigation(menu, position="hidden")
+        raise
     if is_shared():
         signin.menu(person)
+        menu |= {"Team": [_page("people", "People", "group")]} if person.role == "admin" else {}
+    return st.navigation(menu, expanded=True)
 
-    def page(name: str, title: str, icon: str) -> Any:
-        return st.Page(PAGES / f"{name}.py", title=title, icon=f":material/{icon}:")
 
-    team = {"Team": [page("people", "People", "group")]} if is_shared() and person.role == "admin" else {}
-    return st.navigation(
-        {
-            "": [st.Page(_go_to_data, title="Shapewise", default=True, visibility="hidden")],
-            "Data": [page("data", "Data", "table")],
-            "Model": [page("train", "Train", "model_training"), page("models", "Models", "inventory_2")],
-            "Explain": [
-                page("overview", "Overview", "bar_chart"),
-                page("shapes", "Shapes", "stacked_line_chart"),
-                page("pairs", "Pairs", "grid_on"),
-                page("rows", "Rows", "person_search"),
-                page("compare", "Compare", "compare_arrows"),
-                page("tasks", "Tasks", "hub"),
-            ],
-            "Act": [
-                page("strategies", "Strategies", "low_priority"),
-                page("experiment", "Experiment", "science"),
-                page("report", "Report", "slideshow"),
-            ],
-            **team,
-        },
-        expanded=True,
-    )
+def _page(name: str, title: str, icon: str) -> Any:
+    return st.Page(PAGES / f"{name}.py", title=title, icon=f":material/{icon}:")
+
+
+def _menu() -> dict[str, list[Any]]:
+    return {
+        "": [st.Page(_go_to_data, title="Shapewise", default=True, visibility="hidden")],
+        "Data": [_page("data", "Data", "table")],
+        "Model": [_page("train", "Train", "model_training"), _page("models", "Models", "inventory_2")],
+        "Explain": [
+            _page("overview", "Overview", "bar_chart"),
+            _page("shapes", "Shapes", "stacked_line_chart"),
+            _page("pairs", "Pairs", "grid_on"),
+            _page("rows", "Rows", "person_search"),
+            _page("compare", "Compare", "compare_arrows"),
+            _page("tasks", "Tasks", "hub"),
+        ],
+        "Act": [
+            _page("strategies", "Strategies", "low_priority"),
+            _page("experiment", "Experiment", "science"),
+            _page("report", "Report", "slideshow"),
+        ],
+    }
 
 
 def begin(title: str, caption: str = "") -> None:

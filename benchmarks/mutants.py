@@ -3,7 +3,7 @@
 Files are the golden ones of every schema and kind, changed at every level (`tests.mutants`), and opened by two child
 processes (`tests.opening`): every other file by one whose kernels check their indices (NUMBA_BOUNDSCHECK), since a
 compiled loop reads beyond an array in silence. A file may be refused in words, or open and behave: predict, explain, be
-written and read again to the same bits. All else is a finding: another error, a crash, more than 10 seconds, an event
+written and read again to the same bits. All else is a finding: another error, a crash, more than 30 seconds, an event
 that no file needs, more than 64 MiB and eight times the file allocated. The exit code is 1 where there is one.
 """
 
@@ -29,7 +29,7 @@ from tests.mutants import LEVELS
 
 ROOT = Path(__file__).parents[1]
 FINE = ("refused", "opened")
-SECONDS = 10.0
+SECONDS = 30.0  # a kernel may be compiled for what is computed, with another process on the same core
 SECONDS_TO_BEGIN = 300.0
 MOST, TIMES = 64 * 2**20, 8
 LANES = 2

@@ -192,7 +192,7 @@ def _starts(root: Path) -> int:
 def _whole(root: Path) -> list[str]:
     """What is lost of a workspace whose records are back; a file whose record the kill prevented is none."""
     space = Workspace(root)
-    found = [problem for problem in backup.check(space) if "no record of it" not in problem]
+    found = [problem for problem in backup.check(space) if "no record refers" not in problem]
     for about in space.tables():
         if len(space.read_table(about.id)) != about.rows:
             found.append(f"table {about.id} is not whole")

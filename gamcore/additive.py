@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from gamcore import explain, serialize, table
 from gamcore.base import (
     MAX_ROUNDS,
+    MOST_REFITS,
     THREADS,
     TableEstimator,
     check_parameters,
@@ -39,7 +40,7 @@ from gamcore.interactions import Chosen, Mains, Options, add_pairs, interact
 from gamcore.kernels import N_CODES
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel, assemble, count_bins
-from gamcore.modelfile import MAX_REFITS, Saved
+from gamcore.modelfile import Saved
 from gamcore.ranking import Ranking, rank
 from gamcore.refit import Parameters, Problem, first_leaves
 from gamcore.rounds import MAX_BAGS, MAX_LEAVES
@@ -95,7 +96,7 @@ class AdditiveEstimator(TableEstimator):
         "purify": ["boolean"],
         "validation_fraction": real(0.0, 0.9, "both"),
         "early_stopping_rounds": whole(1, MAX_ROUNDS),
-        "outer_bags": whole(1, MAX_REFITS),
+        "outer_bags": whole(1, MOST_REFITS),
         "bands": [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, MOST_BANDS)],
         "categorical_features": [StrOptions({"infer"}), "array-like"],
         "date_parts": ["boolean"],
@@ -407,9 +408,9 @@ class AdditiveEstimator(TableEstimator):
         """Of each feature the nearest change that takes the score of a table of one row across a line."""
         codes = self._encode(row)
         if codes.shape[1] != 1:
-            raise table.TableError(f"The table has {codes.shape[1]} rows: give the one whose changes are asked for.")
+            raise table.TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
         if not np.isfinite(line):
-            raise table.TableError(f"The line is {line}: give a score that is a finite number.")
+            raise table.TableError(f"The line is {line}: pass a finite score.")
         return smallest_changes(self.model_, codes[:, 0], line)
 
     def save(self, path: str | os.PathLike[str]) -> None:

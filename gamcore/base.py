@@ -40,6 +40,7 @@ def real(low: float, high: float, closed: str) -> list[Any]:
 
 
 MAX_ROUNDS: Final = 1_000_000
+MOST_REFITS: Final = 1_000
 FEW_THREADS: Final = 16
 THREADS: Final = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, 4096, closed="both"), None]
 """A number of threads; -1 is all processors, -2 all but one, as in scikit-learn."""
@@ -83,9 +84,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         with np.errstate(over="ignore"):
             if not np.isfinite(weight.sum()):
-                raise table.TableError(
-                    "The sample weights add up to more than a number can hold: make them all smaller."
-                )
+                raise table.TableError("The sample weights overflow when they are summed: scale them down.")
         kept = weight > 0
         if not kept.any():
             raise table.TableError("Every sample weight is zero: give some rows a positive weight.")
@@ -141,13 +140,14 @@ def check_parameters(estimator: TableEstimator) -> None:
 
 
 def _check(cls: type[TableEstimator], parameters: dict[str, Any]) -> None:
-    constraints = {name: cls._parameter_constraints[name] for name in parameters}
+    constraints = {name: cls._parameter_constraints.get(name, []) for name in parameters}
     for name, value in parameters.items():
-        if isinstance(value, bool) and "boolean" not in constraints[name]:  # Python counts True as the number 1
+        numeric = any(isinstance(one, Interval) for one in constraints[name])
+        if isinstance(value, bool) and numeric:  # Python counts True as the number 1
             raise InvalidParameterError(f"The {name!r} parameter of {cls.__name__} must not be {value}: give a number.")
         if isinstance(value, int) and abs(value) >= 2**63:
             raise InvalidParameterError(f"The {name!r} parameter of {cls.__name__} is a number beyond 2^63.")
-    validate_parameter_constraints(constraints, parameters, caller_name=cls.__name__)
+    validate_parameter_constraints(cls._parameter_constraints, parameters, caller_name=cls.__name__)
 
 
 def column(y: Any) -> Any:
@@ -180,7 +180,7 @@ def revive(cls: type[Revived], saved: Saved) -> Revived:
     valid = {name: value for name, value in known.items() if _is_valid(cls, name, value)}
     if odd := sorted(set(known) - set(valid)):
         warnings.warn(
-            f"The model file has parameters that are not valid, and were left at their defaults: {', '.join(odd)}.",
+            f"The model file has invalid parameters, which were set to their defaults: {', '.join(odd)}.",
             ModelFileWarning,
             stacklevel=3,
         )

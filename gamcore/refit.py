@@ -70,8 +70,7 @@ class Parameters:
         leaves = max(self.max_leaves, self.coarse_leaves)
         if not (self.max_leaves >= 1 and leaves <= MAX_LEAVES and 1 <= self.n_bags <= MAX_BAGS):
             raise ValueError(
-                f"Trees have 1 to {MAX_LEAVES} leaves and a step 1 to {MAX_BAGS} bags: {leaves} leaves and "
-                f"{self.n_bags} bags were asked for."
+                f"max_leaves must be 1 to {MAX_LEAVES} and n_bags 1 to {MAX_BAGS:,}; got {leaves} and {self.n_bags}."
             )
 
 

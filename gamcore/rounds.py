@@ -19,8 +19,8 @@ from gamcore.kernels.course import Course, Rule, grouped_rounds, judge, validate
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
 from gamcore.kernels.rowbags import RowLists
 
-MAX_LEAVES: Final = 64
 MAX_BAGS: Final = 1_000
+MAX_LEAVES: Final = 64
 """Leaves that a tree may have."""
 
 Floats = NDArray[np.floating]

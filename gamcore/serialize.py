@@ -161,7 +161,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
     try:
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe would never end, nor would a device
-            raise ModelFileError(f"{str(path)[-80:]!r} is no plain file, so no model: choose another.")
+            raise ModelFileError(f"{str(path)[-80:]!r} is not a regular file, so it cannot be a model: choose another.")
         if status.st_size > MAX_FILE:
             raise ModelFileError(f"The model file has {status.st_size:,} bytes, more than the {MAX_FILE:,} allowed.")
         with Path(path).open("rb") as file:

@@ -95,7 +95,7 @@ def _valid_text(what: str) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise TableError(
-            f"{what} holds text with half a character ({error.object[error.start]!r}): clean it, as in "
+            f"{what} holds text with an unpaired surrogate ({error.object[error.start]!r}): clean it, as in "
             "text.encode('utf-8', 'replace').decode()."
         ) from error
 
@@ -112,7 +112,7 @@ def check_unmasked(values: Any, name: str) -> None:
     """TableError where some of the values, one a row, are masked: as an array they would lose their mask."""
     masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
-        raise TableError(f"{name} is masked in {masked} rows: give every row one.")
+        raise TableError(f"{name} has {masked} masked rows: give every row a value.")
 
 
 def _where(series: pd.Series) -> str:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gamcore import serialize, table, taskexplain
 from gamcore.base import (
     MAX_ROUNDS,
+    MOST_REFITS,
     THREADS,
     TableEstimator,
     check_parameters,
@@ -41,7 +42,7 @@ from gamcore.kernels.splits import Splitting
 from gamcore.kernels.tree import Growth
 from gamcore.losses import LOSSES
 from gamcore.model import AdditiveModel
-from gamcore.modelfile import MAX_REFITS, Saved
+from gamcore.modelfile import Saved
 from gamcore.multitask import TaskParameters, TaskProblem, TaskRefit, boost_tasks
 from gamcore.taskdata import (
     UNKNOWN,
@@ -118,7 +119,7 @@ class MultiTaskTrees(TableEstimator):
         "validation_fraction": real(0.0, 0.9, "both"),
         "early_stopping_rounds": whole(1, MAX_ROUNDS),
         "min_validation_rows": whole(1),
-        "outer_bags": whole(1, MAX_REFITS),
+        "outer_bags": whole(1, MOST_REFITS),
         "categorical_features": [StrOptions({"infer"}), "array-like"],
         "date_parts": ["boolean"],
         "n_jobs": THREADS,

@@ -174,10 +174,10 @@ def test_changes_are_refused_once_the_folder_is_gone(tmp_path):
     table = space.add_table(frame(), "mine")
     space.root.rename(tmp_path / "moved")
     for act in (lambda: space.change_roles(table.id, {"w": "weight"}), space.tables, lambda: space.note("look")):
-        with pytest.raises(StoreError, match="taken away or replaced"):
+        with pytest.raises(StoreError, match="removed or replaced"):
             act()
     shutil.copytree(tmp_path / "moved", space.root)  # another folder of the same name is not the one that is open
-    with pytest.raises(StoreError, match="taken away or replaced"):
+    with pytest.raises(StoreError, match="removed or replaced"):
         space.change_roles(table.id, {"w": "weight"})
     shutil.rmtree(space.root)
     (tmp_path / "moved").rename(space.root)
@@ -208,7 +208,7 @@ def remount(disk, how):
 def test_a_workspace_that_is_a_file_says_so(tmp_path):
     (tmp_path / "file").write_text("x")
     for root in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(StoreError, match="is a file"):
+        with pytest.raises(StoreError, match="leads to a file"):
             Workspace(root)
 
 

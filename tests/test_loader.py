@@ -231,7 +231,7 @@ def batched(tmp_path, *lines):
 def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "into").mkdir()
-    with pytest.raises(ReaderError, match="no plain file"):
+    with pytest.raises(ReaderError, match="not a regular file"):
         load(tmp_path / "pipe.csv", "pipe.csv", tmp_path / "into")
 
 

@@ -477,7 +477,8 @@ def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
     write_json(job / "about.json", {"by": f"{dead}x1"})
     with space.objects.marked("ab" * 32):
         assert list(backup.check(space)) == [
-            f"objects/{'aa' * 6}: there is no record of it: left by a crash, or the records are older than the files"
+            f"objects/{'aa' * 6}: no record refers to it: a crash left it behind, or the records are older than "
+            "the files"
         ]
         assert sweep(space) == Swept(temporary=2, objects=1, jobs=1)
         assert sweep(space) == Swept()

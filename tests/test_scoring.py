@@ -326,7 +326,7 @@ def test_plain_python_refuses_what_the_model_refuses(value):
     X = pd.DataFrame({"a": np.arange(100.0)})
     model = GAMRegressor(max_rounds=20, random_state=0).fit(X, X["a"])
     predict = loaded(to_python(model))["predict"]
-    with pytest.raises(ValueError, match="no finite number"):
+    with pytest.raises(ValueError, match="not a finite number"):
         predict({"a": value})
     assert predict({"a": None}) == predict({}) == pytest.approx(model.predict(pd.DataFrame({"a": [np.nan]}))[0])
     assert predict({"a": "7"}) == pytest.approx(model.predict(pd.DataFrame({"a": [7.0]}))[0])

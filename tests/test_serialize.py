@@ -315,5 +315,5 @@ def test_parameters_come_back_as_plain_values(tmp_path):
 def test_what_is_no_plain_file_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.gamx")
     for path in (tmp_path / "pipe.gamx", "/dev/zero", tmp_path):
-        with pytest.raises(ModelFileError, match="no plain file"):
+        with pytest.raises(ModelFileError, match="not a regular file"):
             load_model(path)

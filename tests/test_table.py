@@ -279,10 +279,14 @@ def test_a_masked_cell_is_missing_whatever_is_below_the_mask():
 NUMBERS = pd.DataFrame({"a": np.arange(60.0)})
 ODD_ROWS = {
     "masked target": (np.arange(60.0), {"y": masked(np.arange(60.0), 0)}, "target is missing"),
-    "masked weights": (np.arange(60.0), {"sample_weight": masked(np.ones(60), 0)}, "sample_weight is masked in 1 rows"),
-    "masked groups": (np.arange(60.0), {"groups": masked(np.arange(60), 0)}, "groups is masked in 1 rows"),
+    "masked weights": (np.arange(60.0), {"sample_weight": masked(np.ones(60), 0)}, "sample_weight has 1 masked rows"),
+    "masked groups": (np.arange(60.0), {"groups": masked(np.arange(60), 0)}, "groups has 1 masked rows"),
     "groups of two dimensions": (np.arange(60.0), {"groups": np.zeros((60, 2))}, "2 dimensions"),
-    "weights beyond a number": (np.arange(60.0), {"sample_weight": np.full(60, 1e308)}, "more than a number can hold"),
+    "weights beyond a number": (
+        np.arange(60.0),
+        {"sample_weight": np.full(60, 1e308)},
+        "overflow when they are summed",
+    ),
     "durations": (pd.to_timedelta(np.arange(60), unit="D"), {}, "^The target holds durations"),
     "a signalling NaN": ([Decimal("sNaN"), Decimal(1)] * 30, {}, "^The target should hold numbers"),
     "mixed": (np.array([1, "a"] * 30, object), {}, "^The target mixes"),
@@ -298,7 +302,7 @@ def test_odd_targets_and_weights_are_refused_in_words(case):
 
 def test_odd_classes_are_refused_in_words():
     for y, words in (
-        (["\ud800", "a"] * 30, "half a character"),
+        (["\ud800", "a"] * 30, "unpaired surrogate"),
         (masked(np.arange(60) % 2, 0), "target is missing"),
         (pd.to_timedelta(np.arange(60) % 2, unit="D"), "^The target holds durations"),
         (np.array([1, "a"] * 30, object), "^The target mixes"),
@@ -314,7 +318,7 @@ def test_columns_of_odd_cells_are_refused_by_name():
     ):
         with pytest.raises(TableError, match="Column 'odd'"):
             GAMRegressor(**QUICK).fit(NUMBERS.assign(odd=cells), np.arange(60.0))
-    with pytest.raises(TableError, match="half a character"):
+    with pytest.raises(TableError, match="unpaired surrogate"):
         GAMRegressor(**QUICK).fit(np.array([["\ud800"], ["a"]] * 30, object), np.arange(60.0))
 
 

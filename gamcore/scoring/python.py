@@ -35,7 +35,7 @@ def _number(value, column):
     """A cell of a number column; what the model refuses is refused here, too."""
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{column!r} is {value!r}, which is no finite number; missing is None.")
+        raise ValueError(f"{column!r} is {value!r}, which is not a finite number; use None for missing.")
     return number
 
 

@@ -1,16 +1,18 @@
-"""`python -m gamcore.workspace backup|restore|check|sweep`: copy a workspace, look whether it is whole, make room."""
+"""`python -m gamcore.workspace backup|restore|check|sweep|adopt`: copy a workspace, check it, make room."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from datetime import timedelta
 from pathlib import Path
 
-from gamcore.workspace import backup
+from gamcore.workspace import backup, meta
 from gamcore.workspace.errors import StoreError
 from gamcore.workspace.store import Workspace, default_root
 from gamcore.workspace.sweep import PURGE_AFTER, sweep
+from gamcore.workspace.things import adopt
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -23,11 +25,18 @@ def _parser() -> argparse.ArgumentParser:
     restore = commands.add_parser("restore", help="bring a backup back to an empty place")
     restore.add_argument("of", type=Path)
     restore.add_argument("--partly", action="store_true", help="what is whole, where not all is")
-    commands.add_parser("check", help="look at every record, hash and model; nothing is changed")
-    tidy = commands.add_parser("sweep", help="take away what nobody needs, as each start of the app does")
-    tidy.add_argument("--now", action="store_true", help="what was deleted, at once: it cannot be brought back")
-    tidy.add_argument("--anyway", action="store_true", help="files without a record, too, however many: to the trash")
+    commands.add_parser("check", help="check every record, hash and model; nothing is deleted")
+    tidy = commands.add_parser("sweep", help="remove what is no longer needed, as every start of the app does")
+    tidy.add_argument("--now", action="store_true", help="delete at once instead of using the trash: cannot be undone")
+    tidy.add_argument("--anyway", action="store_true", help="also files without a record, however many")
+    commands.add_parser("adopt", help="declare that these records and files belong together, whatever they say")
     return parser
+
+
+def _is_there(root: Path) -> bool:
+    """Whether a folder is a workspace, be it one that lacks its records."""
+    elsewhere = os.environ.get("GAMCORE_META_URL") or os.environ.get("GAMCORE_OBJECTS_URL")
+    return bool(elsewhere) or (root / meta.FILE).is_file() or (root / "objects").is_dir()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,8 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
         if told.command == "restore":
             space = backup.restore(told.of, told.workspace, told.partly)
             print(f"Restored {told.of} to {told.workspace}.")
-        elif not (told.workspace.is_dir() and any(told.workspace.iterdir())):
-            raise StoreError(f"There is no workspace in {told.workspace}: name its folder by --workspace.")
+        elif not _is_there(told.workspace):
+            raise StoreError(f"There is no workspace in {told.workspace}: give its folder with --workspace.")
+        elif told.command == "adopt":
+            adopt(told.workspace)
+            space = Workspace(told.workspace)
+            print("The records and the files belong together now.")
         else:
             space = Workspace(told.workspace)
         if told.command == "backup":

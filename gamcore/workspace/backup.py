@@ -16,7 +16,7 @@ from gamcore.workspace import meta, migrations
 from gamcore.workspace.errors import StoreError, room
 from gamcore.workspace.files import write_bytes
 from gamcore.workspace.meta import NOT_DELETED_PARTS, part, released
-from gamcore.workspace.objects import HASH, IDENTITY, digest_of
+from gamcore.workspace.objects import HASH, IDENTITY, Identity, digest_of
 from gamcore.workspace.store import Workspace
 
 
@@ -31,10 +31,11 @@ def backup(space: Workspace, target: Path) -> tuple[int, list[str]]:
     if target.exists() and any(target.iterdir()):
         raise StoreError(f"{target} is not empty: name a new folder for the backup.")
     if target.resolve().is_relative_to(space.root.resolve()):
-        raise StoreError(f"{target} is inside the workspace, and would be lost with it: name a folder elsewhere.")
+        raise StoreError(f"{target} is inside the workspace and would be lost with it: choose a folder outside it.")
     making = target.with_name(f".{target.name}.making")
     shutil.rmtree(making, ignore_errors=True)
-    (making / "objects").mkdir(mode=0o700, parents=True)
+    making.mkdir(mode=0o700, parents=True)
+    (making / "objects").mkdir(mode=0o700)
     damaged = []
     try:
         with ExitStack() as stack, room():
@@ -45,7 +46,7 @@ def backup(space: Workspace, target: Path) -> tuple[int, list[str]]:
             for digest in digests:
                 if not _copy(space, digest, making / "objects" / digest[:2] / digest):
                     damaged.append(digest)
-            write_bytes(making / "objects" / IDENTITY, f"{space.objects.identity()}\n".encode())
+            write_bytes(making / "objects" / IDENTITY, _identity_in(making).text().encode())
         if target.exists():
             target.rmdir()
         making.rename(target)
@@ -73,6 +74,17 @@ def _digests(records: meta.Meta) -> set[str]:
         return set(connection.execute(sa.select(part.c.object)).scalars())
 
 
+def _identity_in(root: Path) -> Identity:
+    """The id and the edition that the records in a folder say of themselves."""
+    records = meta.Meta(meta.url_of(root))
+    try:
+        with records.reading() as connection:
+            row = connection.execute(sa.select(meta.workspace.c.id, meta.workspace.c.edition)).one()
+            return Identity(row.id, row.edition)
+    finally:
+        records.close()
+
+
 def _digests_in(root: Path) -> set[str]:
     """The objects that the records in a folder speak of."""
     records = meta.Meta(meta.url_of(root))
@@ -88,14 +100,15 @@ def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
     partly : bring back what is whole, where not all is; `check` then names the rest.
     """
     if os.environ.get("GAMCORE_META_URL") or os.environ.get("GAMCORE_OBJECTS_URL"):
-        raise StoreError("A backup comes back to a folder: unset GAMCORE_META_URL and GAMCORE_OBJECTS_URL to restore.")
+        raise StoreError("Backups are restored to a folder: unset GAMCORE_META_URL and GAMCORE_OBJECTS_URL first.")
     if not (source / meta.FILE).is_file():
         raise StoreError(f"{source} is not a backup: it has no {meta.FILE}.")
     if root.exists() and any(root.iterdir()):
         raise StoreError(f"{root} is not empty: move what is there away first.")
     making = root.with_name(f".{root.name}.making")
     shutil.rmtree(making, ignore_errors=True)
-    (making / "objects").mkdir(mode=0o700, parents=True)
+    making.mkdir(mode=0o700, parents=True)
+    (making / "objects").mkdir(mode=0o700)
     try:
         with room():
             shutil.copyfile(source / meta.FILE, making / meta.FILE)
@@ -147,8 +160,8 @@ def check(space: Workspace) -> Iterator[str]:
     for digest in space.objects.digests():
         if digest not in known and not space.objects.is_marked(digest):
             yield (
-                f"objects/{digest[:12]}: there is no record of it: left by a crash, or the records are older than the "
-                "files"
+                f"objects/{digest[:12]}: no record refers to it: a crash left it behind, or the records are older than "
+                "the files"
             )
 
 

@@ -61,7 +61,9 @@ def parts_of(source: Path) -> tuple[list[Part], pa.Schema]:
         raise ReaderError("The folder holds no file that ends in .parquet: choose another.")
     for path in paths:
         if not path.resolve().is_relative_to(source.resolve()):
-            raise ReaderError(f"{path.name[:60]!r} is a link to a place outside the folder: put the file itself there.")
+            raise ReaderError(
+                f"{path.name[:60]!r} links to a file outside the folder: put the file itself in the folder."
+            )
     found = pa.dataset.dataset([str(path) for path in paths], partition_base_dir=str(source), partitioning="hive")
     fragments = {
         Path(fragment.path): dict(pa.dataset.get_partition_keys(fragment.partition_expression))

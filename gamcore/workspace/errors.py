@@ -19,15 +19,19 @@ class FullError(StoreError):
     """The disk of the workspace is full."""
 
 
+class GoneError(StoreError):
+    """The workspace's folder is not there any more, or is another one."""
+
+
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL = "The disk of the workspace is full, so nothing was changed: delete what is not needed, or make room, and repeat."
 READ_ONLY = (
-    "The workspace's folder cannot be written to, so nothing was changed: make it writable, or name another folder in "
-    "GAMCORE_WORKSPACE and start the app again."
+    "The workspace's folder cannot be written to, so nothing was changed: make it writable, or set "
+    "GAMCORE_WORKSPACE to another folder and restart the app."
 )
 GONE = (
-    "The workspace's folder was taken away or replaced while the app was running, so nothing was changed: put it back, "
-    "then start the app again."
+    "The workspace's folder was removed or replaced while the app was running, so nothing was changed. Put it back and "
+    "restart the app."
 )
 
 

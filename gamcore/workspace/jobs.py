@@ -76,7 +76,7 @@ def _check_queue(connection: sa.Connection, space: Workspace) -> None:
     most = space.limits.queue_each
     mine = sa.select(sa.func.count()).where(job.c.owner == space.person.id, job.c.state != "ended")
     if most and int(connection.execute(mine).scalar_one()) >= most:
-        raise StoreError(f"{most} of your jobs wait or go on: let one end, or cancel one.")
+        raise StoreError(f"You already have {most} jobs waiting or running: wait for one to finish, or cancel one.")
 
 
 def folder(space: Workspace, kind: str, identifier: str) -> Path:

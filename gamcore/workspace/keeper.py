@@ -21,6 +21,7 @@ import psutil
 import sqlalchemy as sa
 
 from gamcore.workspace import child
+from gamcore.workspace.errors import GoneError
 from gamcore.workspace.files import read_json
 from gamcore.workspace.limits import Limits
 from gamcore.workspace.meta import job
@@ -83,6 +84,9 @@ class Keeper:
         """Do something; whether to come back, as where it failed: a busy record or a full disk may be better then."""
         try:
             return bool(act())
+        except GoneError as error:
+            log.error("The jobs of %s are not looked after any more: %s", self._space.root, error)
+            return False
         except Exception:
             log.exception("The jobs of %s could not be looked after", self._space.root)
             time.sleep(TICK)

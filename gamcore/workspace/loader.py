@@ -70,7 +70,7 @@ def kind_of(source: Path, name: str) -> str:
     if source.is_dir():
         return "folder"
     if source.exists() and not source.is_file():  # a pipe or a device would keep its reader waiting
-        raise ReaderError(f"{name[:60]!r} is no plain file: choose another.")
+        raise ReaderError(f"{name[:60]!r} is not a regular file: choose another.")
     path = PurePath(name.lower())
     kind = path.suffix
     if kind == ".gz":

@@ -3,7 +3,7 @@
 By default meta.sqlite in the workspace's folder (WAL, STRICT tables, every commit synced); by URL a database of
 PostgreSQL.
 
-workspace  one row: the id that its objects have beside them, too (see identity.py)
+workspace  one row: the id and the edition that the objects have beside them, too (see identity.py)
 released   objects that a thing had and has no more, so that a sweep knows them from those of lost records
 thing   a table, model, segment, board or recipe: its description (`about`, JSON), owner, version, end
 part    the objects of a thing: a table's rows, a model's file
@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from gamcore.workspace.errors import FULL, GONE, READ_ONLY, FullError, StoreError
+from gamcore.workspace.errors import FULL, GONE, READ_ONLY, FullError, GoneError, StoreError
 from gamcore.workspace.files import size_of
 
 APPLICATION: Final = 0x53484150  # "SHAP", so that `file` and others can tell the database's kind
@@ -73,7 +73,7 @@ audit = _table(
 )  # fmt: skip
 
 
-workspace = _table("workspace", _text("id", primary_key=True))
+workspace = _table("workspace", _text("id", primary_key=True), _text("edition"))
 released = _table("released", _text("object", primary_key=True))
 
 
@@ -111,8 +111,8 @@ class Meta:
 
     @property
     def place(self) -> str:
-        """Where the records are, in words that tell no password."""
-        return self.path.name if self.embedded else self.url.render_as_string(hide_password=True)
+        """What a message calls the records: anybody may read it, so it tells no address."""
+        return self.path.name if self.embedded else "the database of GAMCORE_META_URL"
 
     @property
     def is_file(self) -> bool:
@@ -145,7 +145,7 @@ class Meta:
         try:
             status = self.path.stat()
         except OSError as error:
-            raise StoreError(GONE) from error
+            raise GoneError(GONE) from error
         now = status.st_dev, status.st_ino
         if self._file is None:
             self._file = now
@@ -153,7 +153,7 @@ class Meta:
                 with suppress(OSError):
                     self.path.chmod(0o600)
         elif self._file != now:
-            raise StoreError(GONE)
+            raise GoneError(GONE)
 
     @staticmethod
     def _begun(connection: sa.Connection) -> None:

@@ -82,14 +82,14 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
         _create(records, objects)
     with records.writing() if not records.embedded else records.reading() as connection:
         found = version(connection)
-    behind = found < len(STEPS)
+    began_at = found
     if found > len(STEPS):
         raise StoreError(
             f"The workspace was written by a later version (records {found}, known here {len(STEPS)}): update the app, "
             "or restore a backup of before."
         )
     while found < len(STEPS):
-        if found and records.embedded:
+        if began_at and records.embedded:
             backup(records, root / "backups" / f"before-{found + 1}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite")
         with records.writing() as connection:
             if version(connection) == found:  # another server may have been faster
@@ -99,7 +99,7 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
                 STEPS[found](connection, root, objects)
                 _set_version(connection, found + 1)
         found += 1
-    if behind:
+    if began_at < len(STEPS):
         records.settle()
     identity.check_same(records, objects)
 

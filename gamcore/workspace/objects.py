@@ -1,7 +1,7 @@
 """The bytes of tables and models, each under the hash of its content, so that nothing is ever half replaced.
 
 objects/ab/abcdef...   a file, never changed once it has its name
-objects/workspace      the id of the workspace whose files they are (see identity.py)
+objects/workspace      id and edition of the workspace whose files they are (see identity.py)
 objects/trash/         what a sweep took, for a week: <time>-<hash>; asked for again, it comes back
 objects/marks/         a mark for each file that was put and has no record yet: <process>-<hash>
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import shutil
 import threading
@@ -20,6 +21,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
@@ -32,11 +34,30 @@ HASH: Final = re.compile(r"[0-9a-f]{64}")
 A_DAY: Final = 86_400.0
 BLOCK: Final = 2**20
 TRASH_TIME: Final = "%Y%m%dT%H%M%S"
-LOST: Final = "A file of the workspace is not there any more: bring it back from a backup (see docs/deployment.md)."
+LOST: Final = "A file of the workspace is missing: restore it from a backup (see docs/deployment.md)."
 CHANGED: Final = (
-    "A file of the workspace was changed or damaged where it is stored: bring it back from a backup (see "
+    "A file of the workspace was changed or damaged where it is stored: restore it from a backup (see "
     "docs/deployment.md)"
 )
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which workspace's files these are, the edition that stored the last of them, and the edition before that."""
+
+    id: str
+    edition: str
+    previous: str = ""
+
+    def text(self) -> str:
+        """What is written beside the objects."""
+        return f"{self.id}\n{self.edition}\n{self.previous}\n"
+
+    @classmethod
+    def read(cls, text: str) -> Identity | None:
+        """What was written; None where it is nothing of the kind."""
+        lines = text.splitlines()
+        return cls(*lines[:3]) if len(lines) >= 2 and lines[0] else None
 
 
 class Objects(Protocol):
@@ -46,11 +67,11 @@ class Objects(Protocol):
     def place(self) -> str:
         """Where the files are, for people."""
 
-    def identity(self) -> str | None:
-        """The id of the workspace whose files they are; None where there is none yet."""
+    def identity(self) -> Identity | None:
+        """Whose files they are; None where that is not written yet."""
 
-    def identify(self, identity: str) -> None:
-        """Say whose files they are."""
+    def identify(self, identity: Identity) -> None:
+        """Write whose files they are."""
 
     def put(self, path: Path, digest: str) -> None:
         """Take a file of this hash in; it is moved away."""
@@ -65,8 +86,11 @@ class Objects(Protocol):
     def stored(self, digest: str) -> float:
         """When a content was stored, in seconds since 1970; now, where the store does not tell."""
 
-    def discard(self, digest: str, at_once: bool = False) -> None:
-        """Put a content into the trash, or away at once."""
+    def copy_to_trash(self, digest: str) -> None:
+        """Keep a copy of a content in the trash."""
+
+    def remove(self, digest: str) -> None:
+        """Delete a content."""
 
     def empty_trash(self, before: datetime) -> int:
         """Delete what was put into the trash before a time; how many that were."""
@@ -127,18 +151,16 @@ class Folder:
         self.root, self._marks, self._trash = root, root / "marks", root / "trash"
         self._marks.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    @property
-    def place(self) -> str:
-        return str(self.root)
+    place = "the folder objects"
 
-    def identity(self) -> str | None:
+    def identity(self) -> Identity | None:
         try:
-            return (self.root / IDENTITY).read_text(encoding="ascii").strip() or None
+            return Identity.read((self.root / IDENTITY).read_text(encoding="ascii", errors="replace"))
         except FileNotFoundError:
             return None
 
-    def identify(self, identity: str) -> None:
-        write_bytes(self.root / IDENTITY, f"{identity}\n".encode())
+    def identify(self, identity: Identity) -> None:
+        write_bytes(self.root / IDENTITY, identity.text().encode())
 
     def _place(self, digest: str) -> Path:
         if not HASH.fullmatch(digest):
@@ -168,7 +190,7 @@ class Folder:
             raise StoreError(LOST)
         place = self._place(digest)
         if not check_whole(place, digest):
-            raise StoreError(f"{CHANGED}, or delete what it belongs to and load or train that again.")
+            raise StoreError(f"{CHANGED}, or delete the table or model it belongs to, and load or train it again.")
         return place
 
     def has(self, digest: str) -> bool:
@@ -177,20 +199,30 @@ class Folder:
     def _bring_back(self, digest: str) -> bool:
         for path in self._trash.glob(f"*-{digest}"):
             self._place(digest).parent.mkdir(mode=0o700, exist_ok=True)
-            path.replace(self._place(digest))
-            return True
-        return False
+            with contextlib.suppress(FileNotFoundError):  # another reader was faster
+                path.replace(self._place(digest))
+        return self._place(digest).is_file()
 
     def stored(self, digest: str) -> float:
-        return self._place(digest).stat().st_mtime
+        try:
+            return self._place(digest).stat().st_mtime
+        except FileNotFoundError:  # another server has just taken it
+            return 0.0
 
-    def discard(self, digest: str, at_once: bool = False) -> None:
-        with contextlib.suppress(FileNotFoundError):  # another server was faster
-            if at_once:
-                self._place(digest).unlink()
-                return
-            self._trash.mkdir(mode=0o700, exist_ok=True)
-            self._place(digest).replace(self._trash / _trash_name(digest))
+    def copy_to_trash(self, digest: str) -> None:
+        self._trash.mkdir(mode=0o700, exist_ok=True)
+        copy = self._trash / _trash_name(digest)
+        with contextlib.suppress(FileNotFoundError, FileExistsError):
+            try:
+                os.link(self._place(digest), copy)  # another name of the same bytes, where the disk can
+            except OSError as error:
+                if isinstance(error, FileNotFoundError | FileExistsError):
+                    raise
+                with room():
+                    shutil.copyfile(self._place(digest), copy)
+
+    def remove(self, digest: str) -> None:
+        self._place(digest).unlink(missing_ok=True)
 
     def empty_trash(self, before: datetime) -> int:
         old = [path for path in self._trash.glob("*-*") if _is_older(path.name, before)]
@@ -234,24 +266,22 @@ class Remote:
         options = {"auto_mkdir": True} if url.startswith("file:") else {}
         self._system, root = fsspec.core.url_to_fs(url, **options)
         self._root, self._cache = PurePosixPath(root), Folder(cache)
-        self._url = url
         self._system.makedirs(root, exist_ok=True)
 
     def _place(self, digest: str) -> str:
         return str(self._root / digest[:2] / digest)
 
-    @property
-    def place(self) -> str:
-        return self._url
+    place = "the store of GAMCORE_OBJECTS_URL"
 
-    def identity(self) -> str | None:
+    def identity(self) -> Identity | None:
         try:
-            return bytes(self._system.cat_file(str(self._root / IDENTITY))).decode("ascii").strip() or None
+            written = bytes(self._system.cat_file(str(self._root / IDENTITY)))
         except FileNotFoundError:
             return None
+        return Identity.read(written.decode("ascii", errors="replace"))
 
-    def identify(self, identity: str) -> None:
-        self._system.pipe_file(str(self._root / IDENTITY), f"{identity}\n".encode())
+    def identify(self, identity: Identity) -> None:
+        self._system.pipe_file(str(self._root / IDENTITY), identity.text().encode())
 
     def put(self, path: Path, digest: str) -> None:
         if not self.has(digest):  # a put is whole or not there: so object stores promise
@@ -262,7 +292,7 @@ class Remote:
         try:
             return self._cache.path(digest)
         except StoreError:  # not here yet, or changed since
-            self._cache.discard(digest, at_once=True)
+            self._cache.remove(digest)
             self._fetch(digest)
         return self._cache.path(digest)
 
@@ -291,24 +321,27 @@ class Remote:
     def _bring_back(self, digest: str) -> bool:
         for path in self._trashed(f"*-{digest}"):
             self._system.makedirs(str(PurePosixPath(self._place(digest)).parent), exist_ok=True)
-            self._system.mv(path, self._place(digest))
-            return True
-        return False
+            with contextlib.suppress(FileNotFoundError):  # another reader was faster
+                self._system.mv(path, self._place(digest))
+        return bool(self._system.exists(self._place(digest)))
 
     def stored(self, digest: str) -> float:
         try:
             return float(self._system.modified(self._place(digest)).timestamp())
         except NotImplementedError:
             return time.time()
+        except FileNotFoundError:  # another server has just taken it
+            return 0.0
 
-    def discard(self, digest: str, at_once: bool = False) -> None:
-        self._cache.discard(digest, at_once=True)
+    def copy_to_trash(self, digest: str) -> None:
+        self._system.makedirs(str(self._root / "trash"), exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            if at_once:
-                self._system.rm_file(self._place(digest))
-                return
-            self._system.makedirs(str(self._root / "trash"), exist_ok=True)
-            self._system.mv(self._place(digest), str(self._root / "trash" / _trash_name(digest)))
+            self._system.cp_file(self._place(digest), str(self._root / "trash" / _trash_name(digest)))
+
+    def remove(self, digest: str) -> None:
+        self._cache.remove(digest)
+        with contextlib.suppress(FileNotFoundError):
+            self._system.rm_file(self._place(digest))
 
     def empty_trash(self, before: datetime) -> int:
         old = [path for path in self._trashed("*-*") if _is_older(PurePosixPath(path).name, before)]
@@ -330,12 +363,7 @@ class Remote:
 
     def is_wanted(self, digest: str) -> bool:
         """Other machines' marks are not seen from here: what is younger than a day may be theirs."""
-        if self.is_marked(digest):
-            return True
-        try:
-            return time.time() - self.stored(digest) < A_DAY
-        except FileNotFoundError:
-            return False
+        return self.is_marked(digest) or time.time() - self.stored(digest) < A_DAY
 
 
 def open_objects(root: Path, url: str | None = None) -> Objects:

@@ -43,7 +43,7 @@ def told_by(claims: Mapping[str, Any]) -> tuple[str, str] | None:
     if not name or not all(text.isprintable() and len(text) <= MOST_ID for text in known.values()):
         return None
     if "sub" not in known:  # from a proxy, which is trusted to name people, but for the owner of an app used alone
-        return None if folded(name) == LOCAL.id else (folded(name), name)
+        return None if records.folded(name) == LOCAL.id else (records.folded(name), name)
     if "email" not in known or not _is_verified(claims):
         # People choose such names themselves: with this behind it, it is nobody else's.
         name = f"{name[:MOST_NAME]} [{known['sub'][:40]}]"
@@ -60,16 +60,10 @@ def _is_verified(claims: Mapping[str, Any]) -> bool:
     return said is True or (isinstance(said, str) and said.lower() == "true")
 
 
-def folded(name: str) -> str:
-    """A name by which people are compared: case counts in no plain letter, and in every other, since some of those
-    turn into plain ones (the Kelvin sign into a k)."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
-
-
 def administrators() -> set[str]:
     """Names of those who are administrators whatever the records say: GAMCORE_ADMINS, separated by commas."""
     names = os.environ.get("GAMCORE_ADMINS", "").split(",")
-    return {folded(name.strip(" \t\r\n")) for name in names if name.strip(" \t\r\n")}
+    return {records.folded(name.strip(" \t\r\n")) for name in names if name.strip(" \t\r\n")}
 
 
 def newcomers() -> Role:
@@ -100,7 +94,7 @@ def now(space: Workspace, identifier: str) -> Person | None:
 
 def _raised(person: Person) -> Person:
     """A person with the role that the environment gives: it is not remembered, so that taking it back is enough."""
-    return replace(person, role="admin") if folded(person.name) in administrators() else person
+    return replace(person, role="admin") if records.folded(person.name) in administrators() else person
 
 
 def _check(space: Workspace) -> None:

@@ -215,12 +215,16 @@ def last_seen(connection: sa.Connection, who: str) -> str:
 
 def named(connection: sa.Connection, name: str) -> Person | None:
     """A person by name, or by what the sign-in says they are; None where nobody is, or several are, called so."""
-    known = sa.func.lower(person.c.id) == name.lower()
-    for condition in (known, sa.func.lower(person.c.name) == name.lower()):
-        rows = connection.execute(sa.select(person).where(condition).limit(2)).all()
-        if len(rows) == 1:
-            return Person(rows[0].id, rows[0].name, cast(Role, rows[0].role))
-    return None
+    everybody, wanted = [one for one, _ in people(connection)], folded(name)
+    by_id = [one for one in everybody if folded(one.id) == wanted]
+    by_name = [one for one in everybody if folded(one.name) == wanted]
+    return next((same[0] for same in (by_id, by_name) if len(same) == 1), None)
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: case does not count, but no other letter turns into a plain one, as the Kelvin sign
+    would into a k."""
+    return "".join(letter if letter.lower().isascii() and not letter.isascii() else letter.lower() for letter in name)
 
 
 def put_person(connection: sa.Connection, who: Person) -> None:

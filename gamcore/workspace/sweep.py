@@ -13,7 +13,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from gamcore.workspace import records
+from gamcore.workspace import identity, records
 from gamcore.workspace.errors import StoreError
 from gamcore.workspace.files import is_alive, keep_spare, read_json, use_spare
 from gamcore.workspace.meta import job, part, released, thing
@@ -34,7 +34,7 @@ KEPT_JOBS: Final = 200
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep took: temporary files, purged things, objects that nothing holds, folders of jobs.
+    """What a sweep took: temporary files, purged things, objects that no record refers to, folders of jobs.
 
     stopped : why objects that the records know nothing of were left, and the way out; empty where none were.
     """
@@ -48,16 +48,16 @@ class Swept:
     def words(self) -> str:
         """What was taken, in a line."""
         return (
-            f"{self.temporary:,} temporary files, {self.purged:,} purged things, {self.objects:,} files that nothing "
-            f"holds, {self.jobs:,} folders of jobs"
+            f"temporary files: {self.temporary:,}; purged things: {self.purged:,}; unreferenced files: "
+            f"{self.objects:,}; job folders: {self.jobs:,}"
         )
 
 
 def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool = False, anyway: bool = False) -> Swept:
     """Take away what nobody needs; safe beside other servers and workers. StoreError where the records are damaged.
 
-    at_once : what was deleted or replaced goes past the trash, to make room. anyway : take objects that the records
-    know nothing of, too, however many or young they are.
+    at_once : delete what goes instead of moving it to the trash, and empty the trash. anyway : take objects that the
+    records know nothing of, too, however many or young they are.
     """
     with space.meta.reading() as connection:
         if space.meta.embedded:
@@ -69,9 +69,18 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool 
     let_go, unknown = _unheld(space)
     stopped = "" if anyway else _too_much(space, unknown)
     objects = sum(_discard(space, digest, at_once) for digest in let_go)
-    objects += sum(_discard(space, digest, False) for digest in ([] if stopped else unknown))
-    space.objects.empty_trash(datetime.now(UTC) - timedelta(days=TRASH_DAYS))
-    swept = Swept(temporary, purged, objects, _jobs(space), stopped)
+    taken = sum(_discard(space, digest, at_once) for digest in ([] if stopped else unknown))
+    if anyway and taken < len(unknown):
+        stopped = (
+            f"{len(unknown) - taken:,} of {len(unknown):,} files without a record are being stored, or were within the "
+            "last day by a machine that cannot be asked: sweep again tomorrow."
+        )
+    if objects + taken:
+        with space.meta.writing() as connection:
+            identity.renew(connection, space.objects, space.meta.place)
+    kept = timedelta(0) if at_once else timedelta(days=TRASH_DAYS)
+    space.objects.empty_trash(datetime.now(UTC) + timedelta(seconds=1) - kept)
+    swept = Swept(temporary, purged, objects + taken, _jobs(space, bool(stopped)), stopped)
     keep_spare(space.root)
     if swept != Swept():
         log.log(logging.WARNING if stopped else logging.INFO, "Swept %s: %s. %s", space.root, swept.words(), stopped)
@@ -81,7 +90,14 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool 
 def _temporary(root: Path) -> int:
     """Files and folders in the making whose process has ended."""
     gone = 0
-    for place in (root, root / "jobs", *(root / "jobs").glob("*/"), *(root / "objects").glob("??/"), root / "cache"):
+    for place in (
+        root,
+        root / "objects",
+        root / "jobs",
+        *(root / "jobs").glob("*/"),
+        *(root / "objects").glob("??/"),
+        root / "cache",
+    ):
         for path in place.iterdir() if place.is_dir() else ():
             found = TEMPORARY.fullmatch(path.name)
             if found and not is_alive(found[1]):
@@ -105,15 +121,29 @@ def _unheld(space: Workspace) -> tuple[list[str], list[str]]:
     return [digest for digest in unheld if digest in let_go], [digest for digest in unheld if digest not in let_go]
 
 
+def why_stopped(space: Workspace) -> str:
+    """Why a sweep would leave objects without a record; empty where it would not."""
+    return _too_much(space, _unheld(space)[1])
+
+
 def _too_much(space: Workspace, unknown: list[str]) -> str:
     """Why objects that the records know nothing of may be what lost or older records held; empty where a crash between
     a file and its record explains them."""
     unknown = [digest for digest in unknown if not space.objects.is_marked(digest)]
     total, young = sum(1 for _ in space.objects.digests()), time.time() - A_DAY
-    n_young = sum(space.objects.stored(digest) > young for digest in unknown)
-    if 2 * len(unknown) <= total and not n_young:
+    if not unknown:
         return ""
-    which = "which is more than half" if 2 * len(unknown) > total else f"{n_young:,} stored within the last day"
+    with space.meta.reading() as connection:
+        behind = identity.is_behind(connection, space.objects)
+    n_young = sum(space.objects.stored(digest) > young for digest in unknown)
+    if 2 * len(unknown) > total:
+        which = "more than half"
+    elif n_young:
+        which = f"{n_young:,} stored within the last day"
+    elif behind:
+        which = "stored after the last change that the records know of"
+    else:
+        return ""
     return (
         f"Files without a record: {len(unknown):,} of {total:,}, {which}, so none was swept. If the records are older "
         "than the files, restore newer records from a backup; otherwise run python -m gamcore.workspace sweep --anyway "
@@ -123,17 +153,19 @@ def _too_much(space: Workspace, unknown: list[str]) -> str:
 
 def _discard(space: Workspace, digest: str, at_once: bool) -> bool:
     """Take an object that no record holds, if that is still so; whether it was."""
+    if not at_once:  # before others are made to wait: a store may copy for minutes
+        space.objects.copy_to_trash(digest)
     with space.meta.writing() as connection:  # whoever would hold it now waits, and then sees that it is gone
         held = connection.execute(sa.select(part.c.object).where(part.c.object == digest).limit(1)).first()
         if held is not None or space.objects.is_wanted(digest):
             return False
-        space.objects.discard(digest, at_once)
+        space.objects.remove(digest)
         connection.execute(sa.delete(released).where(released.c.object == digest))
         return True
 
 
-def _jobs(space: Workspace) -> int:
-    """Folders without a record, records without a folder, and jobs of long ago."""
+def _jobs(space: Workspace, keep_unknown: bool) -> int:
+    """Records without a folder, jobs of long ago and, unless they may be of lost records, folders without a record."""
     gone = 0
     with space.meta.writing() as connection:
         rows = connection.execute(sa.select(job).order_by(job.c.created.desc(), job.c.id)).all()
@@ -146,7 +178,7 @@ def _jobs(space: Workspace) -> int:
                 shutil.rmtree(space.root / "jobs" / row.id, ignore_errors=True)
                 gone += 1
         for path in (space.root / "jobs").iterdir() if (space.root / "jobs").is_dir() else ():
-            if not path.name.startswith(".") and path.name not in known and _is_left(path):
+            if not (keep_unknown or path.name.startswith(".") or path.name in known) and _is_left(path):
                 shutil.rmtree(path, ignore_errors=True)
                 gone += 1
     return gone

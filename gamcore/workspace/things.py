@@ -14,7 +14,7 @@ from typing import Any, Final, Self, TypeVar
 
 from sqlalchemy import Connection
 
-from gamcore.workspace import records
+from gamcore.workspace import identity, records
 from gamcore.workspace.access import LOCAL, Action, Level, Person, may
 from gamcore.workspace.errors import READ_ONLY, DeniedError, FullError, StoreError, room
 from gamcore.workspace.files import size_of, temporary, use_spare
@@ -39,17 +39,22 @@ def used_by(connection: Connection, root: Path, who: str) -> int:
 def _make(root: Path) -> None:
     """Make the workspace's folder; StoreError where it is none, or cannot be written to."""
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        if isinstance(error, FileExistsError | NotADirectoryError):
-            raise StoreError(f"{root} is a file, not a folder: name another in GAMCORE_WORKSPACE.") from error
         with room():
-            raise
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StoreError("GAMCORE_WORKSPACE leads to a file, not to a folder: set it to another folder.") from error
+    except OSError as error:
         raise StoreError(
-            f"{root} cannot be made ({error.strerror}): name another folder in GAMCORE_WORKSPACE."
+            f"{root} cannot be created ({error.strerror}): set GAMCORE_WORKSPACE to another folder."
         ) from error
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
         raise StoreError(READ_ONLY)
+
+
+def adopt(root: Path) -> None:
+    """Declare that the records and the files of a workspace belong together; StoreError where there are no records."""
+    records_of = open_meta(root, os.environ.get("GAMCORE_META_URL"))
+    identity.adopt(records_of, open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL")))
 
 
 class Things:
@@ -180,9 +185,11 @@ class Things:
                 raise
 
     def _put(self, connection: Connection, identifier: str, held: dict[str, tuple[str, int]]) -> None:
+        if held:
+            identity.renew(connection, self.objects, self.meta.place)
         for name, (digest, size) in held.items():
             if not self.objects.has(digest):  # swept between the look at it and the mark on it
-                raise StoreError("A file was taken away while it was stored: try again.")
+                raise StoreError("A file was removed while it was being stored: try again.")
             records.put_part(connection, identifier, name, digest, size)
 
     def check_room(self, more: int) -> None:

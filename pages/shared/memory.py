@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import threading
 import time
 from contextlib import suppress
@@ -13,6 +14,7 @@ from streamlit import runtime
 from gamcore.workspace.memory import few_arenas, give_back, give_back_early, no_pool
 
 SECONDS: Final = 20.0
+log = logging.getLogger(__name__)
 
 
 def settle() -> None:
@@ -36,11 +38,18 @@ def end_sessions() -> None:
 
     Streamlit lets go of one when another leaves: until then each holds its state and three descriptors.
     """
-    manager: Any = runtime.get_instance()._session_mgr
-    with manager._storage_lock:
-        gone = manager._session_storage._cache.expire()
+    manager: Any = getattr(runtime.get_instance(), "_session_mgr", None)
+    storage = getattr(manager, "_session_storage", None)
+    lock, sessions = getattr(manager, "_storage_lock", None), getattr(storage, "_cache", None)
+    if lock is None or not hasattr(sessions, "expire"):  # another version of Streamlit: sessions go when others leave
+        return
+    with lock:
+        gone = sessions.expire() or ()
     for _, about in gone:
-        about.session.shutdown()
+        try:
+            about.session.shutdown()
+        except Exception:
+            log.exception("A session that left could not be ended")
 
 
 def _give_back() -> None:

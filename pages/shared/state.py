@@ -36,7 +36,7 @@ from gamcore.workspace.keeper import keeper
 from gamcore.workspace.rows import Data, read_data
 from gamcore.workspace.spec import Spec
 from gamcore.workspace.store import ModelAbout, StoreError, TableAbout, Workspace, default_root
-from gamcore.workspace.sweep import sweep
+from gamcore.workspace.sweep import sweep, why_stopped
 from pages.shared import memory, signin
 from pages.shared.words import md, metric
 
@@ -60,9 +60,15 @@ def workspace() -> Workspace:
 
 def warn_of_sweep() -> None:
     """Say to whoever looks after the workspace that there are files without records, if so."""
-    _, stopped = _workspace(str(default_root()))
-    if stopped and workspace().may("administer"):
-        st.warning(md(stopped), icon=":material/folder_off:")
+    space, stopped = _workspace(str(default_root()))
+    if stopped and workspace().may("administer") and (now := _unswept(space.root)):
+        st.warning(md(now), icon=":material/folder_off:")
+
+
+@st.cache_data(show_spinner=False, ttl=60)
+def _unswept(_root: Path) -> str:
+    """Why a sweep would stop now: somebody may have mended what stopped the one at the start."""
+    return why_stopped(Workspace(_root))
 
 
 def mine(kind: str, identifier: str, action: Action = "change") -> bool:

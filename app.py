@@ -1,7 +1,7 @@
 """Shapewise: `streamlit run app.py`, or `python app.py` for a server."""
 
-from pages.shared import deployment
-from pages.shared.frame import configure, navigation
+from shapewise.ui.session import deployment
+from shapewise.ui.session.frame import configure, navigation
 
 if deployment.is_launched_bare():
     deployment.launch(__file__)

@@ -16,11 +16,11 @@ import pandas as pd
 
 from benchmarks.machine import describe
 from benchmarks.page import put_between
-from gamcore.rules import AnyOf, Levels, Missing, Not, Range
-from gamcore.strategies import Strategy, StrategySet
-from gamcore.workspace import board
-from gamcore.workspace.store import Workspace
+from gamcore.decide.rules import AnyOf, Levels, Missing, Not, Range
+from gamcore.decide.strategies import Strategy, StrategySet
 from sample_data.generate import renewal
+from shapewise.decisions import boards as board
+from shapewise.store.workspace import Workspace
 from tests.serving import browser_path, browsing, serving, settle, window
 
 MARKS = ("<!-- board -->", "<!-- /board -->")

@@ -27,7 +27,7 @@ from benchmarks.cells import Cell, keep, load, load_all
 from benchmarks.machine import code, describe
 from benchmarks.page import markdown, put_between
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.explain import Curve
+from gamcore.explain.curves import Curve
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.machine import describe
-from gamcore import GAMClassifier, export, plots
-from gamcore.export.parts import Part, Report
+from gamcore import GAMClassifier
+from gamcore.viz import files as export
+from gamcore.viz import plots
+from gamcore.viz.files.parts import Part, Report
 
 PLOTS, ROWS, COLUMNS = 40, 20_000, 40
 

@@ -30,12 +30,17 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks import lost_records, mutants
 from benchmarks.machine import describe
-from gamcore.estimators import from_saved
-from gamcore.workspace import backup, child, jobs, keeper, meta, runs
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import Workspace, new_id
-from gamcore.workspace.sweep import TEMPORARY, Swept, sweep
-from gamcore.workspace.training import train
+from gamcore.estimators.gam import from_saved
+from shapewise.jobs import process as child
+from shapewise.jobs import queue as jobs
+from shapewise.jobs import scheduler as keeper
+from shapewise.store import backup
+from shapewise.store import database as meta
+from shapewise.store.cleanup import TEMPORARY, Swept, sweep
+from shapewise.store.workspace import Workspace, new_id
+from shapewise.training import runs
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
 from tests import bombs
 
 FEATURES: Final = ["a", "b", "c"]

@@ -20,9 +20,9 @@ import pandas as pd
 from benchmarks.cells import keep
 from benchmarks.machine import describe
 from benchmarks.tables import POSITIVE, REGRESSION
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout, Workspace
-from gamcore.workspace.training import train
+from shapewise.store.workspace import ModelAbout, Workspace
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
 from tests.serving import browser_path, browsing, serving, settle, window
 
 THEMES = ("light", "dark")

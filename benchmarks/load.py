@@ -28,11 +28,13 @@ from benchmarks.load_report import Level, Load, actions, by_page, errors, lines,
 from benchmarks.machine import describe
 from benchmarks.sessions import Rerun, Session
 from benchmarks.users import BACKGROUND, look_around, use
-from gamcore.workspace import board, example, runs
-from gamcore.workspace.access import Person
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import StoreError, Workspace
-from gamcore.workspace.training import train
+from shapewise.access.permissions import Person
+from shapewise.decisions import boards as board
+from shapewise.decisions import guided_example as example
+from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training import runs
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
 from tests.serving import LOG, Server
 
 TTL = 120.0

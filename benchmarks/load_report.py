@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.cells import Cell
 from benchmarks.sessions import Rerun
-from gamcore.workspace.runs import Run
+from shapewise.training.runs import Run
 
 P95, MIB_A_SESSION, MIB_A_MINUTE = 2.0, 2.0, 1.0
 """Goals: seconds of a rerun, and growth; that of a minute is asked of a soak."""

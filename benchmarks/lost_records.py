@@ -24,11 +24,12 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
-from gamcore.workspace import backup, meta
-from gamcore.workspace.__main__ import main as command
-from gamcore.workspace.errors import StoreError
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.sweep import sweep
+from shapewise.__main__ import main as command
+from shapewise.errors import StoreError
+from shapewise.store import backup
+from shapewise.store import database as meta
+from shapewise.store.cleanup import sweep
+from shapewise.store.workspace import Workspace
 
 Generator = np.random.Generator
 LOG: Final = f"{meta.FILE}-wal"

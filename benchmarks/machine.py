@@ -9,12 +9,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 CORE = Path(__file__).parents[1] / "gamcore"
+ROOMS = ("kernels", "data", "model", "boosting", "multitask", "estimators")
+"""What fits a model."""
 
 
 def code() -> str:
     """A name for the source that fits our models: what it was when a cell was measured."""
     told = hashlib.sha256()
-    for path in sorted([*CORE.glob("*.py"), *(CORE / "kernels").glob("*.py")]):
+    for path in sorted(path for room in ROOMS for path in (CORE / room).glob("*.py")):
         told.update(path.read_bytes())
     return told.hexdigest()[:12]
 

@@ -27,13 +27,17 @@ from sklearn import metrics
 
 from benchmarks.machine import describe
 from benchmarks.watch import EVERY, MIB
-from gamcore.estimators import Estimator, from_saved
-from gamcore.workspace import child, jobs, loader, runs, training
-from gamcore.workspace.files import read_json
-from gamcore.workspace.limits import Limits
-from gamcore.workspace.rows import learnt_from, read_data
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import TableAbout, Workspace
+from gamcore.estimators.gam import Estimator, from_saved
+from shapewise.access.quotas import Limits
+from shapewise.ingest import supervisor as loader
+from shapewise.jobs import process as child
+from shapewise.jobs import queue as jobs
+from shapewise.store.atomic_files import read_json
+from shapewise.store.workspace import TableAbout, Workspace
+from shapewise.training import runs
+from shapewise.training import train as training
+from shapewise.training.dataset import learnt_from, read_data
+from shapewise.training.spec import Spec
 
 NUMBERS, CATEGORIES = 34, 4
 GROUP_ROWS = 98_304

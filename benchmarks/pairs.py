@@ -25,7 +25,7 @@ from benchmarks.page import markdown, put_between
 from benchmarks.peers import known, measure, up_to_date
 from benchmarks.tables import BINARY, parser, read
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.ranking import rank
+from gamcore.boosting.pair_ranking import rank
 
 TABLES = ("bike", "calhousing", "magic", "adult")
 SLOW_SECONDS: Final = 60.0

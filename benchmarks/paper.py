@@ -27,7 +27,7 @@ from benchmarks.synthetic import grouped, make_settings, make_table, make_worklo
 from benchmarks.tables import RealTable, parser, read
 from benchmarks.watch import Watch
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.groups import subsamples, tour
+from gamcore.data.sampling import subsamples, tour
 from gamcore.kernels import SUM
 from gamcore.kernels.layout import LOGISTIC
 

@@ -24,7 +24,7 @@ from benchmarks.machine import describe
 from benchmarks.synthetic import DEFAULTS, LOSSES, grouped, make_settings, make_table, make_workload, step_seconds
 from benchmarks.watch import MIB, Watch
 from gamcore import GAMRegressor, warmup
-from gamcore.executor import make_executor
+from gamcore.boosting.executor import make_executor
 
 BASE = {"rows": 100_000, "features": 20, "bags": 16, "groups": DEFAULTS.n_groups, "threads": 1, "loss": "logistic"}
 FEW_ROWS = 20_000

@@ -18,7 +18,7 @@ import pandas as pd
 from benchmarks.machine import describe
 from benchmarks.page import put_between
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.segments import Evidence, HeldOut, suggest
+from gamcore.decide.segments import Evidence, HeldOut, suggest
 
 MARKS = ("<!-- selection -->", "<!-- /selection -->")
 N_ROWS, N_BANDS = 3_000, 12

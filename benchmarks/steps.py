@@ -24,12 +24,12 @@ from benchmarks.cells import keep
 from benchmarks.machine import describe
 from benchmarks.synthetic import DEFAULTS, LAST, LOSSES, Workload, make_settings, make_table, make_workload
 from benchmarks.watch import Watch
+from gamcore.boosting.rounds import MAX_LEAVES, make_sets, weigh_groups
 from gamcore.kernels import N_CODES, Kernel
+from gamcore.kernels.curve_step import cut_bags, grouped_round
 from gamcore.kernels.histogram import _add_four, add_groups, add_up, combine, lines, width
 from gamcore.kernels.layout import CHAINS, CHUNK, LOGISTIC, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
-from gamcore.kernels.rows import advance_run
-from gamcore.kernels.step import cut_bags, grouped_round
-from gamcore.rounds import MAX_LEAVES, make_sets, weigh_groups
+from gamcore.kernels.row_state import advance_run
 
 FEATURES = 10
 N_BAGS = 16  # the default of grouped bags

@@ -12,12 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore import GAMRegressor
-from gamcore.executor import Executor
+from gamcore.boosting.executor import Executor
+from gamcore.boosting.refit import Parameters
+from gamcore.boosting.rounds import (
+    GroupedRounds,
+    Rounds,
+    RowLevelRounds,
+    ThreadedRounds,
+    make_sets,
+    row_strategy,
+    weigh_groups,
+)
 from gamcore.kernels import N_CODES, SUM
-from gamcore.kernels.course import MOST_AT_ONCE, Course, Rule, make_course
+from gamcore.kernels.early_stopping import MOST_AT_ONCE, Course, Rule, make_course
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Fit, Rows, Settings, Table, make_fit
-from gamcore.refit import Parameters
-from gamcore.rounds import GroupedRounds, Rounds, RowLevelRounds, ThreadedRounds, make_sets, row_strategy, weigh_groups
 
 LOSSES = {"logistic": LOGISTIC, "squared": SQUARED}
 LAST = N_CODES - 2

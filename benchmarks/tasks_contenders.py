@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.tasks_baselines import dirty, hist_boosting, lasso, ridge, rmtfl, with_residuals
 from benchmarks.tasks_studies import Rows, Trial
-from gamcore.taskestimators import MultiTaskTrees, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.estimators.multitask import MultiTaskTrees, MultiTaskTreesClassifier, MultiTaskTreesRegressor
 
 Array = NDArray[np.float64]
 Parameters = Mapping[str, Any]

@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.cells import Cell
 from benchmarks.watch import Watch
-from gamcore.taskestimators import MultiTaskTreesRegressor
+from gamcore.estimators.multitask import MultiTaskTreesRegressor
 
 ROWS, FEATURES, ROUNDS, REPEATS = 1_000_000, 40, 30, 3
 DEPTHS, THREADS = (3, 5), (1, 2)

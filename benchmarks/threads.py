@@ -27,7 +27,7 @@ import pandas as pd
 
 from benchmarks.machine import describe
 from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
-from gamcore.serialize import to_bytes
+from gamcore.io.gamx import to_bytes
 
 ROOT = Path(__file__).parents[1]
 ROWS = 150

@@ -3,16 +3,23 @@
 >>> from gamcore import GAMClassifier
 >>> model = GAMClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
 >>> model.explain_shape("age").frame()  # doctest: +SKIP
+
+Names are imported when they are first asked for, so that a part of the library does not pay for the others.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gamcore._version import __version__
-from gamcore.boosting import Progress
-from gamcore.estimators import GAMClassifier, GAMRegressor, load_model, rank_pairs, suggest_segments
-from gamcore.kernels.warm import warmup
-from gamcore.modelfile import ModelFileError
-from gamcore.presets import PRESETS, TASK_PRESETS
-from gamcore.table import TableError
-from gamcore.taskestimators import MultiTaskTreesClassifier, MultiTaskTreesRegressor
+
+if TYPE_CHECKING:
+    from gamcore.boosting.loop import Progress
+    from gamcore.data.table import TableError
+    from gamcore.estimators.gam import GAMClassifier, GAMRegressor, load_model, rank_pairs, suggest_segments
+    from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
+    from gamcore.estimators.presets import PRESETS, TASK_PRESETS
+    from gamcore.io.manifest import ModelFileError
+    from gamcore.kernels.warmup import warmup
 
 __all__ = [
     "PRESETS",
@@ -30,3 +37,31 @@ __all__ = [
     "suggest_segments",
     "warmup",
 ]
+
+_HOME = {
+    "PRESETS": "estimators.presets",
+    "TASK_PRESETS": "estimators.presets",
+    "GAMClassifier": "estimators.gam",
+    "GAMRegressor": "estimators.gam",
+    "ModelFileError": "io.manifest",
+    "MultiTaskTreesClassifier": "estimators.multitask",
+    "MultiTaskTreesRegressor": "estimators.multitask",
+    "Progress": "boosting.loop",
+    "TableError": "data.table",
+    "load_model": "estimators.gam",
+    "rank_pairs": "estimators.gam",
+    "suggest_segments": "estimators.gam",
+    "warmup": "kernels.warmup",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

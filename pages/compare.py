@@ -5,20 +5,22 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from gamcore import ModelFileError, plots
-from gamcore.compare import CompareError, difference
-from gamcore.explain import Curve
-from gamcore.reading import NO_CLEAR_EFFECT, read_curve
-from gamcore.scales import Scale
-from gamcore.table import TableError
-from gamcore.workspace import runs
-from gamcore.workspace.parts import split
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout
-from gamcore.workspace.training import BANDS
-from pages.shared import cards, state
-from pages.shared.frame import begin
-from pages.shared.words import count, date, md, metric, told_apart
+from gamcore import ModelFileError
+from gamcore.data.table import TableError
+from gamcore.explain.curve_difference import CompareError, difference
+from gamcore.explain.curves import Curve
+from gamcore.explain.sentences import NO_CLEAR_EFFECT, read_curve
+from gamcore.model.scales import Scale
+from gamcore.viz import plots
+from shapewise.store.workspace import ModelAbout
+from shapewise.training import runs
+from shapewise.training.partitions import split
+from shapewise.training.spec import Spec
+from shapewise.training.train import BANDS
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, date, md, metric, told_apart
+from shapewise.ui.widgets import cards
 
 MOST_MODELS = 6
 WAYS = {"models": "Models", "parts": "Parts of the rows"}

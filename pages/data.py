@@ -5,9 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.shared import loading, sharing, state, versions
-from pages.shared.frame import begin
-from pages.shared.words import count, date, md, size, told_apart
+from shapewise.ui.data import loading, versions
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, date, md, size, told_apart
+from shapewise.ui.widgets import sharing
 
 ONCE = ("target", "task", "weight", "group", "time")
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gamcore.rules import RuleError
-from gamcore.table import TableError
-from gamcore.workspace import board as stored
-from pages.shared import cards, guide, planning, reach, readout, state
-from pages.shared.frame import begin
-from pages.shared.words import date, md, told_apart
+from gamcore.data.table import TableError
+from gamcore.decide.rules import RuleError
+from shapewise.decisions import boards as stored
+from shapewise.ui.decide import plan as planning
+from shapewise.ui.decide import readout
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import date, md, told_apart
+from shapewise.ui.widgets import cards, guide, reach
 
 VIEWS = {"plan": "Plan", "read": "Read-out"}
 

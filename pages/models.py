@@ -7,13 +7,17 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from gamcore import ModelFileError, export
-from gamcore.workspace import runs
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout, Workspace
-from pages.shared import cards, downloads, elsewhere, renewed, sharing, state
-from pages.shared.frame import begin
-from pages.shared.words import date, duration, md, metric
+from gamcore import ModelFileError
+from gamcore.viz import files as export
+from shapewise.store.workspace import ModelAbout, Workspace
+from shapewise.training import runs
+from shapewise.training.spec import Spec
+from shapewise.ui.data import retrained as renewed
+from shapewise.ui.explain import score as elsewhere
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import date, duration, md, metric
+from shapewise.ui.widgets import cards, downloads, sharing
 
 
 @st.dialog("Delete this model?")

@@ -8,14 +8,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import plots
-from gamcore.binning import encode_table
-from gamcore.explain import Importance
-from gamcore.reading import read_curve
-from gamcore.tradeoff import Tradeoff, tradeoffs
-from pages.shared import cards, over_time, quality, state, sureness
-from pages.shared.frame import begin
-from pages.shared.words import md
+from gamcore.data.binning import encode_table
+from gamcore.explain.concurvity import Tradeoff, tradeoffs
+from gamcore.explain.curves import Importance
+from gamcore.explain.sentences import read_curve
+from gamcore.viz import plots
+from shapewise.ui.explain import over_time, quality
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import md
+from shapewise.ui.widgets import bands as sureness
+from shapewise.ui.widgets import cards
 
 MULTIPLES = 9
 COLUMNS = 3

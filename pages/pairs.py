@@ -11,14 +11,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import plots
-from gamcore.estimators import GAMClassifier, GAMRegressor
-from gamcore.ranking import elbow
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout
-from pages.shared import cards, joint, live, state
-from pages.shared.frame import begin
-from pages.shared.words import count
+from gamcore.boosting.pair_ranking import elbow
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.viz import plots
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.spec import Spec
+from shapewise.ui.explain import pair as joint
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count
+from shapewise.ui.train import live
+from shapewise.ui.widgets import cards
 
 MOST_FITTED = 60
 MOST_LISTED = 500

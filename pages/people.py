@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from gamcore.workspace import jobs, people
-from gamcore.workspace.access import ROLE_WORDS, ROLES
-from gamcore.workspace.errors import StoreError
-from pages.shared import state
-from pages.shared.frame import begin
-from pages.shared.words import count, date, md, size, told_apart
+from shapewise.access.permissions import ROLE_WORDS, ROLES
+from shapewise.errors import StoreError
+from shapewise.jobs import queue as jobs
+from shapewise.store import people
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, date, md, size, told_apart
 
 begin("People", "Who is here, what they use, and what was done.")
 space = state.workspace()

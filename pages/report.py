@@ -6,15 +6,19 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gamcore import export
-from gamcore.workspace import board as stored
-from gamcore.workspace import packs, recipes
-from gamcore.workspace.board import Board
-from gamcore.workspace.errors import StoreError
-from gamcore.workspace.recipes import Item, Recipe
-from pages.shared import cards, ingredients, packing, sharing, state
-from pages.shared.frame import begin
-from pages.shared.words import date, md, told_apart
+from gamcore.viz import files as export
+from shapewise.decisions import boards as stored
+from shapewise.decisions.boards import Board
+from shapewise.errors import StoreError
+from shapewise.reports import file_jobs as packs
+from shapewise.reports import recipes
+from shapewise.reports.recipes import Item, Recipe
+from shapewise.ui.report import recipe as ingredients
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import date, md, told_apart
+from shapewise.ui.widgets import artifacts as packing
+from shapewise.ui.widgets import cards, sharing
 
 NEW = ""
 

@@ -11,13 +11,15 @@ import pandas as pd
 import streamlit as st
 from scipy.special import expit, logit
 
-from gamcore import plots
-from gamcore.binning import Bins
-from gamcore.changes import Change
-from gamcore.explain import Breakdown, as_date
-from pages.shared import cards, state
-from pages.shared.frame import begin
-from pages.shared.words import count, md, number
+from gamcore.data.binning import Bins
+from gamcore.data.labels import as_date
+from gamcore.explain.counterfactuals import Change
+from gamcore.explain.curves import Breakdown
+from gamcore.viz import plots
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, md, number
+from shapewise.ui.widgets import cards
 
 MOST_SLIDERS = 6
 MOST_CHANGES = 5

@@ -7,15 +7,20 @@ from dataclasses import replace
 import plotly.graph_objects as go
 import streamlit as st
 
-from gamcore import figures, plots
-from gamcore.explain import FEW_ROWS, Curve
-from gamcore.reading import read_curve
-from gamcore.scales import say
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import ModelAbout
-from pages.shared import brush, cards, headlines, live, state, sureness
-from pages.shared.frame import begin
-from pages.shared.words import count, md
+from gamcore.explain.curves import FEW_ROWS, Curve
+from gamcore.explain.sentences import read_curve
+from gamcore.model.scales import say
+from gamcore.viz import plotly_figures as figures
+from gamcore.viz import plots
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.spec import Spec
+from shapewise.ui.explain import brush
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, md
+from shapewise.ui.train import live
+from shapewise.ui.widgets import bands as sureness
+from shapewise.ui.widgets import cards, headlines
 
 begin("Shapes", "What the model learned about each feature: its effect on the prediction, all else equal.")
 model, scale = cards.pick_effects()

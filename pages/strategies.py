@@ -7,15 +7,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gamcore.rules import RuleError
-from gamcore.strategies import StrategySet
-from gamcore.table import TableError
-from gamcore.workspace import board as stored
-from gamcore.workspace.board import Board
-from gamcore.workspace.store import StoreError, TableAbout
-from pages.shared import cards, deck, guide, handover, library, reach, scenarios, sharing, state
-from pages.shared.frame import begin
-from pages.shared.words import date, md, told_apart
+from gamcore.data.table import TableError
+from gamcore.decide.rules import RuleError
+from gamcore.decide.strategies import StrategySet
+from shapewise.decisions import boards as stored
+from shapewise.decisions.boards import Board
+from shapewise.store.workspace import StoreError, TableAbout
+from shapewise.ui.decide import board as deck
+from shapewise.ui.decide import export as handover
+from shapewise.ui.decide import segments as library
+from shapewise.ui.explain import scenarios
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import date, md, told_apart
+from shapewise.ui.widgets import cards, guide, reach, sharing
 
 VIEWS = {
     "segments": "Segments", "overlap": "Overlap", "scenarios": "Across scenarios", "alike": "Reach by group",

@@ -8,15 +8,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore import export, plots
-from gamcore.explain import Breakdown, Curve
-from gamcore.taskexplain import TASK, Agreement
-from gamcore.workspace.rows import Data
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.tasks import read_rows
-from pages.shared import cards, downloads, state, tables
-from pages.shared.frame import begin
-from pages.shared.words import count, md
+from gamcore.explain.curves import Breakdown, Curve
+from gamcore.explain.tasks import TASK, Agreement
+from gamcore.viz import files as export
+from gamcore.viz import plots
+from shapewise.training.dataset import Data
+from shapewise.training.spec import Spec
+from shapewise.training.task_dataset import read_rows
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import cards, downloads
+from shapewise.ui.widgets import task_table as tables
 
 MULTIPLES = 9
 MOST_ALIKE = 40

@@ -6,18 +6,22 @@ import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore import PRESETS
-from gamcore.table import TableError
-from gamcore.workspace import runs
-from gamcore.workspace.estimate import WORKER_SECONDS, estimate, estimate_tasks
-from gamcore.workspace.outofcore import check_kind
-from gamcore.workspace.rows import HELD_OUT
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import clean_name
-from gamcore.workspace.tasks import read_rows
-from gamcore.workspace.training import train
-from pages.shared import cards, live, running, settings, state, tasking, tuning
-from pages.shared.frame import begin
-from pages.shared.words import count, duration, md, size
+from gamcore.data.table import TableError
+from shapewise.store.workspace import clean_name
+from shapewise.training import runs
+from shapewise.training.cost import WORKER_SECONDS, estimate, estimate_tasks
+from shapewise.training.dataset import HELD_OUT
+from shapewise.training.large import check_kind
+from shapewise.training.spec import Spec
+from shapewise.training.task_dataset import read_rows
+from shapewise.training.train import train
+from shapewise.ui.session import state
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, duration, md, size
+from shapewise.ui.train import live, settings, tuning
+from shapewise.ui.train import progress as running
+from shapewise.ui.train import task_settings as tasking
+from shapewise.ui.widgets import cards
 
 AT_ONCE_SECONDS = 0.5
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
-from gamcore.workspace.loader import Limits, Reading
-from gamcore.workspace.reader import ReaderError
+from shapewise.ingest.read import ReaderError
+from shapewise.ingest.supervisor import Limits, Reading
 from tests.corpus import CORPUS, repacked, sheet
 
 

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from streamlit import config
 
-from gamcore.workspace import board, example
-from gamcore.workspace.meta import forget
-from gamcore.workspace.reader import read_file
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import add_bands, train
+from shapewise.decisions import boards as board
+from shapewise.decisions import guided_example as example
+from shapewise.ingest.read import read_file
+from shapewise.store.database import forget
+from shapewise.store.workspace import Workspace
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train
 from tests.serving import browser_path, browsing
 
 ROOT = Path(__file__).parents[1]
@@ -136,7 +137,7 @@ def acted(space, acted_once):
 @pytest.fixture
 def large(space, monkeypatch, tmp_path):
     """A table of which pages see a sample, with whole numbers that are missing beyond the sample, and a model of it."""
-    monkeypatch.setattr("gamcore.workspace.batches.MOST_ROWS", 300)
+    monkeypatch.setattr("shapewise.store.batches.MOST_ROWS", 300)
     rng = np.random.default_rng(0)
     n = 2_000
     frame = pd.DataFrame({"id": np.arange(n) + 2**60, "age": rng.integers(18, 80, n)})

@@ -7,12 +7,14 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from gamcore import GAMClassifier, plots, quality
-from gamcore.compare import difference
-from gamcore.experiments import read_rows
-from gamcore.rules import Levels, Range, both
-from gamcore.strategies import Strategy, StrategySet
-from gamcore.taskexplain import TaskImportance
+from gamcore import GAMClassifier
+from gamcore.decide.experiment_readout import read_rows
+from gamcore.decide.rules import Levels, Range, both
+from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.explain.curve_difference import difference
+from gamcore.explain.tasks import TaskImportance
+from gamcore.stats import metrics as quality
+from gamcore.viz import plots
 
 MARKUP = '<b>x</b><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $\\int$ %{y} &amp; "q"'
 FORMULA = '=HYPERLINK("http://evil.test","x")'

@@ -26,12 +26,14 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import ModelFileError, load_model, plots, scoring, suggest_segments
-from gamcore.estimators import from_saved
-from gamcore.kernels.forest import add_trees
-from gamcore.serialize import from_bytes, to_bytes
-from gamcore.table import TableError
-from gamcore.taskmodel import TaskModel
+from gamcore import ModelFileError, load_model, suggest_segments
+from gamcore import io as scoring
+from gamcore.data.table import TableError
+from gamcore.estimators.gam import from_saved
+from gamcore.io.gamx import from_bytes, to_bytes
+from gamcore.kernels.tree_predict import add_trees
+from gamcore.multitask.model import TaskModel
+from gamcore.viz import plots
 from tests import golden
 from tests.mutants import LEVELS, mutant, take_apart
 

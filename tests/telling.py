@@ -4,8 +4,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from gamcore.workspace import jobs
-from gamcore.workspace.files import write_json
+from shapewise.jobs import queue as jobs
+from shapewise.store.atomic_files import write_json
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])

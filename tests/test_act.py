@@ -10,16 +10,20 @@ import pandas as pd
 import pytest
 from sqlalchemy import update
 
-from gamcore import figures, plots
-from gamcore.experiments import read_rows
-from gamcore.explain import explain_shape
-from gamcore.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
-from gamcore.segments import HeldOut
-from gamcore.strategies import Strategy, StrategySet
-from gamcore.workspace import board, example, meta, proof
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import StoreError, Workspace
-from gamcore.workspace.training import read_all
+from gamcore.decide.experiment_readout import read_rows
+from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
+from gamcore.decide.segments import HeldOut
+from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.explain.curves import explain_shape
+from gamcore.viz import plotly_figures as figures
+from gamcore.viz import plots
+from shapewise.decisions import boards as board
+from shapewise.decisions import guided_example as example
+from shapewise.decisions import proof
+from shapewise.store import database as meta
+from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training.spec import Spec
+from shapewise.training.train import read_all
 from tests.conftest import EVIL
 
 

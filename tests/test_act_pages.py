@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gamcore.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
-from gamcore.strategies import Strategy, StrategySet
-from gamcore.workspace import board, example
-from pages.shared import readout
+from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
+from gamcore.decide.strategies import Strategy, StrategySet
+from shapewise.decisions import boards as board
+from shapewise.decisions import guided_example as example
+from shapewise.ui.decide import readout
 from tests.conftest import EVIL
 from tests.test_app import button, open_page
 from tests.test_explain_pages import captions, charts, choose, title
@@ -190,7 +191,7 @@ def rule_of(rule, table):
     def page(rule, table):
         import streamlit as st
 
-        from pages.shared import builder
+        from shapewise.ui.widgets import rule_builder as builder
 
         if "draft" not in st.session_state:
             builder.begin("draft", rule)

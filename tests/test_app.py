@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.settings import HELP
+from shapewise.ui.train.settings import HELP
 from tests.conftest import EVIL
 
 pytestmark = pytest.mark.usefixtures("space")
@@ -202,7 +202,7 @@ def test_roles_are_kept_and_doubled_ones_refused(full):
 def test_csv_downloads_hold_no_formula():
     import pandas as pd
 
-    from gamcore.export import safe_csv
+    from gamcore.viz.files import safe_csv
 
     evil = ["=1+1", "+x", "-x", "@x", "\tx", "\uff1d1", " =x"]
     text = safe_csv(pd.DataFrame({"=head": [*evil, "fine"], "n": range(8)})).decode("utf-8-sig")
@@ -212,13 +212,13 @@ def test_csv_downloads_hold_no_formula():
 
 
 def test_markdown_is_escaped():
-    from pages.shared.words import md
+    from shapewise.ui.session.words import md
 
     assert md("a*b_[c](d) $x$ :red[e] <f>") == r"a\*b\_\[c\]\(d\) \$x\$ \:red\[e\] \<f\>"
 
 
 def test_markdown_makes_no_link_of_an_address():
-    from pages.shared.words import md
+    from shapewise.ui.session.words import md
 
     for address in ("https://evil.example/x", "www.evil.example", "a@b.com", "mailto:a@b.com"):
         assert address not in md(address).replace("\\", "")

@@ -10,14 +10,15 @@ import pytest
 from scipy import stats
 from sklearn.utils._param_validation import InvalidParameterError
 
-from gamcore import GAMClassifier, GAMRegressor, load_model, serialize
-from gamcore.bands import deviation, pointwise, quick_scale, simultaneous
-from gamcore.binning import Binned
-from gamcore.encoded import Encoded
-from gamcore.explain import NO_BAND, POINTWISE
-from gamcore.losses import LOSSES
-from gamcore.modelfile import ModelFileWarning
-from gamcore.table import TableError
+from gamcore import GAMClassifier, GAMRegressor, load_model
+from gamcore.boosting.rows import Encoded
+from gamcore.data.binning import Binned
+from gamcore.data.table import TableError
+from gamcore.explain.curves import NO_BAND, POINTWISE
+from gamcore.io import gamx as serialize
+from gamcore.io.manifest import ModelFileWarning
+from gamcore.model.losses import LOSSES
+from gamcore.stats.bands import deviation, pointwise, quick_scale, simultaneous
 
 QUICK = {"max_rounds": 15, "outer_bags": 4, "random_state": 0}
 

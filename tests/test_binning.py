@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.binning import _heavy_atom_ends, bin_table, encode_table, fit_bins
-from gamcore.table import Feature, learn_features, read_feature
+from gamcore.data.binning import _heavy_atom_ends, bin_table, encode_table, fit_bins
+from gamcore.data.table import Feature, learn_features, read_feature
 from tests import naive
 
 NUMBER = Feature("x", "x", "number")

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting import boost_shares
-from gamcore.groups import deal, splits
+from gamcore.boosting.loop import boost_shares
+from gamcore.boosting.refit import Parameters, Problem, Share
+from gamcore.data.sampling import deal, splits
 from gamcore.kernels.layout import Table
-from gamcore.losses import LOSSES
-from gamcore.refit import Parameters, Problem, Share
+from gamcore.model.losses import LOSSES
 
 
 def friendly(n=1500, seed=0, binary=True):
@@ -115,7 +115,7 @@ def test_smoothing_rounds_bend_where_best_cuts_jump():
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_threads_inside_a_refit_give_the_same_bits(loss, monkeypatch):
-    monkeypatch.setattr("gamcore.boosting.THREADED_ROWS", 0)
+    monkeypatch.setattr("gamcore.boosting.loop.THREADED_ROWS", 0)
     of = problem(loss)
     expected = fit(of, dtype=np.float32)
     for n_jobs in (6, 12, 120):  # the last has more threads than groups
@@ -138,7 +138,7 @@ def test_every_number_of_jobs_gives_the_same_bits(binary, ensemble):
 
 
 def test_watching_the_training_loss_does_not_change_the_model(monkeypatch):
-    monkeypatch.setattr("gamcore.boosting.WATCH_SECONDS", 0.0)
+    monkeypatch.setattr("gamcore.boosting.loop.WATCH_SECONDS", 0.0)
     X, y = friendly()
     seen = []
     silent = GAMClassifier(outer_bags=2, max_rounds=60, random_state=0).fit(X, y)
@@ -210,7 +210,7 @@ def test_the_best_round_is_kept():
 
 
 def test_progress_reports_true_losses(monkeypatch):
-    monkeypatch.setattr("gamcore.boosting.WATCH_SECONDS", 0.0)
+    monkeypatch.setattr("gamcore.boosting.loop.WATCH_SECONDS", 0.0)
     X, y = friendly()
     seen = []
     model = GAMRegressor(outer_bags=1, max_rounds=40, validation_fraction=0.0, random_state=0, callback=seen.append)

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.export.page import to_html
-from gamcore.export.parts import Part
-from gamcore.workspace import board, runs
-from gamcore.workspace.reader import read_file
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import add_bands, train
+from gamcore.viz.files.html_report import to_html
+from gamcore.viz.files.parts import Part
+from shapewise.decisions import boards as board
+from shapewise.ingest.read import read_file
+from shapewise.store.workspace import Workspace
+from shapewise.training import runs
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train
 from tests import kinds
 from tests.serving import LOG, ROOT, Server, settle, sound, window
 

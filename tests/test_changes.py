@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier
-from gamcore.changes import scores_by_code, smallest_changes
+from gamcore.explain.counterfactuals import scores_by_code, smallest_changes
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.compare import CompareError, difference, on_common_bins
-from gamcore.reading import NO_CLEAR_EFFECT, read_curve
+from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
+from gamcore.explain.sentences import NO_CLEAR_EFFECT, read_curve
 
 
 def made(seed, slope=1.0, kind=GAMRegressor, levels="xyz", n=1200, start=-1.0):

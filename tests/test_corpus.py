@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from gamcore.workspace.reader import ReaderError, read_file
+from shapewise.ingest.read import ReaderError, read_file
 from tests.corpus import CORPUS
 
 

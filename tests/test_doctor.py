@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gamcore.workspace.doctor import HISTOGRAM_BARS, examine, leaks
+from shapewise.ingest.doctor import HISTOGRAM_BARS, examine, leaks
 
 
 def frame(n=400):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gamcore.executor import Serial, Threads, make_executor
+from gamcore.boosting.executor import Serial, Threads, make_executor
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])

@@ -16,8 +16,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from gamcore import verdicts
-from gamcore.experiments import (
+from gamcore.decide import verdicts
+from gamcore.decide.experiment_readout import (
     Arm,
     ExperimentError,
     Metric,
@@ -32,7 +32,7 @@ from gamcore.experiments import (
     sample_size,
     smallest_lift,
 )
-from gamcore.intervals import (
+from gamcore.stats.intervals import (
     difference_of_means,
     newcombe,
     p_of_means,

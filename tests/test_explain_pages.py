@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from gamcore.estimators import from_saved
-from gamcore.workspace import runs
-from gamcore.workspace.runs import Run, Standing
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.training import add_bands, train_parts
+from gamcore.estimators.gam import from_saved
+from shapewise.training import runs
+from shapewise.training.runs import Run, Standing
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train_parts
 from tests.test_app import button, open_page
 
 
@@ -60,7 +60,7 @@ def test_bands_that_come_while_a_page_is_drawn_are_shown(sure, monkeypatch):
         if not space.model(other.id).bands:
             add_bands(space, other.id)
 
-    monkeypatch.setattr("gamcore.workspace.runs.working_on", ends_just_now)
+    monkeypatch.setattr("shapewise.training.runs.working_on", ends_just_now)
     assert "Bands from 10 refits" in captions(open_page("shapes", model=other.id))
 
 

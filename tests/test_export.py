@@ -20,14 +20,16 @@ from pptx import Presentation
 from pptx.enum.shapes import MSO_SHAPE_TYPE
 from pypdf import PdfReader
 
-from gamcore import GAMRegressor, export, plots
-from gamcore.export.chartxml import END
-from gamcore.export.picture import number
-from gamcore.export.sheets import sheet_names
-from gamcore.plots.grammar import Axis, Bars, Cells, Panel, Plot, Steps
-from gamcore.plots.palette import clean
-from gamcore.rules import Range
-from gamcore.strategies import Strategy, StrategySet
+from gamcore import GAMRegressor
+from gamcore.decide.rules import Range
+from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.viz import files as export
+from gamcore.viz import plots
+from gamcore.viz.files.mpl_picture import number
+from gamcore.viz.files.pptx_xml import END
+from gamcore.viz.files.spreadsheets import sheet_names
+from gamcore.viz.plots.palette import clean
+from gamcore.viz.plots.spec import Axis, Bars, Cells, Panel, Plot, Steps
 from tests import kinds
 from tests.kinds import FOREIGN, FORMULA, JOBS, LONG, MARKUP
 

@@ -14,11 +14,13 @@ import pandas as pd
 import pytest
 
 from benchmarks import faults, lost_records
-from gamcore.workspace import backup, loader, runs
-from gamcore.workspace.errors import FULL, StoreError
-from gamcore.workspace.reading import ReaderError
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.sweep import sweep
+from shapewise.errors import FULL, StoreError
+from shapewise.ingest import supervisor as loader
+from shapewise.ingest.common import ReaderError
+from shapewise.store import backup
+from shapewise.store.cleanup import sweep
+from shapewise.store.workspace import Workspace
+from shapewise.training import runs
 from tests.conftest import forget
 from tests.test_jobs import until
 from tests.test_workspace import LONG, frame, spec_of, wait
@@ -55,7 +57,7 @@ PROGRAM = """
 import resource, signal, sys
 from pathlib import Path
 import pandas as pd
-from gamcore.workspace.store import StoreError, Workspace
+from shapewise.store.workspace import StoreError, Workspace
 space = Workspace(Path(sys.argv[1]))
 if sys.argv[2] == "limit":
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -139,7 +141,7 @@ def test_a_file_is_not_blamed_for_a_full_disk(kind, small_disk, tmp_path):
 
 
 def test_every_object_with_a_changed_byte_is_found(tmp_path):
-    from gamcore.workspace.training import train
+    from shapewise.training.train import train
 
     space = Workspace(tmp_path / "space")
     table = space.add_table(frame(), "mine")

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, GAMRegressor, figures, plots
-from gamcore.explain import FEW_ROWS, WHOLE
-from gamcore.surface import Rectangle
+from gamcore import GAMClassifier, GAMRegressor
+from gamcore.explain.curves import FEW_ROWS, WHOLE
+from gamcore.explain.surfaces import Rectangle
+from gamcore.viz import plotly_figures as figures
+from gamcore.viz import plots
 
 EVIL = "<b>x</b> <script>alert(1)</script> $\\int$ %{y} & =1+1"
 

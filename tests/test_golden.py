@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gamcore import ModelFileError
-from gamcore.estimators import from_saved
-from gamcore.losses import LOSSES
-from gamcore.serialize import SCHEMA, from_bytes, to_bytes
+from gamcore.estimators.gam import from_saved
+from gamcore.io.gamx import SCHEMA, from_bytes, to_bytes
+from gamcore.model.losses import LOSSES
 from tests import golden
 from tests.golden.make import additive, multitask
 from tests.mutants import npy, pack, put_together, take_apart

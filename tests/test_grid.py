@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gamcore.kernels import cross, grid, pairs, refined
-from gamcore.kernels.course import Rule, make_course
+from gamcore.kernels import pair_cross as cross
+from gamcore.kernels import pair_grid as grid
+from gamcore.kernels import pair_refined as refined
+from gamcore.kernels import pair_rounds as pairs
+from gamcore.kernels.early_stopping import Rule, make_course
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Rows, Settings, Table, make_fit, make_work
 from tests import naive
 

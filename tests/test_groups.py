@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore import groups
+from gamcore.data import sampling as groups
 from tests import naive
 
 

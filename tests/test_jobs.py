@@ -14,14 +14,18 @@ from dataclasses import asdict, replace
 import pytest
 import sqlalchemy as sa
 
-from gamcore.workspace import child, jobs, keeper, people, runs
-from gamcore.workspace.access import LOCAL, Person
-from gamcore.workspace.errors import DeniedError, StoreError
-from gamcore.workspace.estimate import Estimate
-from gamcore.workspace.files import read_json, write_json
-from gamcore.workspace.limits import Limits
-from gamcore.workspace.meta import job
-from gamcore.workspace.store import Workspace
+from shapewise.access.permissions import LOCAL, Person
+from shapewise.access.quotas import Limits
+from shapewise.errors import DeniedError, StoreError
+from shapewise.jobs import process as child
+from shapewise.jobs import queue as jobs
+from shapewise.jobs import scheduler as keeper
+from shapewise.store import people
+from shapewise.store.atomic_files import read_json, write_json
+from shapewise.store.database import job
+from shapewise.store.workspace import Workspace
+from shapewise.training import runs
+from shapewise.training.cost import Estimate
 from tests.serving import ROOT
 from tests.test_app import open_page
 from tests.test_workspace import LONG, frame, spec_of, wait
@@ -224,7 +228,7 @@ def test_a_worker_uses_the_threads_it_is_given(team):
 def test_an_unexpected_failure_has_a_number_that_the_log_knows(tmp_path):
     write_json(tmp_path / "about.json", {})
     code = (
-        "import sys; from pathlib import Path; from gamcore.workspace import child\n"
+        "import sys; from pathlib import Path; from shapewise import child\n"
         "sys.exit(child.work_on(Path(sys.argv[1]), lambda: {}['secret'], (ValueError,), 'Training'))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
@@ -242,9 +246,9 @@ def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
     quick = json.dumps(asdict(replace(spec, changes={"max_rounds": 5, "n_bags": 8})))
     code = (
         "import json, os, sys, time; from pathlib import Path\n"
-        "from gamcore.workspace import runs, jobs, child; from gamcore.workspace.store import Workspace\n"
-        "from gamcore.workspace.limits import Limits; from gamcore.workspace.spec import Spec\n"
-        "from gamcore.workspace.access import Person\n"
+        "from shapewise import runs, jobs, child; from shapewise.store.workspace import Workspace\n"
+        "from shapewise.access.quotas import Limits; from shapewise.training.spec import Spec\n"
+        "from shapewise.access.permissions import Person\n"
         "space = Workspace(Path(sys.argv[1]), Person('a', 'Ann', 'editor'), Limits(slots=1))\n"
         "first = runs.start(space, Spec.from_dict(json.loads(sys.argv[2])), 1)\n"
         "second = runs.start(space, Spec.from_dict(json.loads(sys.argv[3])), 1)\n"
@@ -274,10 +278,11 @@ SERVER = """
 import subprocess, sys, time
 from pathlib import Path
 import sqlalchemy as sa
-from gamcore.workspace import child, keeper
-from gamcore.workspace.limits import Limits
-from gamcore.workspace.meta import job
-from gamcore.workspace.store import Workspace
+from shapewise.jobs import process as child
+from shapewise.jobs import scheduler as keeper
+from shapewise.access.quotas import Limits
+from shapewise.store.database import job
+from shapewise.store.workspace import Workspace
 
 space = Workspace(Path(sys.argv[1]), limits=Limits(slots=2))
 

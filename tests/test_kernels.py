@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamcore import groups
-from gamcore.kernels import N_CODES, course, histogram, linecut, rowbags, rowmask, rows, step
+from gamcore.boosting.rounds import first_cells, join, make_sets, membership, row_strategy, weigh_groups
+from gamcore.data import sampling as groups
+from gamcore.kernels import N_CODES, histogram
+from gamcore.kernels import curve_step as step
+from gamcore.kernels import early_stopping as course
+from gamcore.kernels import line_cuts as linecut
+from gamcore.kernels import row_state as rows
+from gamcore.kernels import subagging as rowbags
+from gamcore.kernels import subagging_masks as rowmask
 from gamcore.kernels.layout import LOGISTIC, SQUARED, Rows, Settings, Table, aligned, make_fit, make_work
-from gamcore.rounds import first_cells, join, make_sets, membership, row_strategy, weigh_groups
 from tests import naive
 from tests.test_boosting import fit, problem
 

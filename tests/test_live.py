@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import PRESETS, figures, plots
-from gamcore.table import TableError
-from gamcore.workspace import live, runs
-from gamcore.workspace.rows import read_data
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.training import train
-from pages.shared import live as page_live
+from gamcore import PRESETS
+from gamcore.data.table import TableError
+from gamcore.viz import plotly_figures as figures
+from gamcore.viz import plots
+from shapewise.training import live, runs
+from shapewise.training.dataset import read_data
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
+from shapewise.ui.train import live as page_live
 from tests.test_app import button, chart, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
@@ -219,7 +221,7 @@ def test_a_model_outside_the_usual_range_starts_as_it_is(full):
 
 
 def test_above_the_limit_live_is_off_and_explained(full, monkeypatch):
-    monkeypatch.setattr("pages.shared.live.LIVE_SECONDS", 0.0)
+    monkeypatch.setattr("shapewise.ui.train.live.LIVE_SECONDS", 0.0)
     monkeypatch.setattr(live, "draft", lambda *_: pytest.fail("nothing may be refitted"))
     for page in ("shapes", "train"):
         app = open_page(page, model=full[2].id, table=full[1].id)

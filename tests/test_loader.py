@@ -17,9 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from gamcore.workspace import big, bigparquet, bigtext, loader
-from gamcore.workspace.loader import BARE, Limits, Loading, Reading, kind_of, load
-from gamcore.workspace.reader import ReaderError, read_file
+from shapewise.ingest import parquet_large as bigparquet
+from shapewise.ingest import supervisor as loader
+from shapewise.ingest import text_large as bigtext
+from shapewise.ingest import writer as big
+from shapewise.ingest.read import ReaderError, read_file
+from shapewise.ingest.supervisor import PROGRAM, Limits, Loading, Reading, kind_of, load
 from tests.bombs import BOMBS, read, tiny
 from tests.corpus import AB, PLAIN
 
@@ -48,8 +51,8 @@ def test_a_small_table_is_written_whole(source, tmp_path):
 
 
 def test_the_child_goes_without_kernels():
-    code = BARE.replace("; from gamcore.workspace.loading import main; main(sys.argv[2])", "")
-    code += "; import gamcore.workspace.loading; print({'numba', 'sklearn', 'scipy'} & set(sys.modules))"
+    code = PROGRAM.replace("; from shapewise.ingest.child import main; main(sys.argv[2])", "")
+    code += "; import shapewise.ingest.child; print({'numba', 'sklearn', 'scipy'} & set(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code, str(ROOT / "gamcore")], capture_output=True, text=True, check=True
     )
@@ -83,7 +86,7 @@ def test_refusals_pass_word_by_word_and_leave_nothing(tmp_path):
 )  # fmt: skip
 def test_a_child_that_fails_is_one_sentence_and_leaves_nothing(code, words, source, tmp_path, monkeypatch, caplog):
     written = f"open({str(tmp_path)!r} + '/into/half', 'w').write('x'); "
-    monkeypatch.setattr(loader, "BARE", written + code)
+    monkeypatch.setattr(loader, "PROGRAM", written + code)
     began = time.monotonic()
     with pytest.raises(ReaderError, match=words) as caught:
         load(source, "t.csv", tmp_path / "into", Limits(memory=50 * MB, seconds=1.0))
@@ -106,7 +109,7 @@ def test_an_interrupted_reading_ends_the_child(source, tmp_path, monkeypatch):
     before = {child.pid for child in psutil.Process().children()}
     monkeypatch.setattr(
         loader,
-        "BARE",
+        "PROGRAM",
         'print(\'{"ready": true}\\n{"share": 0.5, "words": "x"}\', flush=True); import time; time.sleep(60)',
     )
     with pytest.raises(StopError):
@@ -340,7 +343,7 @@ def test_damaged_files_are_read_or_refused(tmp_path):
     code = """
 import sys
 import numpy as np
-from gamcore.workspace.reader import ReaderError, read_file
+from shapewise.ingest.read import ReaderError, read_file
 from tests.corpus import CORPUS
 rng, read = np.random.default_rng(0), 0
 for name in ("Parquet: infinities", "Parquet: one category", "Feather, packed", "workbook: dates"):

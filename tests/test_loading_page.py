@@ -8,7 +8,7 @@ import threading
 import pandas as pd
 import pytest
 
-from pages.shared import loading
+from shapewise.ui.data import loading
 from tests.test_app import button, open_page
 
 

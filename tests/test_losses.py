@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gamcore.losses import LOSSES
+from gamcore.model.losses import LOSSES
 
 
 def data(name):

@@ -14,18 +14,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gamcore.workspace import backup, meta
-from gamcore.workspace.__main__ import main
-from gamcore.workspace.errors import StoreError
-from gamcore.workspace.objects import Folder
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.sweep import TRASH_DAYS, sweep
+from shapewise.__main__ import main
+from shapewise.errors import StoreError
+from shapewise.store import backup
+from shapewise.store import database as meta
+from shapewise.store.cleanup import TRASH_DAYS, sweep
+from shapewise.store.object_store import Folder
+from shapewise.store.workspace import Workspace
 from tests.test_workspace import frame
 
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from gamcore.workspace.store import Workspace
+from shapewise.store.workspace import Workspace
 from tests.test_workspace import frame
 space = Workspace(Path(sys.argv[1]))
 for k in range(3):

@@ -41,7 +41,7 @@ import threading
 import numpy as np
 import psutil
 import pyarrow as pa
-from pages.shared import memory
+from shapewise.ui.session import memory
 
 memory.settle()
 kept, held = [], psutil.Process().memory_info().rss

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from gamcore import GAMRegressor, export, plots
-from gamcore.curvemoves import curve_moves
-from gamcore.moved import LITTLE, ranges, what_moved
-from gamcore.overlay import OTHERS, overlay
-from gamcore.table import TableError
+from gamcore import GAMRegressor
+from gamcore.data.table import TableError
+from gamcore.explain.curve_drift import curve_moves
+from gamcore.stats.column_drift import LITTLE, ranges, what_moved
+from gamcore.stats.histograms import OTHERS, overlay
+from gamcore.viz import files as export
+from gamcore.viz import plots
 from tests.conftest import EVIL
 
 

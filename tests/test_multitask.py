@@ -11,15 +11,15 @@ from sklearn.metrics import roc_auc_score
 
 import gamcore
 from gamcore import MultiTaskTreesClassifier, MultiTaskTreesRegressor, TableError
-from gamcore.binning import encode_table
-from gamcore.groups import Split
-from gamcore.kernels.splits import Splitting
-from gamcore.kernels.tree import Growth
-from gamcore.losses import LOSSES
-from gamcore.multitask import TaskParameters, TaskProblem, boost_tasks
-from gamcore.taskdata import MAX_TASK_CODES, UNKNOWN, task_codes
-from gamcore.taskestimators import CRITERIA
-from gamcore.trees import Forest, Table
+from gamcore.data.binning import encode_table
+from gamcore.data.sampling import Split
+from gamcore.estimators.multitask import CRITERIA
+from gamcore.kernels.tree_growth import Growth
+from gamcore.kernels.tree_splits import Splitting
+from gamcore.model.losses import LOSSES
+from gamcore.multitask.boosting import TaskParameters, TaskProblem, boost_tasks
+from gamcore.multitask.tables import MAX_TASK_CODES, UNKNOWN, task_codes
+from gamcore.multitask.trees import Forest, Table
 from tests import naive
 from tests.conftest import ROOT
 

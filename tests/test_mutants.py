@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from benchmarks import mutants
 from gamcore import ModelFileError
-from gamcore.estimators import from_saved
-from gamcore.serialize import _check_extent, from_bytes, to_bytes
+from gamcore.estimators.gam import from_saved
+from gamcore.io.gamx import _check_extent, from_bytes, to_bytes
 from tests import golden
 from tests.mutants import LEVELS, RAW, at_place, mutant, pack, put_together, take_apart
 
@@ -128,9 +128,9 @@ def test_nesting_is_told_from_brackets_in_texts(value):
     """Whatever texts hold, a value is read where its levels are allowed, and not where one fewer is."""
     text, levels = json.dumps([value], ensure_ascii=False), levels_of([value])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gamcore.serialize.MAX_DEPTH", levels)
+        patch.setattr("gamcore.io.gamx.MAX_DEPTH", levels)
         _check_extent(text)
-        patch.setattr("gamcore.serialize.MAX_DEPTH", levels - 1)
+        patch.setattr("gamcore.io.gamx.MAX_DEPTH", levels - 1)
         with pytest.raises(ModelFileError, match="nested too deeply"):
             _check_extent(text)
 

@@ -16,14 +16,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from gamcore import GAMClassifier, TableError, load_model
-from gamcore.groups import BUCKETS, buckets, runs_of_buckets
-from gamcore.workspace import card, outofcore, training
-from gamcore.workspace.batches import Matching, batches, beginning
-from gamcore.workspace.child import StoppedError
-from gamcore.workspace.outofcore import Place, fit_on_disk, most_rows
-from gamcore.workspace.rows import held_out_rows, learnt_from, read_data
-from gamcore.workspace.spec import Condition, Spec
-from gamcore.workspace.store import Workspace
+from gamcore.data.sampling import BUCKETS, buckets, runs_of_buckets
+from shapewise.jobs.process import StoppedError
+from shapewise.reports import card
+from shapewise.store.batches import Matching, batches, beginning
+from shapewise.store.workspace import Workspace
+from shapewise.training import large as outofcore
+from shapewise.training import train as training
+from shapewise.training.dataset import held_out_rows, learnt_from, read_data
+from shapewise.training.large import Place, fit_on_disk, most_rows
+from shapewise.training.spec import Condition, Spec
 from tests.test_boosting import friendly
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +67,7 @@ class Disk:
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr("gamcore.workspace.batches.MOST_ROWS", 700)
+    monkeypatch.setattr("shapewise.store.batches.MOST_ROWS", 700)
 
 
 def arrays(model):
@@ -331,9 +333,9 @@ import sys, threading, time
 from pathlib import Path
 import pandas as pd
 import psutil
-from gamcore.workspace import batches
-from gamcore.workspace.outofcore import Place, fit_on_disk
-from gamcore.workspace.spec import Spec
+from shapewise.store import batches
+from shapewise.training.large import Place, fit_on_disk
+from shapewise.training.spec import Spec
 
 batches.BATCH_BYTES = 2**20
 folder = Path(sys.argv[1])

@@ -13,17 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore import GAMClassifier, GAMRegressor, TableError, interactions, load_model, rank_pairs, ranking
-from gamcore.binning import merge_bins
-from gamcore.boosting import boost
-from gamcore.explain import explain_rows
-from gamcore.groups import splits
-from gamcore.losses import LOSSES
-from gamcore.model import reading_bins
-from gamcore.pairs import PairState, Start
-from gamcore.purify import Cells, two_way
-from gamcore.refit import Parameters
-from gamcore.surface import Rectangle, explain_pair
+from gamcore import GAMClassifier, GAMRegressor, TableError, load_model, rank_pairs
+from gamcore.boosting import pair_ranking as ranking
+from gamcore.boosting import pair_selection as interactions
+from gamcore.boosting.loop import boost
+from gamcore.boosting.pair_stage import PairState, Start
+from gamcore.boosting.refit import Parameters
+from gamcore.data.binning import merge_bins
+from gamcore.data.sampling import splits
+from gamcore.explain.curves import explain_rows
+from gamcore.explain.surfaces import Rectangle, explain_pair
+from gamcore.model.additive import reading_bins
+from gamcore.model.losses import LOSSES
+from gamcore.model.purification import Cells, two_way
 from tests import naive
 from tests.test_boosting import fit, problem
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.estimators import from_saved
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import Workspace, default_root
-from gamcore.workspace.training import train
-from pages.shared import joint
+from gamcore.estimators.gam import from_saved
+from shapewise.store.workspace import Workspace, default_root
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
+from shapewise.ui.explain import pair as joint
 from tests.conftest import EVIL
 from tests.test_app import button, chart, open_page
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.table import TableError
-from gamcore.workspace.parts import MOST_PARTS, periods, split
+from gamcore.data.table import TableError
+from shapewise.training.partitions import MOST_PARTS, periods, split
 
 
 def table(n=400):

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from gamcore import GAMClassifier, GAMRegressor, quality
-from gamcore.drift import drift
-from gamcore.tradeoff import tradeoffs
+from gamcore import GAMClassifier, GAMRegressor
+from gamcore.explain.concurvity import tradeoffs
+from gamcore.stats import metrics as quality
+from gamcore.stats.feature_drift import drift
 
 
 @pytest.fixture

@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import GAMClassifier, figures, plots, quality
-from gamcore.compare import difference
-from gamcore.explain import Breakdown
+from gamcore import GAMClassifier
+from gamcore.explain.curve_difference import difference
+from gamcore.explain.curves import Breakdown
+from gamcore.stats import metrics as quality
+from gamcore.viz import plotly_figures as figures
+from gamcore.viz import plots
 from tests.conftest import EVIL
 
 pytestmark = pytest.mark.parametrize("mode", ["light", "dark"])

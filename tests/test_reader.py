@@ -13,8 +13,9 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from gamcore.workspace import binary, reader
-from gamcore.workspace.reader import ReaderError, read_file
+from shapewise.ingest import arrow as binary
+from shapewise.ingest import read as reader
+from shapewise.ingest.read import ReaderError, read_file
 
 PLAIN = "a,b\n1,x\n2,y\n3,z\n"
 

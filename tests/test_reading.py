@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamcore.explain import Curve
-from gamcore.reading import NO_CLEAR_EFFECT, legs, read_curve, read_surface, short
-from gamcore.scales import convert, no_effect, say
-from gamcore.surface import Axis, Surface
+from gamcore.explain.curves import Curve
+from gamcore.explain.sentences import NO_CLEAR_EFFECT, legs, read_curve, read_surface, short
+from gamcore.explain.surfaces import Axis, Surface
+from gamcore.model.scales import convert, no_effect, say
 
 NOTHING = (0.0, 0.0, 0.0, 0.0)
 

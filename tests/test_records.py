@@ -16,20 +16,22 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from gamcore.estimators import from_saved
-from gamcore.strategies import StrategySet
-from gamcore.workspace import backup, deployment, meta, migrations, people
-from gamcore.workspace.__main__ import main
-from gamcore.workspace.access import ACTIONS, LOCAL, ROLES, Person, may
-from gamcore.workspace.board import add_board, board, change
-from gamcore.workspace.deployment import missing
-from gamcore.workspace.errors import DeniedError, StoreError
-from gamcore.workspace.files import owner, write_json
-from gamcore.workspace.limits import Limits
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.sweep import Swept, sweep
-from gamcore.workspace.training import train, train_parts
-from pages.shared.signin import is_from_proxy
+from gamcore.decide.strategies import StrategySet
+from gamcore.estimators.gam import from_saved
+from shapewise.__main__ import main
+from shapewise.access import deployment
+from shapewise.access.deployment import missing
+from shapewise.access.permissions import ACTIONS, LOCAL, ROLES, Person, may
+from shapewise.access.quotas import Limits
+from shapewise.decisions.boards import add_board, board, change
+from shapewise.errors import DeniedError, StoreError
+from shapewise.store import backup, migrations, people
+from shapewise.store import database as meta
+from shapewise.store.atomic_files import owner, write_json
+from shapewise.store.cleanup import Swept, sweep
+from shapewise.store.workspace import Workspace
+from shapewise.training.train import train, train_parts
+from shapewise.ui.session.signin import is_from_proxy
 from tests.test_workspace import frame, spec_of
 
 A, B = Person("a", "Ann", "editor"), Person("b", "Bob", "editor")
@@ -618,7 +620,7 @@ def test_names_that_people_choose_themselves_make_nobody_an_administrator(space,
 
 
 def test_a_slip_in_the_mode_opens_nothing(monkeypatch):
-    from gamcore.workspace.limits import is_shared
+    from shapewise.access.quotas import is_shared
 
     for told, shared in (("", False), ("single", False), ("Shared ", True)):
         monkeypatch.setenv("GAMCORE_MODE", told)

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from gamcore.workspace import packs, recipes
+from shapewise.reports import file_jobs as packs
+from shapewise.reports import recipes
 from tests.test_app import button, open_page
 
 pytestmark = pytest.mark.usefixtures("space")

@@ -16,20 +16,24 @@ from pptx import Presentation
 from pypdf import PdfReader
 from sklearn.metrics import roc_auc_score
 
-from gamcore import export, plots
-from gamcore.estimators import from_saved
-from gamcore.export.parts import Part, Report
-from gamcore.export.tidy import tidy
-from gamcore.workspace import board as stored
-from gamcore.workspace import card, child, packs, people, recipes
-from gamcore.workspace.held import HeldOut, held_out
-from gamcore.workspace.limits import Limits
-from gamcore.workspace.recipes import Item
-from gamcore.workspace.review import MAKERS, review_of
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.store import StoreError
-from gamcore.workspace.things import used_by
-from gamcore.workspace.training import train
+from gamcore.estimators.gam import from_saved
+from gamcore.viz import files as export
+from gamcore.viz import plots
+from gamcore.viz.files.parts import Part, Report
+from gamcore.viz.files.tidy import tidy
+from shapewise.access.quotas import Limits
+from shapewise.decisions import boards as stored
+from shapewise.jobs import process as child
+from shapewise.reports import card, recipes
+from shapewise.reports import file_jobs as packs
+from shapewise.reports.recipes import Item
+from shapewise.reports.review import MAKERS, review_of
+from shapewise.scoring.held_out import HeldOut, held_out
+from shapewise.store import people
+from shapewise.store.items import used_by
+from shapewise.store.workspace import StoreError
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
 from tests import kinds
 from tests.kinds import FOREIGN, FORMULA, LONG, MARKUP
 
@@ -285,7 +289,7 @@ def test_a_part_that_breaks_does_not_cost_the_others(acted, monkeypatch):
     left = next(part for part in report.appendix if part.title.startswith("Left out"))
     assert any("a bug" in line for line in left.text)
     assert len(report.parts) > 5
-    monkeypatch.setattr("gamcore.export.deck.add_plot", broken)
+    monkeypatch.setattr("gamcore.viz.files.pptx_report.add_plot", broken)
     assert len(Presentation(io.BytesIO(export.to_report(report, "pptx"))).slides) > 10
 
 

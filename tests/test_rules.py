@@ -15,22 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gamcore.rulecode import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, python_of, sql_of, to_python, to_sql
-from gamcore.rulejson import from_dict
-from gamcore.rules import (
-    EVERYBODY,
-    All,
-    AnyOf,
-    Levels,
-    Missing,
-    Not,
-    Range,
-    RuleError,
-    both,
-    either,
-    rounded,
+from gamcore.data.table import TableError
+from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError, both, either, rounded
+from gamcore.decide.rules_code import (
+    NOBODY,
+    NOT_ELIGIBLE,
+    Cascade,
+    free_name,
+    kinds_of,
+    python_of,
+    sql_of,
+    to_python,
+    to_sql,
 )
-from gamcore.table import TableError
+from gamcore.decide.rules_json import from_dict
 
 NAMES = ["plain", 'say "x"', "it's", "; drop table t --", "select", "größe", "a\\b"]
 LEVELS = ["a", "b", "it's", 'say "x"', "", "null", "NaN", "ä", "1"]

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.workspace.doctor import examine, leaks
-from gamcore.workspace.reader import read_file
 from sample_data import generate
+from shapewise.ingest.doctor import examine, leaks
+from shapewise.ingest.read import read_file
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gamcore.estimators import from_saved
-from gamcore.workspace import packs, scorefile
-from gamcore.workspace.errors import room
-from gamcore.workspace.files import size_of
-from gamcore.workspace.limits import Limits
-from gamcore.workspace.scored import ScoreError, Scorer, fits
-from gamcore.workspace.scorefile import KINDS, Wanted, expected_bytes, write
-from gamcore.workspace.store import StoreError
+from gamcore.estimators.gam import from_saved
+from shapewise.access.quotas import Limits
+from shapewise.errors import room
+from shapewise.reports import file_jobs as packs
+from shapewise.scoring import score_file as scorefile
+from shapewise.scoring.score_file import KINDS, Wanted, expected_bytes, write
+from shapewise.scoring.score_rows import ScoreError, Scorer, fits
+from shapewise.store.atomic_files import size_of
+from shapewise.store.workspace import StoreError
 from tests.test_faults import fill
 from tests.test_reports import kept, wait
 

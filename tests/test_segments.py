@@ -15,11 +15,11 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from benchmarks import selection
 from gamcore import GAMClassifier, GAMRegressor, suggest_segments
-from gamcore.binning import encode_table
-from gamcore.pieces import _partitions, knee, simplify
-from gamcore.rules import All, Levels, Missing, Not, Range
-from gamcore.segments import HeldOut, axis_rule, cut_of, largest_rectangle, range_of, rectangle_rule
-from gamcore.surface import Rectangle
+from gamcore.data.binning import encode_table
+from gamcore.decide.rules import All, Levels, Missing, Not, Range
+from gamcore.decide.segments import HeldOut, axis_rule, cut_of, largest_rectangle, range_of, rectangle_rule
+from gamcore.explain.piecewise import _partitions, knee, simplify
+from gamcore.explain.surfaces import Rectangle
 from sample_data import generate
 
 

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, ModelFileError, load_model
-from gamcore.modelfile import MEMBERS, PAIR_MEMBERS
-from gamcore.serialize import from_bytes, to_bytes
+from gamcore.io.gamx import from_bytes, to_bytes
+from gamcore.io.manifest import MEMBERS, PAIR_MEMBERS
 from tests.test_boosting import friendly
 
 
@@ -277,7 +277,7 @@ def test_pairs_that_lead_beyond_their_surfaces_are_refused(data, name, place, va
 
 
 def test_a_model_larger_than_a_file_may_be_is_not_written(trained, tmp_path, monkeypatch):
-    monkeypatch.setattr("gamcore.serialize.MAX_FILE", 1000)
+    monkeypatch.setattr("gamcore.io.gamx.MAX_FILE", 1000)
     with pytest.raises(ModelFileError, match="fewer pairs"):
         trained[1].save(tmp_path / "m.gamx")
     assert list(tmp_path.iterdir()) == []

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from gamcore.workspace import people
-from gamcore.workspace.store import Workspace
+from shapewise.store import people
+from shapewise.store.workspace import Workspace
 from tests.serving import Server, answers, free_port, settle, sound, window
 
 pytest.importorskip("playwright.sync_api")

@@ -13,15 +13,18 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from gamcore.estimators import from_saved
-from gamcore.strategies import StrategySet
-from gamcore.workspace import board, meta, migrations, people, runs
-from gamcore.workspace.access import LOCAL, Person
-from gamcore.workspace.errors import StoreError
-from gamcore.workspace.objects import Folder, Remote
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.sweep import sweep
-from gamcore.workspace.training import train
+from gamcore.decide.strategies import StrategySet
+from gamcore.estimators.gam import from_saved
+from shapewise.access.permissions import LOCAL, Person
+from shapewise.decisions import boards as board
+from shapewise.errors import StoreError
+from shapewise.store import database as meta
+from shapewise.store import migrations, people
+from shapewise.store.cleanup import sweep
+from shapewise.store.object_store import Folder, Remote
+from shapewise.store.workspace import Workspace
+from shapewise.training import runs
+from shapewise.training.train import train
 from tests.test_workspace import frame, spec_of, wait
 
 POSTGRES, S3 = os.environ.get("GAMCORE_TEST_POSTGRES_URL", ""), os.environ.get("GAMCORE_TEST_S3_URL", "")

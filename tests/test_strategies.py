@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamcore.fairness import ANY, GROUP, ROWS, parity, sensitive
-from gamcore.rules import EVERYBODY, AnyOf, Levels, Missing, Not, Range, RuleError
-from gamcore.strategies import MOST_STRATEGIES, Matches, Strategy, StrategySet
+from gamcore.decide.fairness import ANY, GROUP, ROWS, parity, sensitive
+from gamcore.decide.rules import EVERYBODY, AnyOf, Levels, Missing, Not, Range, RuleError
+from gamcore.decide.strategies import MOST_STRATEGIES, Matches, Strategy, StrategySet
 
 
 @settings(max_examples=100, deadline=None)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError
-from gamcore.table import (
+from gamcore.data.table import (
     Feature,
     as_frame,
     kind_of,

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore import figures, plots
-from gamcore.explain import Breakdown
-from gamcore.taskexplain import TaskImportance
-from gamcore.workspace.estimate import estimate_tasks
+from gamcore.explain.curves import Breakdown
+from gamcore.explain.tasks import TaskImportance
+from gamcore.viz import plotly_figures as figures
+from gamcore.viz import plots
+from shapewise.training.cost import estimate_tasks
 from tests.conftest import EVIL
 from tests.test_multitask import QUICK, two_tasks
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gamcore import ModelFileError, MultiTaskTreesClassifier
-from gamcore.serialize import from_bytes, to_bytes
-from gamcore.taskfile import TASK_MEMBERS
+from gamcore.io.gamx import from_bytes, to_bytes
+from gamcore.io.manifest_tasks import TASK_MEMBERS
 from tests.test_multitask import two_tasks
 from tests.test_serialize import array_of, put, rewrite
 

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from gamcore import MultiTaskTreesRegressor
-from gamcore.serialize import to_bytes
-from gamcore.table import TableError
-from gamcore.workspace import runs
-from gamcore.workspace.doctor import examine, find_task
-from gamcore.workspace.rows import read_data
-from gamcore.workspace.spec import Outcome, Spec
-from gamcore.workspace.tasks import read_rows
-from gamcore.workspace.training import train
+from gamcore.data.table import TableError
+from gamcore.io.gamx import to_bytes
+from shapewise.ingest.doctor import examine, find_task
+from shapewise.training import runs
+from shapewise.training.dataset import read_data
+from shapewise.training.spec import Outcome, Spec
+from shapewise.training.task_dataset import read_rows
+from shapewise.training.train import train
 from tests.conftest import EVIL
 from tests.test_app import button, open_page
 
@@ -63,7 +63,7 @@ def test_the_row_shown_adds_up_to_its_prediction(tasked):
     assert chart["type"] == "bar"
     assert len(chart["text"]) > 3
     told = next(found.value for found in app.caption if found.value.startswith("Predicted"))
-    from gamcore.estimators import from_saved
+    from gamcore.estimators.gam import from_saved
 
     chance = from_saved(space.load_model(model.id)).predict_proba(data.X.iloc[[places[2]]], "boat")[0, 1]
     assert f"{chance:.1%}" in told
@@ -193,7 +193,7 @@ def test_tables_are_tasks_with_columns_of_their_own(space):
     model = train(space, spec)
     assert [task["name"] for task in model.tasks] == ["boats", "cars"]
     assert model.table_name == "cars + boats"
-    from gamcore.estimators import from_saved
+    from gamcore.estimators.gam import from_saved
 
     estimator = from_saved(space.load_model(model.id))
     assert np.isfinite(estimator.predict(boats.drop(columns="price"), "boats")).all()
@@ -269,7 +269,7 @@ def test_groups_of_several_tables_are_the_same_groups(space):
 
 
 def test_a_run_of_an_older_version_is_read(space, monkeypatch):
-    from gamcore.workspace.runs import _read_progress
+    from shapewise.training.runs import _read_progress
 
     line = {
         "part": 0,

@@ -7,11 +7,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from gamcore.strategies import StrategySet
-from gamcore.workspace import board, people, runs
-from gamcore.workspace.access import LOCAL
-from gamcore.workspace.store import Workspace
-from gamcore.workspace.training import train
+from gamcore.decide.strategies import StrategySet
+from shapewise.access.permissions import LOCAL
+from shapewise.decisions import boards as board
+from shapewise.store import people
+from shapewise.store.workspace import Workspace
+from shapewise.training import runs
+from shapewise.training.train import train
 from tests.serving import Server, settle, sound, window
 from tests.test_workspace import frame, spec_of
 

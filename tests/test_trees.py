@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamcore.kernels import splits as kernels
-from gamcore.kernels.alone import Scheme, keep
+from gamcore.estimators.multitask import CRITERIA
+from gamcore.kernels import tree_splits as kernels
 from gamcore.kernels.layout import LOGISTIC, SQUARED
-from gamcore.kernels.splits import Splitting, score_tasks
-from gamcore.kernels.tree import Growth, Members, make_nodes, settle
-from gamcore.losses import LOSSES
-from gamcore.taskestimators import CRITERIA
-from gamcore.trees import Forest, Grower, Table, _buffers, concatenate, empty_trees, scaled
+from gamcore.kernels.tree_growth import Growth, Members, make_nodes, settle
+from gamcore.kernels.tree_rounds import Scheme, keep
+from gamcore.kernels.tree_splits import Splitting, score_tasks
+from gamcore.model.losses import LOSSES
+from gamcore.multitask.trees import Forest, Grower, Table, _buffers, concatenate, empty_trees, scaled
 from tests import naive
 
 LAST = np.array([6, 4, 3, 1])

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.table import TableError
-from gamcore.workspace.rows import Data
-from gamcore.workspace.spec import Spec
-from gamcore.workspace.tuning import FOLDS, Budget, _folds, _steps, candidates, tune
+from gamcore.data.table import TableError
+from shapewise.training.dataset import Data
+from shapewise.training.spec import Spec
+from shapewise.training.tuning import FOLDS, Budget, _folds, _steps, candidates, tune
 
 SPEC = Spec("0" * 16, "y", "t", ["a", "b"], preset="fast", changes={"max_rounds": 8})
 

@@ -12,12 +12,13 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from gamcore.workspace import runs, versions
-from gamcore.workspace.meta import forget
-from gamcore.workspace.runs import Run, Standing
-from gamcore.workspace.spec import Condition, Spec
-from gamcore.workspace.store import StoreError, Workspace
-from gamcore.workspace.training import train
+from shapewise.store.database import forget
+from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training import carry_over as versions
+from shapewise.training import runs
+from shapewise.training.runs import Run, Standing
+from shapewise.training.spec import Condition, Spec
+from shapewise.training.train import train
 from tests.conftest import EVIL
 from tests.test_app import button, open_page
 
@@ -202,7 +203,8 @@ def in_the_dialog(table, frame):
     """The dialog alone, as AppTest knows no runs of a dialog without its page, with a file dropped on it."""
 
     def script():
-        from pages.shared import state, versions
+        from shapewise.ui.data import versions
+        from shapewise.ui.session import state
 
         versions.dialog(state.current_table())
 

@@ -12,19 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.estimators import from_saved
-from gamcore.experiments import ExperimentError
-from gamcore.rules import EVERYBODY, Levels, Range
-from gamcore.strategies import Matches, Strategy, StrategySet
-from gamcore.table import TableError
-from gamcore.workspace import board as stored
-from gamcore.workspace import card, recipes, runs, wholes
-from gamcore.workspace.doctor import examine
-from gamcore.workspace.limits import Limits
-from gamcore.workspace.outcome import read_out
-from gamcore.workspace.recipes import Item
-from gamcore.workspace.review import review_of
-from gamcore.workspace.store import StoreError
+from gamcore.data.table import TableError
+from gamcore.decide.experiment_readout import ExperimentError
+from gamcore.decide.rules import EVERYBODY, Levels, Range
+from gamcore.decide.strategies import Matches, Strategy, StrategySet
+from gamcore.estimators.gam import from_saved
+from shapewise.access.quotas import Limits
+from shapewise.decisions import boards as stored
+from shapewise.decisions.plan_and_outcome import read_out
+from shapewise.ingest.doctor import examine
+from shapewise.reports import card, recipes
+from shapewise.reports.recipes import Item
+from shapewise.reports.review import review_of
+from shapewise.scoring import all_rows as wholes
+from shapewise.store.workspace import StoreError
+from shapewise.training import runs
 from tests.test_app import button, open_page
 from tests.test_workspace import wait
 

@@ -14,17 +14,21 @@ import psutil
 import pytest
 
 from gamcore import PRESETS, GAMRegressor, ModelFileError, MultiTaskTreesRegressor, TableError
-from gamcore.estimators import from_saved
-from gamcore.groups import subsamples
+from gamcore.boosting.rounds import membership
+from gamcore.data.sampling import subsamples
+from gamcore.estimators.gam import from_saved
 from gamcore.kernels.layout import Table
-from gamcore.rounds import membership
-from gamcore.workspace import child, jobs, meta, runs, training
-from gamcore.workspace.estimate import estimate, estimate_tasks
-from gamcore.workspace.files import new_folder, write_bytes, write_json
-from gamcore.workspace.rows import held_out_rows, read_data
-from gamcore.workspace.spec import Condition, Spec
-from gamcore.workspace.store import MAX_NAME, StoreError, Workspace, clean_name
-from gamcore.workspace.training import train
+from shapewise.jobs import process as child
+from shapewise.jobs import queue as jobs
+from shapewise.store import database as meta
+from shapewise.store.atomic_files import new_folder, write_bytes, write_json
+from shapewise.store.workspace import MAX_NAME, StoreError, Workspace, clean_name
+from shapewise.training import runs
+from shapewise.training import train as training
+from shapewise.training.cost import estimate, estimate_tasks
+from shapewise.training.dataset import held_out_rows, read_data
+from shapewise.training.spec import Condition, Spec
+from shapewise.training.train import train
 from tests.test_boosting import friendly
 
 
@@ -494,8 +498,8 @@ def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
     told = json.dumps(asdict(spec_of(table.id, **LONG)))
     code = (
         "import json, os, sys, time; from pathlib import Path\n"
-        "from gamcore.workspace import runs; from gamcore.workspace.store import Workspace\n"
-        "from gamcore.workspace.training import Spec\n"
+        "from shapewise import runs; from shapewise.store.workspace import Workspace\n"
+        "from shapewise.training.train import Spec\n"
         "space = Workspace(Path(sys.argv[1])); run = runs.start(space, Spec.from_dict(json.loads(sys.argv[2])), 1)\n"
         "while not len(runs.read(space, run).standing.points): time.sleep(0.1)\n"
         "print(run, flush=True); os._exit(9)\n"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import CHAINS, CHUNK, LOGISTIC, Fit, Rows, Table, Work
-from gamcore.kernels.rows import advance_run
+from gamcore.kernels.row_state import advance_run
 
 _PAD = 16
 """Lines of a shared buffer are a multiple of so many values long, so that each begins on a cache line."""

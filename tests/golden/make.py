@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import gamcore
-from gamcore.serialize import SCHEMA
+from gamcore.io.gamx import SCHEMA
 from tests.golden import TASKS, probe
 
 Made = Iterator[tuple[str, Any, np.ndarray]]

@@ -1,0 +1,1 @@
+"""The loop that fits additive models: refits, rounds, pairs, rows in memory or on disk."""

@@ -1,0 +1,220 @@
+"""Which pairs a model gets, and what each is worth on rows that it was not trained on.
+
+All pairs are ranked on the residuals of the main effects, and the strongest are boosted on top of them. With "auto"
+their number doubles while the validation loss falls; what the best of these fits shows to be worth nothing is then left
+out, unless the loss rises by that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.loop import Progress, Watcher, loop_of, run_all
+from gamcore.boosting.pair_ranking import Ranking, lines_of, merge_all, rank
+from gamcore.boosting.pair_stage import MOST_BINS, PairRefit, PairState, Start, main_score
+from gamcore.boosting.refit import Parameters, Refit, Shares
+from gamcore.model.additive import AdditiveModel, add_pair
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Pair = tuple[int, int]
+
+GROWTH: Final = 0.001
+"""Share of the validation loss that twice as many pairs must take off it; the search ends after two that do not."""
+
+MOST_TRIED: Final = 256
+"""Pairs that "auto" tries at the most."""
+
+SEARCHED: Final = 4
+"""Refits that the search for the number of pairs is made with; the chosen ones are fitted in all."""
+
+WORTH: Final = 1.0
+LEAST_WORTH: Final = 0.0005
+"""Standard errors over refits that a pair's worth must be above 0, and its least share of the validation loss."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How pairs are ranked and fitted.
+
+    joint : boost main effects and pairs together as well, and keep what the validation rows prefer.
+    """
+
+    parameters: Parameters
+    refined: bool = False
+    pure: bool = True
+    joint: bool = False
+    n_jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the pair stage leaves.
+
+    path : numbers of pairs that were tried, and the validation loss of each; 0 pairs first. Of a search, all but the
+        last are means over some of the refits.
+    joint : whether the refits' main effects were boosted together with the pairs.
+    """
+
+    pairs: tuple[Pair, ...]
+    refits: list[PairRefit]
+    path: tuple[tuple[int, float], ...]
+    joint: bool = False
+
+    @property
+    def loss(self) -> float:
+        """Mean validation loss over refits."""
+        return float(np.mean([refit.valid_loss for refit in self.refits]))
+
+    @property
+    def each_worth(self) -> Floats:
+        """(refits, K)."""
+        return np.array([refit.worth for refit in self.refits]).reshape(len(self.refits), -1)
+
+    @property
+    def worth(self) -> Floats:
+        """(K,) mean over refits of what the validation loss would rise by without the interaction."""
+        return np.asarray(self.each_worth.mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Mains:
+    """The main effects that pairs are added to: their refits, what those learnt from (about `n_rows` rows each), and
+    the training rows a bin."""
+
+    shares: Shares
+    n_rows: int
+    refits: list[Refit]
+    counts: list[Floats]
+    seeds: list[int]
+    names: list[str]
+
+    def first(self, n_refits: int) -> Mains:
+        """Some of the refits."""
+        return replace(self, refits=self.refits[:n_refits], seeds=self.seeds[:n_refits])
+
+    @property
+    def n_active(self) -> int:
+        """Features that are not constant."""
+        return sum(int(np.count_nonzero(count) > 1) for count in self.counts)
+
+
+def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
+    """The ranking on top of the mean of the refits, on the rows of the first."""
+    problem, part, started = mains.shares(0).problem, watcher.next_part(), time.monotonic()
+    score = np.zeros(problem.y.size)
+    for refit in mains.refits:  # not all at once: they would be the largest arrays of a fit
+        score += main_score(problem, refit)
+    score /= len(mains.refits)
+    curves = np.mean([refit.curves for refit in mains.refits], axis=0)
+
+    def tell(done: int, of: int) -> None:
+        if watcher.callback:
+            watcher.callback(Progress.of_ranking(done, of, time.monotonic() - started, part))
+
+    told = (options.parameters, options.pure, options.n_jobs)
+    return rank(problem, score, curves, mains.counts, *told, progress=tell)
+
+
+def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
+    """Boost these pairs in every refit: on frozen main effects, or `joint` with them."""
+    n_refits = len(mains.refits)
+    chosen = np.array(pairs, np.int64).reshape(-1, 2)
+
+    def make(k: int) -> PairState:
+        main, share = mains.refits[k], mains.shares(k)
+        merges = merge_all(mains.counts, lines_of(share.problem.table, main.curves), MOST_BINS, k / n_refits)
+        start = Start(main, share.split, chosen, merges, options.joint, options.refined, mains.seeds[k])
+        return PairState(share.problem, start, options.parameters)
+
+    about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}
+    told = (n_refits, mains.n_rows, options.n_jobs, watcher.callback)
+    refits = run_all(loop_of(make, PairState.found, watcher.callback is not None), *told, about=about)
+    first = float(np.mean([refit.first_loss for refit in refits]))
+    last = float(np.mean([refit.valid_loss for refit in refits]))
+    return Chosen(as_pairs(chosen), refits, ((0, first), (len(chosen), last)), options.joint)
+
+
+def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
+    """`fit_pairs` on frozen main effects; where `joint` is asked for, also together, and the better is kept.
+
+    The guard is needed: where main effects want thousands of steps, pairs overfit before those are made. Without
+    validation rows, nothing could tell, and main effects stay frozen.
+    """
+    frozen = fit_pairs(mains, pairs, replace(options, joint=False), watcher)
+    if not (options.joint and pairs and np.isfinite(frozen.loss)) or watcher.stopped:
+        return frozen
+    joint = fit_pairs(mains, pairs, options, watcher)
+    better = joint.loss < frozen.loss and not watcher.stopped
+    return replace(joint, path=(frozen.path[0], joint.path[1])) if better else frozen
+
+
+def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watcher) -> Chosen:
+    """As many of the strongest pairs as lower the validation loss, among those that beat chance.
+
+    Where it is stopped, the model has the best pairs so far if they were fitted in all refits, and else none.
+    """
+    candidates = as_pairs(ranking.pairs[ranking.strengths > ranking.chance])[:MOST_TRIED]
+    some, frozen = mains.first(SEARCHED), replace(options, joint=False)
+    best = fit_pairs(some, [], frozen, watcher)
+    path, failed, number = list(best.path[:1]), 0, max(4, mains.n_active // 2)
+    while failed < 2 and path[-1][0] < len(candidates):
+        tried = fit_pairs(some, candidates[:number], frozen, watcher)
+        if watcher.stopped:
+            return best if len(best.refits) == len(mains.refits) else fit_pairs(mains, [], frozen, watcher)
+        path.append(tried.path[1])
+        failed = 0 if tried.loss < (1 - GROWTH) * best.loss else failed + 1
+        best = tried if tried.loss < best.loss else best
+        number *= 2
+    worthy = _worthy(best)
+    if len(worthy) < len(best.pairs):
+        fewer = fit_pairs(some, worthy, frozen, watcher)
+        path.append(fewer.path[1])
+        best = fewer if fewer.loss < (1 + GROWTH) * best.loss else best
+    chosen = fit_best(mains, best.pairs, options, watcher)
+    return replace(chosen, path=(*path, chosen.path[1]))
+
+
+def _worthy(found: Chosen) -> tuple[Pair, ...]:
+    """Pairs without which the validation loss rises in refit after refit."""
+    each = found.each_worth
+    error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
+    least = np.maximum(WORTH * error, LEAST_WORTH * found.loss)
+    return tuple(pair for pair, mean, bar in zip(found.pairs, each.mean(axis=0), least, strict=True) if mean > bar)
+
+
+def as_pairs(pairs: Ints) -> tuple[Pair, ...]:
+    return tuple((int(i), int(j)) for i, j in pairs)
+
+
+def interact(
+    mains: Mains, wanted: int | str | Sequence[Pair], options: Options, watcher: Watcher
+) -> tuple[Ranking, Chosen]:
+    """The ranking of all pairs, and the fitted ones: so many of the strongest, as many as help ("auto"), or these.
+
+    Stopped in the ranking, there are none.
+    """
+    ranking = rank_on(mains, options, watcher)
+    if watcher.stopped:
+        return ranking, fit_pairs(mains, [], replace(options, joint=False), watcher)
+    if isinstance(wanted, str):
+        return ranking, choose_pairs(mains, ranking, options, watcher)
+    pairs = as_pairs(ranking.pairs[:wanted]) if isinstance(wanted, int) else wanted
+    return ranking, fit_best(mains, pairs, options, watcher)
+
+
+def add_pairs(
+    model: AdditiveModel, pairs: Sequence[Pair], refits: Sequence[PairRefit], cells: Sequence[Floats], purify: bool
+) -> AdditiveModel:
+    """The model with the pairs of its refits; cells: training rows of each pair's cells (`model.count_cells`)."""
+    for k, (pair, counts) in enumerate(zip(pairs, cells, strict=True)):
+        surfaces = np.stack([refit.surfaces[k] for refit in refits])
+        first, second = (np.stack([refit.merges[j, : model.bins[j].size] for refit in refits]) for j in pair)
+        model = add_pair(model, pair, surfaces, (first, second), counts, purify)
+    return model

@@ -1,0 +1,176 @@
+"""The pair stage of one refit (Lou et al., KDD 2013): chosen pairs boosted on frozen main effects, or with them.
+
+Each refit merges the bins of a feature to at most 62 of its own: the mean of refits, whose cuts stand apart, is finer
+than any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.executor import Executor
+from gamcore.boosting.refit import Parameters, Problem, Refit, RefitState, rows_of
+from gamcore.data.sampling import Split
+from gamcore.kernels import N_CODES
+from gamcore.kernels.early_stopping import Course, Rule
+from gamcore.kernels.layout import LOGISTIC, SQUARED, Settings, Table, make_work
+from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
+from gamcore.kernels.pair_rounds import Terms, pair_rounds
+from gamcore.model.purification import Cells, two_way
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_BINS: Final = SIDE - 2
+"""Bins of values on an axis; an offset makes at most one more, and code 0 is the missing bin."""
+
+
+def main_score(problem: Problem, main: Refit) -> Floats:
+    """Score (n,) of a refit's main effects."""
+    score = np.full(problem.y.size, main.base_score)
+    for line, curve in zip(problem.table.codes, main.curves, strict=True):
+        score += curve[line]
+    return score
+
+
+@dataclass(frozen=True)
+class PairRefit:
+    """What one refit of the pair stage leaves: surfaces (K, SIDE, SIDE) over bins merged by `merges` (p, V)."""
+
+    main: Refit
+    surfaces: Floats
+    merges: NDArray[np.uint8]
+    best_round: int
+    valid_loss: float
+    first_loss: float  # on the validation rows, before the stage
+    worth: Floats  # (K,) what that loss would rise by without each interaction; NaN without validation rows
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a refit of the pair stage begins with."""
+
+    main: Refit
+    split: Split
+    pairs: Ints  # (K, 2)
+    merges: NDArray[np.uint8]  # (p, V)
+    joint: bool  # whether main effects are boosted anew, together with the pairs
+    refined: bool
+    seed: int
+
+
+class PairState(RefitState):
+    """A refit of the pair stage while it is boosted: a refit whose features are pairs, on top of a score."""
+
+    n_codes = N_CELLS
+
+    def __init__(self, problem: Problem, start: Start, parameters: Parameters) -> None:
+        self._given, self._mains = start, problem
+        self._score = main_score(problem, start.main)
+        table = _lines(problem.table, start)
+        self._ends = _ends(start, table)
+        plain = replace(parameters, mart=False, ensemble="grouped", subsample=1.0)
+        super().__init__(replace(problem, table=table), start.split, plain, start.seed)
+        self._first_loss = float(self.course.losses[0])
+
+    def _start(self, train: Ints) -> tuple[float, float, Floats]:
+        """Base score, unit of the scores, and what `rescore` starts from: the main effects, where they are frozen."""
+        if self._given.joint:
+            return super()._start(train)
+        if self.loss == LOGISTIC:
+            return 0.0, 1.0, self._score
+        residual = self.problem.y - self._score
+        scale = float(np.std(residual[train])) or 1.0
+        return 0.0, scale, residual / scale
+
+    @property
+    def _n_mains(self) -> int:
+        return len(self._mains.table.codes) if self._given.joint else 0
+
+    def rounds(self, executor: Executor | None) -> PairRounds:
+        """Rounds over the pairs; a step is one call, in this thread."""
+        return PairRounds(self, Terms(self._n_mains, self._ends, self._cell_weights()), self._given.refined)
+
+    def _cell_weights(self) -> NDArray[np.floating]:
+        table, dtype = self.problem.table, self.rows.score.dtype.type
+        if self.loss != SQUARED:
+            return np.zeros((len(table.codes), 0), dtype)
+        train, weight = rows_of(table, self.split.train), self.problem.row_weight
+        cells = np.empty((len(table.codes), N_CELLS), dtype)
+        for row, line in zip(cells, table.codes, strict=True):
+            row[:] = np.bincount(line[train], weight[train], N_CELLS)
+        return cells
+
+    def found(self) -> PairRefit:
+        """The best round so far, on the scale of the link."""
+        best, given, n_mains = self.best(), self._given, self._n_mains
+        main = replace(best, curves=best.curves[:n_mains, :N_CODES].copy()) if given.joint else given.main
+        surfaces = best.curves[n_mains:].reshape(-1, SIDE, SIDE)
+        first = self._first_loss * self.scale**2
+        worth = self._worth(main_score(self._mains, main), surfaces)
+        return PairRefit(main, surfaces, given.merges, best.best_round, best.valid_loss, first, worth)
+
+    def _worth(self, score: Floats, surfaces: Floats) -> Floats:
+        """Of each interaction: without the main effects that its surface holds."""
+        problem, n_pairs = self.problem, len(surfaces)
+        train, valid = (rows_of(problem.table, groups) for groups in (self.split.train, self.split.valid))
+        if not valid.size:
+            return np.full(n_pairs, np.nan)
+        lines, y, weights = problem.table.codes[self._n_mains :], problem.y[valid], problem.row_weight[valid]
+        whole = score[valid] + sum(surface.ravel()[line[valid]] for surface, line in zip(surfaces, lines, strict=True))
+        best = np.average(problem.loss.loss(y, whole), weights=weights)
+        worth = np.empty(n_pairs)
+        for k, (surface, line) in enumerate(zip(surfaces, lines, strict=True)):
+            weight = np.bincount(line[train], problem.row_weight[train], N_CELLS).astype(np.float64)
+            cells = Cells.of(weight.reshape(SIDE, SIDE))
+            mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
+            pure = surface - mean[0] - rows[0][:, None] - columns[0]
+            without = problem.loss.loss(y, whole - pure.ravel()[line[valid]])
+            worth[k] = np.average(without, weights=weights) - best
+        return worth
+
+
+def _lines(table: Table, start: Start) -> Table:
+    """The table of a pair stage: a line of codes a feature, where they are boosted too, and a line of cells a pair."""
+    n_mains = len(table.codes) if start.joint else 0
+    codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)
+    codes[:n_mains] = table.codes[:n_mains]
+    for line, (i, j) in zip(codes[n_mains:], start.pairs, strict=True):
+        line[:] = start.merges[i].astype(np.uint16)[table.codes[i]] * SIDE + start.merges[j][table.codes[j]]
+    ends = start.merges.max(axis=1).astype(np.int64)[start.pairs]
+    active = n_mains + np.flatnonzero(ends.min(axis=1) > 1)
+    return Table(
+        codes,
+        table.starts,
+        np.concatenate([table.last[:n_mains], ends @ np.array([SIDE, 1])]),
+        np.concatenate([table.nominal[:n_mains], np.zeros(len(ends), bool)]),
+        np.concatenate([table.active[: n_mains and None], active]),
+    )
+
+
+def _ends(start: Start, table: Table) -> Ints:
+    """Largest codes (lines, 2) of each pair's features."""
+    ends = np.zeros((len(table.codes), 2), np.int64)
+    ends[len(table.codes) - len(start.pairs) :] = start.merges.max(axis=1)[start.pairs]
+    return ends
+
+
+class PairRounds:
+    """Many rounds of the pair stage in one compiled call."""
+
+    def __init__(self, state: PairState, terms: Terms, refined: bool) -> None:
+        dtype = state.rows.score.dtype.type
+        self._state, self._terms, self._refined = state, terms, refined
+        self._scratch = make_work(1, state.parameters.max_leaves, dtype), make_board(dtype)
+
+    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        state = self._state
+        data = (state.problem.table, state.rows, state.split.train, self._terms, state.fit)
+        choice = (self._refined, n_greedy)
+        ran, stalled = pair_rounds(*data, settings, self._scratch, choice, rule, course, n_rounds)
+        return int(ran), bool(stalled)

@@ -1,0 +1,171 @@
+"""The rows of a fit as codes, and parts of them as problems to boost.
+
+`Source` is what a fit asks of its rows, wherever they are: here in memory, in `spill` on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.refit import Problem, Share, Shares
+from gamcore.data.binning import Binned, Bins
+from gamcore.data.sampling import Deal, Seed, deal, splits
+from gamcore.data.table import TableError
+from gamcore.kernels.layout import Table
+from gamcore.model.additive import count_bins, count_cells
+from gamcore.model.losses import Loss
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_DRAWS: Final = 50
+
+
+@dataclass(frozen=True)
+class Dealing:
+    """How rows become the shares of `n_refits` refits: seeds of the groups, and of those that validate."""
+
+    n_refits: int
+    n_groups: int
+    validation_fraction: float
+    groups: np.random.SeedSequence
+    splits: np.random.SeedSequence
+
+
+class Source(Protocol):
+    """The training rows of a fit."""
+
+    @property
+    def bins(self) -> tuple[Bins, ...]: ...
+    @property
+    def n_rows(self) -> int:
+        """Rows that a refit learns from, validation rows included."""
+        ...
+
+    def shares(self, dealing: Dealing) -> Shares:
+        """What each refit learns from."""
+        ...
+
+    def counts(self) -> list[Floats]:
+        """Rows (their weights) of each bin of each feature, all training rows together."""
+        ...
+
+    def cells(self, pair: tuple[int, int]) -> Floats:
+        """The same of each cell of two features, (size_1, size_2)."""
+        ...
+
+    def base(self) -> float:
+        """Score of the best constant for all training rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Rows of a fit.
+
+    y : (n,); weight : (n,) or None for 1 each; clusters : (n,) codes of rows that stay together, or None; strata : (n,)
+    classes that every part gets its share of, or None.
+    """
+
+    binned: Binned
+    y: Floats
+    weight: Floats | None
+    loss: Loss
+    clusters: Ints | None = None
+    strata: Ints | None = None
+
+    def deal(self, n_groups: int, seed: Seed) -> Deal:
+        """Deal the rows into groups."""
+        return deal(self.y.size, n_groups, seed, self.strata, self.clusters)
+
+    @property
+    def bins(self) -> tuple[Bins, ...]:
+        return self.binned.bins
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of each refit: all."""
+        return self.y.size
+
+    def shares(self, dealing: Dealing) -> Shares:
+        """All rows, and the groups that each refit validates on."""
+        return alike(self.deal(dealing.n_groups, dealing.groups), self.problem, dealing)
+
+    def counts(self) -> list[Floats]:
+        """Rows (their weights) of each bin of each feature."""
+        return count_bins(self.binned.codes, self.bins, self.weight)
+
+    def cells(self, pair: tuple[int, int]) -> Floats:
+        """The same of each cell of two features, (size_1, size_2)."""
+        return count_cells(self.binned.codes, pair, self.bins, self.weight)
+
+    def base(self) -> float:
+        """Score of the best constant."""
+        return self.loss.base_score(self.y, np.ones(self.y.size) if self.weight is None else self.weight)
+
+    def problem(self, dealt: Deal) -> Problem:
+        """The rows in group order."""
+        weight = np.empty(0) if self.weight is None else self.weight[dealt.order]
+        return Problem(group_order(self.binned, dealt), self.y[dealt.order], weight, self.loss)
+
+    def half(self, seed: Seed) -> Encoded:
+        """Half of the rows, whole clusters where there are any: at least two, and both classes.
+
+        Where one cluster has most of the rows, a half may have to be drawn some times; TableError where none will do.
+        """
+        source = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        for draw in source.spawn(MOST_DRAWS):
+            dealt = self.deal(2, draw)
+            rows = np.sort(dealt.order[: dealt.starts[1]])
+            if self._will_do(rows):
+                return self._take(rows)
+        raise TableError("One group has most of the rows, so halves of them cannot be drawn: leave the groups out.")
+
+    def _will_do(self, rows: Ints) -> bool:
+        """Whether some rows can be learnt from and validated on."""
+        several = self.clusters is None or np.unique(self.clusters[rows]).size > 1
+        return several and (self.strata is None or bool(np.ptp(self.strata[rows]) > 0 or np.ptp(self.strata) == 0))
+
+    def _take(self, rows: Ints) -> Encoded:
+        return replace(
+            self,
+            binned=replace(self.binned, codes=np.ascontiguousarray(self.binned.codes[:, rows])),
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            clusters=None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1],
+            strata=None if self.strata is None else self.strata[rows],
+        )
+
+
+def alike(dealt: Deal, problem: Callable[[Deal], Problem], dealing: Dealing) -> Shares:
+    """Shares of the same rows, made once, that differ in the groups that validate."""
+    made = problem(dealt)
+    chosen = splits(dealt.n_groups, dealing.validation_fraction, dealing.n_refits, dealing.splits)
+    return lambda number: Share(made, chosen[number])
+
+
+def in_range(weight: Floats, mean: float) -> Floats:
+    """Weights of a mean far from 1 (shares, amounts), in units of their mean: only their ratios mean something, and
+    sums of float32 have limits. Ordinary weights stay, so that a weight of 2 is a doubled row."""
+    return weight if 0.1 <= mean <= 1000.0 else weight / mean
+
+
+def group_order(binned: Binned, dealt: Deal) -> Table:
+    """The codes of all features, rows in group order."""
+    codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line a feature, whatever the layout of what is given
+    for j, line in enumerate(binned.codes):
+        np.take(line, dealt.order, out=codes[j])
+    return as_table(codes, dealt.starts, binned.bins)
+
+
+def as_table(codes: NDArray[np.uint8], starts: Ints, bins: tuple[Bins, ...]) -> Table:
+    """Codes (p, n) that are in group order already, with what kernels need to know of them."""
+    last = np.array([of_feature.n_values for of_feature in bins], np.int64)
+    varied = [bool(np.any(line != line[0])) for line in codes]
+    nominal = np.array([of_feature.feature.is_category for of_feature in bins])
+    return Table(codes, starts, last, nominal, np.flatnonzero(varied).astype(np.int64))

@@ -1,0 +1,184 @@
+"""The rows of a fit on disk, for tables far larger than memory.
+
+Every row has a bucket, drawn for itself or for its whole cluster. Where the rows do not fit into memory, a refit learns
+from those of a run of buckets, and the runs of the refits are laid end to end around the circle of all buckets: each is
+a random part of the rows, and together they are as many rows as can be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.refit import Problem, Share, Shares
+from gamcore.boosting.row_files import Files
+from gamcore.boosting.rows import Dealing, alike, as_table, in_range
+from gamcore.data.binning import Bins
+from gamcore.data.sampling import BUCKETS, Deal, Run, deal, runs_of_buckets, splits
+from gamcore.data.table import TableError
+from gamcore.kernels import CODE
+from gamcore.model.losses import Loss
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TOO_LARGE: Final = (
+    "A group has as many rows as a refit may have in memory, so none would be left to validate on: leave the groups "
+    "out, or give the training more memory."
+)
+
+
+@dataclass(frozen=True)
+class Spilled:
+    """Training rows on disk as a `Source`.
+
+    sizes : (BUCKETS,) rows of each bucket. most : rows that a refit may have in memory. weighted, clustered : whether
+    rows have weights, and clusters (as numbers of 64 bits that stand for them).
+    """
+
+    files: Files
+    bins: tuple[Bins, ...]
+    sizes: Ints
+    most: int
+    loss: Loss
+    weighted: bool = False
+    clustered: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows fit into memory, so that every refit learns from all of them."""
+        return self.files.n_rows <= self.most
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that a refit learns from."""
+        return min(self.most, self.files.n_rows)
+
+    def covered(self, n_refits: int) -> int:
+        """Rows that so many refits learn from, all together."""
+        if self.whole:
+            return self.files.n_rows
+        runs = runs_of_buckets(self.sizes, self.most, n_refits)
+        seen = np.zeros(BUCKETS, bool)
+        for run in runs:
+            seen |= run.holds(np.arange(BUCKETS))
+        return int(self.sizes[seen].sum())
+
+    def shares(self, dealing: Dealing) -> Shares:
+        """All rows for every refit where they fit; else those of its run of buckets, read when it asks for them."""
+        if self.whole:
+            everything = np.arange(self.files.n_rows)
+            return alike(self._deal(everything, dealing.n_groups, dealing.groups),
+                         lambda dealt: self._problem(everything, dealt), dealing)  # fmt: skip
+        seeds = list(zip(dealing.groups.spawn(dealing.n_refits), dealing.splits.spawn(dealing.n_refits), strict=True))
+        runs = runs_of_buckets(self.sizes, self.most, dealing.n_refits)
+
+        def share(number: int) -> Share:
+            for_groups, for_splits = seeds[number]
+            rows = self._rows(runs[number])
+            if not rows.size:
+                raise TableError(TOO_LARGE)
+            dealt = self._deal(rows, dealing.n_groups, for_groups)
+            split = splits(dealt.n_groups, dealing.validation_fraction, 1, for_splits)[0]
+            return Share(self._problem(rows, dealt), split)
+
+        return share
+
+    def counts(self) -> list[Floats]:
+        """Rows (their weights) of each bin of each feature, all training rows together."""
+        found = [np.zeros(of_feature.size) for of_feature in self.bins]
+        for first, codes in self.files.codes():
+            weight = self._weight(first, first + codes.shape[1])
+            for line, sums in zip(codes, found, strict=True):
+                _add(sums, line, weight)
+        return found
+
+    def cells(self, pair: tuple[int, int]) -> Floats:
+        """The same of each cell of two features, (size_1, size_2)."""
+        i, j = pair
+        shape = self.bins[i].size, self.bins[j].size
+        found = np.zeros(shape[0] * shape[1])
+        for first, codes in self.files.codes():
+            place = codes[i].astype(np.int64) * shape[1] + codes[j]
+            _add(found, place, self._weight(first, first + codes.shape[1]))
+        return found.reshape(shape)
+
+    def base(self) -> float:
+        """Score of the best constant for all training rows."""
+        if self.whole:
+            y, weight = self._column("y"), self._weight(0, self.files.n_rows)
+            return self.loss.base_score(y, np.ones(y.size) if weight is None else weight)
+        total = np.zeros(2)
+        for first, end in pairwise(self.files.chunks):
+            y, weight = self.files.column("y", np.float64, first, end), self._weight(first, end)
+            total += (y.sum(), y.size) if weight is None else (y @ weight, weight.sum())
+        return self.loss.base_score(np.array([total[0] / total[1]]), np.ones(1))
+
+    def _column(self, name: str) -> Floats:
+        return self.files.column(name, np.float64, 0, self.files.n_rows)
+
+    def _weight(self, first: int, end: int) -> Floats | None:
+        """Weights of some rows, in the unit that those in memory would have."""
+        if not self.weighted:
+            return None
+        weight = self.files.column("weight", np.float64, first, end)
+        return in_range(weight, self._mean_weight)
+
+    @cached_property
+    def _mean_weight(self) -> float:
+        if self.whole:  # to the bit what it is in memory
+            return float(self._column("weight").mean())
+        total = sum(float(self.files.column("weight", np.float64, *ends).sum()) for ends in pairwise(self.files.chunks))
+        return total / self.files.n_rows
+
+    def _rows(self, run: Run) -> Ints:
+        """The rows of a run of buckets, ascending."""
+        found = [first + np.flatnonzero(run.holds(self.files.column("bucket", np.uint16, first, end)))
+                 for first, end in pairwise(self.files.chunks)]  # fmt: skip
+        return np.concatenate(found)
+
+    def _deal(self, rows: Ints, n_groups: int, seed: np.random.SeedSequence) -> Deal:
+        """Groups of some rows; whole clusters where there are any, else each with its share of either class."""
+        if not self.clustered:
+            y = self.files.some("y", np.float64, rows)
+            strata = y.astype(np.int64) if self.loss.name == "logistic" else None
+            return deal(rows.size, n_groups, seed, strata)
+        names = self.files.some("cluster", np.uint64, rows)
+        clusters = _by_appearance(names)
+        if clusters.max(initial=0) == 0:
+            raise TableError(TOO_LARGE)
+        return deal(rows.size, n_groups, seed, None, clusters)
+
+    def _problem(self, rows: Ints, dealt: Deal) -> Problem:
+        """Some rows in group order: read into their places, so that there is never a second copy of the codes."""
+        place = np.empty(rows.size, np.int64)
+        place[dealt.order] = np.arange(rows.size)
+        codes = np.empty((self.files.n_features, rows.size), CODE)
+        y, weight = np.empty(rows.size), np.empty(rows.size if self.weighted else 0)
+        for (first, lines), (_, end, part) in zip(self.files.codes(), self.files.parts(rows), strict=True):
+            inside, here = rows[part] - first, place[part]
+            for line, out in zip(lines, codes, strict=True):
+                out[here] = line[inside]
+            y[here] = self.files.column("y", np.float64, first, end)[inside]
+            if (weights := self._weight(first, end)) is not None:
+                weight[here] = weights[inside]
+        return Problem(as_table(codes, dealt.starts, self.bins), y, weight, self.loss)
+
+
+def _add(sums: Floats, codes: NDArray[Any], weight: Floats | None) -> None:
+    """Add rows (their weights) to the sums of their codes, one by one: no sum depends on how rows are chunked."""
+    if weight is None:
+        sums += np.bincount(codes, minlength=sums.size)
+    else:
+        np.add.at(sums, codes, weight)
+
+
+def _by_appearance(names: NDArray[np.uint64]) -> Ints:
+    """Codes (n,) of clusters, numbered as they first appear."""
+    _, first, codes = np.unique(names, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes].astype(np.int64)

@@ -1,0 +1,1 @@
+"""From a data frame to typed columns, bins, and every random draw of rows."""

@@ -1,0 +1,210 @@
+"""Bins: a feature's values as codes of one byte.
+
+    code    0         1 .. K                              K + 1
+            missing   values left to right, or levels     unseen
+
+Numbers: K - 1 cuts, x >= cut goes right, so bin k holds cuts[k-2] <= x < cuts[k-1]. Each bin is about equally heavy,
+except that a value that fills a bin by itself keeps one of its own (the rule of Lou's MLTK; algorithms.md section 1).
+Categories: a bin a level, the rare ones pooled into the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.table import MISSING, UNSEEN, Feature, Values, read_feature
+from gamcore.kernels import CODE, N_CODES
+
+Floats = NDArray[np.float64]
+
+MAX_VALUES = 254
+RARE_ROWS = 10
+"""A level of fewer rows is pooled; in tables under 500 rows, of fewer than one row in fifty."""
+
+MOST_RARE_NAMES = 10_000
+"""Pooled levels a model remembers by name, the most frequent first; the others count as unseen at prediction."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of one feature.
+
+    cuts : (K - 1,) ascending, numbers and dates; empty for categories.
+    display : (K,) a typical value of each bin (its weighted median), numbers and dates.
+    levels : the level of each bin, for categories; a last bin of pooled levels has no name here.
+    pooled : names of the levels in the last bin.
+    low, high : range of the values seen, numbers and dates.
+    """
+
+    feature: Feature
+    cuts: Floats
+    display: Floats
+    levels: tuple[str, ...] = ()
+    pooled: tuple[str, ...] = ()
+    low: float = np.nan
+    high: float = np.nan
+
+    @property
+    def n_values(self) -> int:
+        """K: bins of values, without the missing and the unseen one."""
+        if self.feature.is_category:
+            return len(self.levels) + bool(self.pooled)
+        return self.display.size
+
+    @property
+    def unseen(self) -> int:
+        """Code of values never seen in training."""
+        return self.n_values + 1
+
+    @property
+    def size(self) -> int:
+        """Number of codes: values, missing and unseen."""
+        return self.n_values + 2
+
+    def encode(self, values: Values) -> NDArray[np.uint8]:
+        """Codes (n,) of values as `table.read_feature` gives them."""
+        if not self.feature.is_category:
+            codes = (
+                np.searchsorted(self.cuts, values, side="right") + 1 if self.n_values else np.zeros(values.size, int)
+            )
+            codes[np.isnan(values)] = 0
+            return codes.astype(CODE)
+        place = {level: k + 1 for k, level in enumerate(self.levels)}
+        place |= dict.fromkeys(self.pooled, self.n_values)
+        lookup = np.array([place.get(level, self.unseen) for level in self.feature.levels] + [0, 0], CODE)
+        lookup[UNSEEN], lookup[MISSING] = self.unseen, 0  # negative codes count from the end
+        return np.asarray(lookup[values.astype(np.int64)])
+
+    def encode_training(self, values: Values) -> NDArray[np.uint8]:
+        """Codes (n,) of the values that the bins were learnt from: a rare level beyond those remembered by name is one
+        of the pooled; nothing else is unseen in training."""
+        codes = self.encode(values)
+        if self.pooled:
+            codes[codes == self.unseen] = self.n_values
+        return codes
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A table as codes, one contiguous line a feature."""
+
+    codes: NDArray[np.uint8]  # (p, n)
+    bins: tuple[Bins, ...]
+
+
+def _heavy_atom_ends(weights: Floats, n_bins: int) -> NDArray[np.int64]:
+    """Index of the last distinct value of each bin, for distinct values in ascending order with these weights.
+
+    Sweep with a target of the remaining weight over the remaining bins. A bin closes when it reaches its target: after
+    the value that overshoots it or before, whichever is nearer; a single value always closes.
+    """
+    total = np.concatenate([[0.0], np.cumsum(weights)])
+    ends: list[int] = []
+    start = 0
+    while start < weights.size and len(ends) < n_bins - 1:
+        target = (total[-1] - total[start]) / (n_bins - len(ends))
+        reach = int(np.searchsorted(total, total[start] + target, side="left"))  # values start .. reach - 1 reach it
+        if reach > weights.size:
+            break
+        over = total[reach] - total[start] - target
+        under = target - (total[reach - 1] - total[start])
+        end = reach - 1 if reach - 1 == start or over < under else reach - 2
+        ends.append(end)
+        start = end + 1
+    if start < weights.size:
+        ends.append(weights.size - 1)
+    return np.array(ends, np.int64)
+
+
+def _midpoints(lower: Floats, upper: Floats) -> Floats:
+    """Between neighbouring values, and above the lower one even where they are adjacent floats."""
+    middle = lower / 2 + upper / 2
+    return np.where(middle > lower, middle, upper)
+
+
+def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_values: int) -> Bins:
+    present = ~np.isnan(values)
+    if not present.any():
+        return Bins(feature, np.empty(0), np.empty(0))
+    if weights is None:
+        distinct, counts = np.unique(values[present], return_counts=True)
+        heavy = counts.astype(np.float64)
+    else:
+        distinct, where = np.unique(values[present], return_inverse=True)
+        heavy = np.asarray(np.bincount(where, weights[present]), np.float64)
+    distinct = distinct + 0.0  # no negative zero
+    few = distinct.size <= max_values
+    ends = np.arange(distinct.size) if few else _heavy_atom_ends(heavy, max_values)
+    running = np.cumsum(heavy)
+    before = np.concatenate([[0.0], running[ends[:-1]]])
+    median = np.searchsorted(running, (before + running[ends]) / 2)
+    cuts = _midpoints(distinct[ends[:-1]], distinct[ends[:-1] + 1])
+    return Bins(feature, cuts, distinct[median], low=float(distinct[0]), high=float(distinct[-1]))
+
+
+def _bin_levels(feature: Feature, values: NDArray[np.int32], max_values: int) -> Bins:
+    counts = np.bincount(values[values >= 0], minlength=len(feature.levels))
+    if feature.part != "value" or feature.kind == "boolean":
+        return Bins(feature, np.empty(0), np.empty(0), levels=feature.levels)
+    often = counts >= max(1, min(RARE_ROWS, values.size // 50))
+    if often.sum() + (not often.all()) > max_values:
+        heaviest = np.argsort(-counts, kind="stable")[: max_values - 1]
+        often &= np.isin(np.arange(counts.size), heaviest)
+    rare = np.flatnonzero(~often)
+    rare = rare[np.argsort(-counts[rare], kind="stable")][:MOST_RARE_NAMES]
+    kept = tuple(feature.levels[i] for i in np.flatnonzero(often))
+    return Bins(feature, np.empty(0), np.empty(0), levels=kept, pooled=tuple(feature.levels[i] for i in np.sort(rare)))
+
+
+def fit_bins(feature: Feature, values: Values, weights: Floats | None, max_bins: int) -> Bins:
+    """Bins of one feature from its training values; `max_bins` counts the missing and the unseen bin."""
+    max_values = min(max_bins - 2, MAX_VALUES)
+    if feature.is_category:
+        return _bin_levels(feature, values.astype(np.int32), max_values)
+    return _bin_numbers(feature, values.astype(np.float64), weights, max_values)
+
+
+def bin_table(
+    frame: pd.DataFrame, features: tuple[Feature, ...], weights: Floats | None = None, max_bins: int = 256
+) -> Binned:
+    """Learn the bins of a training table and encode it; weights (n,) make heavier rows count more in the cuts."""
+    codes = np.empty((len(features), len(frame)), CODE)
+    bins = []
+    for j, feature in enumerate(features):
+        values = read_feature(frame, feature)
+        bins.append(fit_bins(feature, values, weights, max_bins))
+        codes[j] = bins[-1].encode_training(values)
+    return Binned(codes, tuple(bins))
+
+
+def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...], in_training: bool = False) -> NDArray[np.uint8]:
+    """Codes (p, n) of a table by bins already learnt; or of the one that they were learnt from."""
+    codes = np.empty((len(bins), len(frame)), CODE)
+    for j, of_feature in enumerate(bins):
+        values = read_feature(frame, of_feature.feature)
+        codes[j] = of_feature.encode_training(values) if in_training else of_feature.encode(values)
+    return codes
+
+
+def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float) -> NDArray[np.uint8]:
+    """Codes (V,) of about `most` bins of equal weight, merged from neighbouring codes of a line.
+
+    count (size,) rows a code; line (K,) the codes of values in their order; offset in [0, 1) moves all borders by a
+    share of a bin. A code heavier than a bin counts as one, so that the others share the rest. Codes that are not
+    on the line (missing, unseen) are 0.
+    """
+    merged = np.zeros(N_CODES, np.uint8)
+    if line.size <= most:
+        merged[line] = np.arange(1, line.size + 1)
+        return merged
+    weight = np.maximum(count[line].astype(np.float64), 1e-9)
+    for _ in range(20):  # codes heavier than a bin count as one bin
+        weight = np.minimum(weight, weight.sum() / most)
+    middle = np.cumsum(weight) - weight / 2
+    bins = np.floor(middle / weight.sum() * most + offset).astype(np.int64)
+    merged[line] = 1 + np.unique(bins, return_inverse=True)[1]
+    return merged

@@ -1,0 +1,26 @@
+"""Bins and dates in words: one place, so that a cut reads the same on a plot, in a rule and in a file."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.table import Kind
+
+Floats = NDArray[np.float64]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def as_date(days: float) -> datetime:
+    """Return the date of a number of days since 1970-01-01."""
+    return EPOCH + timedelta(days=float(days))
+
+
+def in_words(k: int, kind: Kind, edges: Floats, labels: tuple[str, ...]) -> str:
+    """Name bin k: its level, or its range."""
+    if labels:
+        return labels[k]
+    low, high = (str(as_date(e).date()) if kind == "date" else f"{e:g}" for e in edges[k : k + 2])
+    return low if low == high else f"{low} to {high}"

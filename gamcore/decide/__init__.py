@@ -1,0 +1,1 @@
+"""From curves to decisions: rules, segments, strategies, experiments."""

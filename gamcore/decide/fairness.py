@@ -1,0 +1,92 @@
+"""Features that a strategy should not go by unseen, and whether it reaches people alike."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.table import Kind, kind_of, read_dates, read_numbers, read_texts
+
+PLACE: Final = "place, which may stand for origin"
+SENSITIVE: Final = {
+    "sex": "sex", "gender": "sex", "female": "sex", "male": "sex", "age": "age", "ages": "age", "birth": "age",
+    "birthday": "age", "birthdate": "age", "birthyear": "age", "agegroup": "age", "dob": "age", "senior": "age",
+    "race": "origin", "ethnic": "origin", "ethnicity": "origin", "hispanic": "origin", "nationality": "origin",
+    "citizenship": "origin", "foreign": "origin", "immigrant": "origin", "migrant": "origin", "country": "origin",
+    "language": "origin", "religion": "belief", "religious": "belief", "political": "belief", "marital": "family",
+    "married": "family", "children": "family", "kids": "family", "pregnant": "family", "pregnancy": "family",
+    "dependents": "family", "disability": "health", "disabled": "health", "health": "health", "diagnosis": "health",
+    "orientation": "orientation", "postcode": PLACE, "postal": PLACE, "zip": PLACE, "zipcode": PLACE,
+}  # fmt: skip
+"""Words in names of columns that tell a protected characteristic, or one that stands for it."""
+
+FOUR_FIFTHS: Final = 0.8
+"""Least ratio of selection rates that the four-fifths rule lets pass (Uniform Guidelines, 29 CFR 1607.4 D)."""
+
+GROUP: Final = "(group)"
+ROWS: Final = "(rows)"
+ANY: Final = "(any)"
+
+MOST_GROUPS: Final = 8
+FEWEST_ROWS: Final = 30
+
+
+def sensitive(columns: list[str]) -> dict[str, str]:
+    """Columns whose names tell of a protected characteristic, and of which."""
+    found = {}
+    for name in columns:
+        words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
+        told = next((SENSITIVE[word] for word in words if word in SENSITIVE), None)
+        if told:
+            found[name] = told
+    return found
+
+
+def groups_of(series: pd.Series) -> pd.Series:
+    """The group of each row by a column: a level, or one of four parts of equal size; missing cells are one."""
+    kind = kind_of(series)
+    if kind in ("number", "date") and series.nunique() > MOST_GROUPS:
+        values = pd.Series(read_dates(series) if kind == "date" else read_numbers(series), series.index)
+        parts = pd.qcut(values, 4, duplicates="drop")
+        if parts.cat.categories.size < 2:  # most rows have one value
+            often = values.mode()[0]
+            named = values.eq(often).map({True: _say(often, kind), False: "other values"})
+        else:
+            ends = {part: f"{_say(part.left, kind)} to {_say(part.right, kind)}" for part in parts.cat.categories}
+            named = parts.astype(object).map(ends)
+        return named.where(values.notna(), "missing").astype(object)
+    codes, names = read_texts(series)
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    kept = set(np.argsort(-counts, kind="stable")[:MOST_GROUPS].tolist())
+    labels = [name if k in kept else "others" for k, name in enumerate(names)]
+    return pd.Series(np.array([*labels, "missing"], object)[codes], series.index)
+
+
+def _say(value: float, kind: Kind) -> str:
+    return str(np.datetime64(round(value), "D")) if kind == "date" else f"{value:.6g}"
+
+
+def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> pd.DataFrame:
+    """Share of each group's eligible rows that each strategy reaches.
+
+    assigned : (n,) places of strategies; -1 none, -2 not eligible. Columns: (group), (rows) that are eligible, one a
+    strategy, and (any); attrs["ratio"] is the lowest share in the highest of groups with 30 rows or more, by strategy;
+    NaN where there are no two such groups, or none is reached.
+    """
+    eligible = assigned >= -1
+    labels = groups_of(column)[eligible]
+    reached = pd.DataFrame({name: assigned[eligible] == k for k, name in enumerate(names)}, index=labels.index)
+    reached[ANY] = assigned[eligible] >= 0
+    found = reached.groupby(labels.to_numpy()).mean()
+    found.insert(0, ROWS, labels.value_counts().reindex(found.index).to_numpy())
+    large = found[found[ROWS] >= FEWEST_ROWS]
+    ratios = {}
+    for name in [*names, ANY]:
+        most = float(large[name].max()) if len(large) > 1 else np.nan
+        ratios[name] = float(large[name].min()) / most if most > 0 else np.nan
+    found.attrs["ratio"] = ratios
+    return found.rename_axis(GROUP).reset_index()

@@ -1,0 +1,339 @@
+"""Rules over the columns of a table: AND, OR and NOT of ranges, levels and missing cells.
+
+A rule is true or false of every row, never unknown: a missing cell is in no range and has no level, so that NOT of a
+range takes missing cells in. Exports (`rulecode`) keep to that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.table import BOOLEANS, Feature, TableError, kind_of, read_feature, read_numbers
+
+Bools = NDArray[np.bool_]
+
+MOST_NAMED: Final = 6
+DAY: Final = 86_400_000_000
+"""Microseconds."""
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class RuleError(ValueError):
+    """A rule that cannot be read; the message names the place."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is true or false of each row of a table."""
+
+    def holds(self, frame: pd.DataFrame) -> Bools:
+        """Rows (n,) of which the rule is true; TableError where a column is missing or of another kind."""
+        raise NotImplementedError
+
+    def words(self) -> str:
+        """The rule as a person would say it."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as plain JSON; `from_dict` is the inverse."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterator[Range | Levels | Missing]:
+        """The conditions on single columns that it is made of, from left to right."""
+        raise NotImplementedError
+
+    def rounded(self, digits: int = 2) -> Rule:
+        """The rule with its numbers rounded to so many significant digits, and dates to days."""
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it looks at, each once."""
+        return tuple(dict.fromkeys(part.column for part in self.parts()))
+
+
+def _column(frame: pd.DataFrame, name: str) -> pd.Series:
+    if name not in frame.columns:
+        raise TableError(f"The table has no column {name!r}, which a rule asks for: choose another table or rule.")
+    return frame[name]
+
+
+@dataclass(frozen=True)
+class Range(Rule):
+    """Values of a column between two ends, either of which may be open.
+
+    low, high : ends; of a date, in days since 1970-01-01. low_in, high_in : whether an end itself is in; usually as in
+    a bin, which begins with its cut.
+    """
+
+    column: str
+    low: float | None = None
+    high: float | None = None
+    low_in: bool = True
+    high_in: bool = False
+    date: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):  # numpy's numbers write themselves in another way
+            end = getattr(self, name)
+            object.__setattr__(self, name, None if end is None else float(end))
+        ends = [end for end in (self.low, self.high) if end is not None]
+        if not ends or not all(math.isfinite(end) for end in ends):
+            raise RuleError(f"The range of {self.column!r} needs an end that is a number.")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise RuleError(
+                f"The range of {self.column!r} begins at {self.low:g} and ends before it, at {self.high:g}."
+            )
+        object.__setattr__(self, "low_in", self.low_in or self.low is None)  # an open end says nothing
+        object.__setattr__(self, "high_in", self.high_in and self.high is not None)
+
+    def holds(self, frame: pd.DataFrame) -> Bools:
+        _column(frame, self.column)
+        values = read_feature(frame, Feature(self.column, self.column, "date" if self.date else "number"))
+        ends = [self.low, self.high]
+        if self.date:  # in whole microseconds: what days lose in floating point must not decide
+            values = np.round(values.astype(np.float64) * DAY)
+            ends = [None if end is None else float(round(end * DAY)) for end in ends]
+        low, high = ends
+        inside = ~np.isnan(values)
+        if low is not None:
+            inside &= values >= low if self.low_in else values > low
+        if high is not None:
+            inside &= values <= high if self.high_in else values < high
+        return np.asarray(inside, bool)
+
+    def words(self) -> str:
+        ends = []
+        if self.low is not None and self.low == self.high and self.low_in and self.high_in:
+            return f"{self.column} is {self._say(self.low)}"
+        if self.low is not None:
+            since = ("from", "after") if self.date else ("at least", "above")
+            ends.append(f"{since[not self.low_in]} {self._say(self.low)}")
+        if self.high is not None:
+            until = ("until", "before") if self.date else ("at most", "below")
+            ends.append(f"{until[not self.high_in]} {self._say(self.high)}")
+        return f"{self.column} {' and '.join(ends)}"
+
+    def _say(self, end: float) -> str:
+        if not self.date:
+            return f"{end:,.10g}"
+        return stamp(end).removesuffix(" 00:00:00")
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"column": self.column}
+        for name, end in (
+            (("above", "at_least")[self.low_in], self.low),
+            (("below", "at_most")[self.high_in], self.high),
+        ):
+            if end is not None:
+                told[name] = stamp(end) if self.date else end
+        return told
+
+    def parts(self) -> Iterator[Range | Levels | Missing]:
+        yield self
+
+    def rounded(self, digits: int = 2) -> Rule:
+        low, high = (None if end is None else _nice(end, digits, self.date) for end in (self.low, self.high))
+        if low is not None and high is not None and low >= high:
+            return self  # rounding would leave nothing of it
+        return replace(self, low=low, high=high)
+
+
+def _nice(value: float, digits: int, date: bool) -> float:
+    """A number that a business would choose: of so many significant digits; of dates, a day."""
+    if date:
+        return float(round(value))
+    return float(f"{value:.{digits - 1}e}")
+
+
+def stamp(days: float) -> str:
+    """A number of days since 1970-01-01 as ISO 8601, to the microsecond where it has any."""
+    return (EPOCH + timedelta(microseconds=round(days * DAY))).replace(tzinfo=None).isoformat(" ")
+
+
+def days_of(text: str) -> float:
+    """The inverse of `stamp`."""
+    moment = datetime.fromisoformat(text)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    span = moment - EPOCH
+    return (span.days * DAY + span.seconds * 1_000_000 + span.microseconds) / DAY
+
+
+def numbers_of(levels: Sequence[str]) -> list[float]:
+    """The numbers that levels of a number column are called by; truth is 0 and 1."""
+    if set(levels) <= set(BOOLEANS):
+        return [float(level == "True") for level in levels]
+    values = []
+    for level in levels:
+        try:
+            value = float(level)
+        except ValueError:
+            continue
+        if math.isfinite(value) and level == (str(int(value)) if value.is_integer() else str(value)):
+            values.append(value)  # any other is what no cell would be called
+    return values
+
+
+@dataclass(frozen=True)
+class Levels(Rule):
+    """Cells of a column that are one of some levels, by their names."""
+
+    column: str
+    levels: tuple[str, ...]
+
+    def holds(self, frame: pd.DataFrame) -> Bools:
+        series = _column(frame, self.column)
+        kind = kind_of(series)
+        if kind == "date":
+            raise TableError(f"Column {self.column!r} holds dates: a rule can ask for a range of them, not for levels.")
+        if kind == "number":
+            return np.isin(read_numbers(series), numbers_of(self.levels))
+        levels = BOOLEANS if kind == "boolean" else self.levels
+        codes = read_feature(frame, Feature(self.column, self.column, kind, levels=levels))
+        return np.isin(codes, [levels.index(level) for level in self.levels if level in levels])
+
+    def words(self) -> str:
+        named = ", ".join(self.levels[:MOST_NAMED])
+        if 1 < len(self.levels) <= MOST_NAMED:
+            named = f"{', '.join(self.levels[:-1])} or {self.levels[-1]}"
+        elif len(self.levels) > MOST_NAMED:
+            named += f" or one of {len(self.levels) - MOST_NAMED} more"
+        return f"{self.column} is {named or 'nothing'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"column": self.column, "is": list(self.levels)}
+
+    def parts(self) -> Iterator[Range | Levels | Missing]:
+        yield self
+
+
+@dataclass(frozen=True)
+class Missing(Rule):
+    """Cells of a column that are missing."""
+
+    column: str
+
+    def holds(self, frame: pd.DataFrame) -> Bools:
+        return np.asarray(_column(frame, self.column).isna(), bool)
+
+    def words(self) -> str:
+        return f"{self.column} is missing"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"column": self.column, "missing": True}
+
+    def parts(self) -> Iterator[Range | Levels | Missing]:
+        yield self
+
+
+@dataclass(frozen=True)
+class _Joined(Rule):
+    """Several rules as one."""
+
+    of: tuple[Rule, ...]
+
+    def parts(self) -> Iterator[Range | Levels | Missing]:
+        for rule in self.of:
+            yield from rule.parts()
+
+    def rounded(self, digits: int = 2) -> Rule:
+        return replace(self, of=tuple(rule.rounded(digits) for rule in self.of))
+
+    def _join(self, word: str) -> str:
+        told = [
+            f"({rule.words()})" if isinstance(rule, _Joined) and len(rule.of) > 1 else rule.words() for rule in self.of
+        ]
+        return f" {word} ".join(told)
+
+
+class All(_Joined):
+    """AND: rows of which all of some rules are true; without any, every row."""
+
+    def holds(self, frame: pd.DataFrame) -> Bools:
+        found = np.ones(len(frame), bool)
+        for rule in self.of:
+            found &= rule.holds(frame)
+        return found
+
+    def words(self) -> str:
+        return self._join("and") or "every row"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"all": [rule.to_dict() for rule in self.of]}
+
+
+class AnyOf(_Joined):
+    """OR: rows of which at least one of some rules is true; without any, no row."""
+
+    def holds(self, frame: pd.DataFrame) -> Bools:
+        found = np.zeros(len(frame), bool)
+        for rule in self.of:
+            found |= rule.holds(frame)
+        return found
+
+    def words(self) -> str:
+        return self._join("or") or "no row"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"any": [rule.to_dict() for rule in self.of]}
+
+
+@dataclass(frozen=True)
+class Not(Rule):
+    """NOT: rows of which a rule is false, those with missing cells among them."""
+
+    rule: Rule
+
+    def holds(self, frame: pd.DataFrame) -> Bools:
+        return ~self.rule.holds(frame)
+
+    def words(self) -> str:
+        inner = self.rule.words()
+        if isinstance(self.rule, Levels | Missing):
+            return inner.replace(f"{self.rule.column} is ", f"{self.rule.column} is not ", 1)
+        return f"not ({inner})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"not": self.rule.to_dict()}
+
+    def parts(self) -> Iterator[Range | Levels | Missing]:
+        yield from self.rule.parts()
+
+    def rounded(self, digits: int = 2) -> Rule:
+        return Not(self.rule.rounded(digits))
+
+
+EVERYBODY: Final = All(())
+
+MOST_MOVED: Final = 0.01
+"""Share of the rows that rounding may take in or leave out."""
+
+
+def rounded(rule: Rule, frame: pd.DataFrame) -> Rule:
+    """A rule with as few digits as move under 1% of the rows of a table; dates become days."""
+    wanted = rule.holds(frame)
+    for digits in range(1, 8):
+        candidate = rule.rounded(digits)
+        if (candidate.holds(frame) != wanted).mean() <= MOST_MOVED:
+            return candidate
+    return rule
+
+
+def both(rules: Iterable[Rule]) -> Rule:
+    """AND of some rules; a single one is itself."""
+    found = tuple(rules)
+    return found[0] if len(found) == 1 else All(found)
+
+
+def either(rules: Iterable[Rule]) -> Rule:
+    """OR of some rules; a single one is itself."""
+    found = tuple(rules)
+    return found[0] if len(found) == 1 else AnyOf(found)

@@ -1,0 +1,252 @@
+"""Rules, and strategies in their order, as SQL and as plain Python that pick the same rows as `Rule.holds`.
+
+Both are written for the types that a table's columns have: the level 1 of a number column is a number there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Any, Final
+
+import pandas as pd
+
+from gamcore.data.table import Kind, kind_of
+from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, numbers_of, stamp
+
+NOT_ELIGIBLE: Final = "(not eligible)"
+NOBODY: Final = "(none)"
+COLUMN: Final = "strategy"
+ROWS: Final = "t"
+"""What a SELECT calls the table whose columns it reads."""
+
+
+def kinds_of(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, Kind]:
+    """How a table stores some of its columns."""
+    return {name: kind_of(frame[name]) for name in columns}
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """Named rules in their order behind a gate: a row gets the name of the first rule that holds."""
+
+    title: str
+    gate: Rule
+    named: tuple[tuple[str, Rule], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it looks at, each once."""
+        rules = [self.gate, *(rule for _, rule in self.named)]
+        return tuple(dict.fromkeys(name for rule in rules for name in rule.columns))
+
+    def check(self) -> None:
+        """RuleError where names cannot be told apart, or say something else."""
+        names = [name for name, _ in self.named]
+        for name in names:
+            if names.count(name) > 1 or not name.strip() or name.startswith("(") or not name.isprintable():
+                raise RuleError(
+                    f"A strategy cannot be called {name!r}: give each a name of its own, without a bracket."
+                )
+        parts = [part for rule in (self.gate, *(rule for _, rule in self.named)) for part in rule.parts()]
+        levels = [level for part in parts if isinstance(part, Levels) for level in part.levels]
+        for text in (*names, *self.columns, *levels):
+            if "\0" in text:
+                raise RuleError(f"{text!r} has a character that SQL cannot write: rename it.")
+
+
+# SQL
+
+
+def free_name(columns: Iterable[str], wanted: str = COLUMN) -> str:
+    """A name for a new column, such as that of strategies, that no column has, in any case of letters."""
+    taken, name = {column.lower() for column in columns}, wanted
+    while name in taken:
+        name += "_"
+    return name
+
+
+def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = COLUMN) -> str:
+    """An ANSI SELECT of all columns of a table and of the strategy of each row, as one more `column`.
+
+    Missing is NULL. Dates are compared as ISO 8601 text, which databases take for a timestamp, and SQLite stores.
+    """
+    cascade.check()
+    lines = [f"-- {comment(cascade.title)}", "SELECT", "  *,", "  CASE"]
+    if cascade.gate != All(()):
+        lines.append(f"    -- only where {comment(cascade.gate.words())}")
+        lines.append(f"    WHEN NOT {sql_of(cascade.gate, kinds)} THEN {text_of(NOT_ELIGIBLE)}")
+    for name, rule in cascade.named:
+        lines.append(f"    -- {comment(rule.words())}")
+        lines.append(f"    WHEN {sql_of(rule, kinds)} THEN {text_of(name)}")
+    if not cascade.named and cascade.gate == All(()):
+        lines.append(f"    WHEN 1 = 0 THEN {text_of(NOBODY)}")
+    lines += [f"    ELSE {text_of(NOBODY)}", f"  END AS {name_of(column)}", f"FROM {name_of(table)} AS {ROWS};", ""]
+    return "\n".join(lines)
+
+
+def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
+    """A condition that is true or false, never NULL."""
+    match rule:
+        case All(of):
+            return f"({' AND '.join(sql_of(one, kinds) for one in of)})" if of else "(1 = 1)"
+        case AnyOf(of):
+            return f"({' OR '.join(sql_of(one, kinds) for one in of)})" if of else "(1 = 0)"
+        case Not(inner):
+            return f"(NOT {sql_of(inner, kinds)})"
+        case Missing(column):
+            return f"({column_of(column)} IS NULL)"
+        case Levels(column, levels):
+            literals = _sql_levels(levels, kinds[column])
+            return (
+                f"({column_of(column)} IS NOT NULL AND {column_of(column)} IN ({', '.join(literals)}))"
+                if literals
+                else "(1 = 0)"
+            )
+        case Range():
+            return _sql_range(rule, kinds[rule.column])
+    raise TypeError(f"{type(rule).__name__} is not a rule that SQL can say.")
+
+
+def _sql_range(rule: Range, kind: Kind) -> str:
+    column = column_of(rule.column)
+    if kind == "boolean":
+        column = f"CASE WHEN {column} THEN 1 ELSE 0 END"
+    elif kind == "number":
+        column = as_double(column, [end for end in (rule.low, rule.high) if end is not None])
+    ends = [(rule.low, ">=" if rule.low_in else ">"), (rule.high, "<=" if rule.high_in else "<")]
+    told = [
+        f"{column} {sign} {text_of(stamp(end)) if rule.date else number_of(end)}"
+        for end, sign in ends
+        if end is not None
+    ]
+    return f"({column_of(rule.column)} IS NOT NULL AND {' AND '.join(told)})"
+
+
+def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:
+    if kind == "boolean":
+        return [level.upper() for level in levels if level in ("True", "False")]
+    if kind == "number":
+        return [number_of(value) for value in numbers_of(levels)]
+    return [text_of(level) for level in levels]
+
+
+def number_of(value: float) -> str:
+    """A literal of double precision: one without an exponent would be a decimal."""
+    if value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def text_of(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def name_of(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'
+
+
+def column_of(name: str) -> str:
+    """A column of the table, by the table's name: SQLite takes a bare "name" that no column has for a text."""
+    return f"{ROWS}.{name_of(name)}"
+
+
+def as_double(value: str, cuts: Iterable[float]) -> str:
+    """A number as models compare it: some databases compare a BIGINT beyond 2^53 exactly, with what it is not there."""
+    return f"CAST({value} AS DOUBLE PRECISION)" if any(abs(cut) >= 2**53 for cut in cuts) else value
+
+
+def comment(text: str) -> str:
+    """Text that stays on its line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+# Python
+
+PYTHON: Final = Template('''\
+"""$title
+
+assign(row) gives the strategy of a row, a dict by column; None, NaN or no such key is missing. As a program it reads
+rows as JSON, one a line, and writes their strategies: python strategies.py < rows.jsonl
+"""
+
+import json
+import sys
+from datetime import date, datetime, timezone
+
+
+def _value(row, column):
+    value = row.get(column)
+    return None if value is None or value != value else value
+
+
+def _number(row, column):
+    value = _value(row, column)
+    return float("nan") if value is None else float(value)
+
+
+def _time(value):
+    """Microseconds since 1970-01-01; of missing, NaN, which is in no range."""
+    if value is None:
+        return float("nan")
+    if not isinstance(value, date):
+        value = datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    span = value.replace(tzinfo=timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return (span.days * 86400 + span.seconds) * 1000000 + span.microseconds
+
+
+$rules
+def assign(row):
+    """The strategy of a row."""
+$cascade
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(assign(json.loads(line)))
+''')
+
+
+def to_python(cascade: Cascade, kinds: dict[str, Kind]) -> str:
+    """A module without dependencies; `assign(row)` gives the strategy of a row, as a program it takes JSON lines."""
+    cascade.check()
+    rules, lines = [], []
+    for k, (name, rule) in enumerate([(NOT_ELIGIBLE, cascade.gate), *cascade.named]):
+        function = f"is_{k}" if k else "is_eligible"
+        rules.append(f"def {function}(row):\n    # {comment(rule.words())}\n    return {python_of(rule, kinds)}\n\n")
+        lines.append(f"    if {'' if k else 'not '}{function}(row):\n        return {name!a}\n")
+    lines.append(f"    return {NOBODY!a}\n")
+    title = ascii(cascade.title)[1:-1].replace('"', "'")
+    return PYTHON.substitute(title=title, rules="\n".join(rules), cascade="".join(lines))
+
+
+def python_of(rule: Rule, kinds: dict[str, Kind]) -> str:
+    """An expression of a dict `row`."""
+    match rule:
+        case All(of):
+            return f"({' and '.join(python_of(one, kinds) for one in of)})" if of else "True"
+        case AnyOf(of):
+            return f"({' or '.join(python_of(one, kinds) for one in of)})" if of else "False"
+        case Not(inner):
+            return f"(not {python_of(inner, kinds)})"
+        case Missing(column):
+            return f"(_value(row, {column!a}) is None)"
+        case Levels(column, levels):
+            read = "_number" if kinds[column] == "number" else "_value"
+            values: list[Any] = numbers_of(levels) if kinds[column] == "number" else list(levels)
+            if kinds[column] == "boolean":
+                values = [level == "True" for level in levels if level in ("True", "False")]
+            return f"({read}(row, {column!a}) in ({''.join(f'{value!a}, ' for value in values)}))"
+        case Range(column, low, high, low_in, high_in, is_date):
+            value = f"_time(_value(row, {column!a}))" if is_date else f"_number(row, {column!a})"
+            ends = [
+                None if end is None else f"_time({stamp(end)!r})" if is_date else repr(float(end))
+                for end in (low, high)
+            ]
+            left = f"{ends[0]} {'<=' if low_in else '<'} " if ends[0] else ""
+            right = f" {'<=' if high_in else '<'} {ends[1]}" if ends[1] else ""
+            return f"({left}{value}{right})"
+    raise TypeError(f"{type(rule).__name__} is not a rule that Python can say.")

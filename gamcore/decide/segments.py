@@ -1,0 +1,331 @@
+"""Segments: rules read off a model's curves, and what rows that no fit has seen say of them.
+
+Three quantities under three names. *Opportunity*: how the mean of the target inside differs from the rest, an
+association. *Model contrast*: how predictions inside differ from what they would be with the rule's features at their
+average effect, an adjusted association. *Measured lift* comes from an experiment only (`experiments`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins, encode_table
+from gamcore.decide.rules import Bools, Levels, Missing, Not, Range, Rule, both
+from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
+from gamcore.explain.piecewise import LEAST_SHARE, simplify
+from gamcore.explain.surfaces import Axis, Rectangle, Surface, explain_pair
+from gamcore.model.additive import AdditiveModel
+from gamcore.stats.intervals import Interval, difference_of_means, newcombe, student, wilson
+
+Floats = NDArray[np.float64]
+
+SAME: Final = 0.9
+"""Share of rows in both, of those in either, from which two segments are one."""
+
+RECTANGLES: Final = 2
+"""Of each pair and direction."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What held-out rows say of a rule.
+
+    rows, inside : rows looked at, and those in it. mean, rest : of the target inside and outside (rates, where it is
+    binary), with 95% intervals (Wilson; Student of a number). opportunity : their difference (Newcombe; Welch).
+    contrast : mean change of predictions inside against the average effect of the rule's features; NaN where the model
+    has none of these. agree : share of refits in which its sign is the model's. tried : ranges looked at to find it.
+    """
+
+    rows: int
+    inside: int
+    mean: float
+    interval: Interval
+    rest: float
+    opportunity: float
+    opportunity_interval: Interval
+    contrast: float
+    agree: float
+    tried: int
+    binary: bool
+
+    @property
+    def share(self) -> float:
+        """Of the rows that are inside."""
+        return self.inside / self.rows if self.rows else 0.0
+
+    @property
+    def size(self) -> float:
+        """Opportunity times reach: what segments are ranked by."""
+        return abs(self.opportunity) * self.share if math.isfinite(self.opportunity) else 0.0
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A rule with its evidence; `up` tells whether the model has it above the average row, `features` what it is of."""
+
+    rule: Rule
+    up: bool
+    features: tuple[str, ...]
+    evidence: Evidence
+
+
+class HeldOut:
+    """Rows that no fit has seen, encoded once for the evidence of many rules.
+
+    y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None.
+    """
+
+    def __init__(self, model: AdditiveModel, X: pd.DataFrame, y: Floats, weight: Floats | None = None) -> None:
+        self.model, self.frame, self.y, self.weight = model, X, np.asarray(y, np.float64), weight
+        self.codes = encode_table(X, model.bins)
+        self.score = model.score(self.codes)
+
+    @property
+    def binary(self) -> bool:
+        """Whether the target is a class."""
+        return self.model.loss.name == "logistic"
+
+    def evidence(self, rule: Rule, tried: int = 1) -> Evidence:
+        """What these rows say of a rule."""
+        inside = rule.holds(self.frame)
+        means = [self._mean(part) for part in (inside, ~inside)]
+        (mean, interval, n), (rest, _, m) = means
+        apart = float("nan"), float("nan")
+        if n > 0 and m > 0:
+            if self.binary:
+                apart = newcombe(mean, n, rest, m)
+            else:
+                apart = difference_of_means(self.y[inside], self.y[~inside], *self._weights(inside))
+        contrast, agree = self._contrast(rule, inside)
+        return Evidence(
+            self.y.size,
+            int(inside.sum()),
+            mean,
+            interval,
+            rest,
+            mean - rest,
+            apart,
+            contrast,
+            agree,
+            tried,
+            self.binary,
+        )
+
+    def _weights(self, inside: Bools) -> tuple[Floats | None, Floats | None]:
+        return (None, None) if self.weight is None else (self.weight[inside], self.weight[~inside])
+
+    def _mean(self, part: Bools) -> tuple[float, Interval, float]:
+        """Mean of some rows, its interval, and how many rows their weights amount to."""
+        y, w = self.y[part], np.ones(int(part.sum())) if self.weight is None else self.weight[part]
+        if not w.sum() > 0:
+            return float("nan"), (float("nan"), float("nan")), 0.0
+        mean, n = float(np.average(y, weights=w)), float(w.sum() ** 2 / np.square(w).sum())
+        return mean, wilson(mean, n) if self.binary else student(y, None if self.weight is None else w), n
+
+    def _contrast(self, rule: Rule, inside: Bools) -> tuple[float, float]:
+        """The model contrast, and the share of refits that agree with its sign."""
+        model = self.model
+        mine = {j for j, bins in enumerate(model.bins) if bins.feature.column in rule.columns}
+        pairs = [k for k, pair in enumerate(model.pairs) if mine & set(pair.features)]
+        rows = np.flatnonzero(inside)
+        if not mine or not rows.size:
+            return float("nan"), float("nan")
+        codes = self.codes[:, rows]
+        part = sum((model.terms[j].scores[codes[j]] for j in mine), np.zeros(rows.size))
+        for k in pairs:
+            i, j = model.pairs[k].features
+            part += model.pairs[k].scores[codes[i], codes[j]]
+        score, loss = self.score[rows], model.loss
+        weight = None if self.weight is None else self.weight[rows]
+        if weight is not None and not weight.sum() > 0:
+            return float("nan"), float("nan")
+        moved = loss.inverse_link(score) - loss.inverse_link(score - part)
+        refits = self._refit_means(sorted(mine), pairs, codes, weight)
+        sign = np.sign(np.average(part, weights=weight))
+        return float(np.average(moved, weights=weight)), float((np.sign(refits) == sign).mean())
+
+    def _refit_means(
+        self, mine: list[int], pairs: list[int], codes: NDArray[np.uint8], weight: Floats | None
+    ) -> Floats:
+        """Mean effect (K,) of some features and pairs over some rows, in each refit on halves, or each outer one."""
+        of = self.model.halves or self.model
+        n = codes.shape[1] if weight is None else float(weight.sum())
+        means = np.zeros(of.n_refits)
+        for j in mine:
+            refits = of.terms[j].refits
+            means += refits @ np.bincount(codes[j], weight, refits.shape[1]) / n
+        for k in pairs:
+            pair = of.pairs[k]
+            (i, j), shape = pair.features, pair.counts.shape
+            cells = np.bincount(codes[i].astype(np.int64) * shape[1] + codes[j], weight, shape[0] * shape[1])
+            seen = np.flatnonzero(cells)
+            means += [float(pair.refit(r).ravel()[seen] @ cells[seen]) / n for r in range(of.n_refits)]
+        return means
+
+
+def suggest(
+    model: AdditiveModel,
+    X: pd.DataFrame,
+    y: Floats,
+    weight: Floats | None = None,
+    threshold: float = 0.0,
+    train_share: float = 0.85,
+) -> list[Segment]:
+    """Segments that a model's curves and pairs set apart, with their evidence; the largest opportunity x reach first.
+
+    Cuts come from the model alone, so held-out rows may tell what they are worth. `threshold` : what the band of all
+    places at once clears, on the link scale, above the average or below it. Those with under 1% of the training rows
+    or of these are left out, and of those that are nearly the same rows all but the one with the most effect x rows.
+    """
+    found: list[tuple[Rule, float, tuple[str, ...]]] = []
+    for j, bins in enumerate(model.bins):
+        if bins.feature.part == "value":
+            found += [(rule, size, (bins.feature.name,)) for rule, size in _of_curve(model, j, threshold, train_share)]
+    for place, pair in enumerate(model.pairs):
+        sides = [model.bins[j] for j in pair.features]
+        if all(bins.feature.part == "value" for bins in sides):
+            surface = explain_pair(model, place, train_share)
+            both_names = sides[0].feature.name, sides[1].feature.name
+            found += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
+    rows = HeldOut(model, X, y, weight)
+    kept: list[tuple[Rule, float, tuple[str, ...]]] = []
+    masks: list[Bools] = []
+    for rule, size, names in sorted(found, key=lambda one: -abs(one[1])):
+        inside = rule.holds(X)
+        if inside.mean() >= LEAST_SHARE and not any(_alike(inside, other) for other in masks):
+            kept.append((rule, size, names))
+            masks.append(inside)
+    made = [Segment(rule, size > 0, names, rows.evidence(rule, len(found))) for rule, size, names in kept]
+    return sorted(made, key=lambda segment: -segment.evidence.size)
+
+
+def _alike(one: Bools, other: Bools) -> bool:
+    return bool((one & other).sum() > SAME * (one | other).sum())
+
+
+def _of_curve(model: AdditiveModel, place: int, threshold: float, train_share: float) -> list[tuple[Rule, float]]:
+    """Rules of one feature, each with its mean effect times its training rows."""
+    bins, curve = model.bins[place], explain_shape(model, place, train_share)
+    column, total = bins.feature.column, float(model.terms[place].counts.sum())
+    found: list[tuple[Rule, float]] = []
+    for up in (True, False):
+        if curve.labels:
+            found += _levels(bins, curve, threshold, up, total)
+        else:
+            found += _runs(bins, curve, threshold, up)
+    if curve.missing_whole is not None and curve.missing[3] >= LEAST_SHARE * total:
+        low, high = curve.missing_whole
+        if low > threshold or high < -threshold:
+            found.append((Missing(column), curve.missing[0] * curve.missing[3]))
+    return found
+
+
+def _levels(bins: Bins, curve: Curve, threshold: float, up: bool, total: float) -> list[tuple[Rule, float]]:
+    if not curve.has_whole:
+        return []
+    clear = curve.whole[0] > threshold if up else curve.whole[1] < -threshold
+    chosen = np.flatnonzero(clear & (curve.counts >= FEW_ROWS))
+    if not chosen.size or curve.counts[chosen].sum() < LEAST_SHARE * total:
+        return []
+    names = level_names(bins, chosen)
+    return [(Levels(bins.feature.column, names), float(curve.scores[chosen] @ curve.counts[chosen]))]
+
+
+def level_names(bins: Bins, places: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
+    """Names of the levels in some value bins of a feature, by place; the last may be several rare ones."""
+    named = [name for k in places for name in (bins.levels[k : k + 1] or bins.pooled)]
+    return tuple(named)
+
+
+def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Rule, float]]:
+    """Maximal runs of pieces whose band clears the threshold."""
+    pieces = simplify(curve)
+    clear = [piece.lower > threshold if up else piece.upper < -threshold for piece in pieces]
+    found: list[tuple[Rule, float]] = []
+    first = 0
+    for k in range(len(pieces) + 1):
+        if k < len(pieces) and clear[k]:
+            continue
+        run = pieces[first:k]
+        if run and len(run) < len(pieces):
+            rule = range_of(bins, run[0].start, run[-1].end)
+            found.append((rule, sum(piece.score * piece.rows for piece in run)))
+        first = k + 1
+    return found
+
+
+def cut_of(bins: Bins, k: int) -> float:
+    """Where value bin k of a number or date begins, as a person would say it: of whole numbers, the first one in it."""
+    value = float(bins.cuts[k - 1])
+    whole = bool((np.mod(bins.display, 1) == 0).all()) and bool((np.mod(bins.cuts, 0.5) == 0).all())
+    return math.ceil(value) if whole else value
+
+
+def range_of(bins: Bins, start: int, end: int) -> Rule:
+    """The rule of the neighbouring value bins from `start` to the one before `end`; the outermost are open."""
+    column, date = bins.feature.column, bins.feature.kind == "date"
+    low = cut_of(bins, start) if start > 0 else None
+    high = cut_of(bins, end) if end < bins.n_values else None
+    if low is None and high is None:
+        return Not(Missing(column))
+    return Range(column, low, high, date=date)
+
+
+def rectangle_rule(sides: Sequence[Bins], surface: Surface, chosen: Rectangle) -> Rule:
+    """The rule of a rectangle on a surface: an AND of a part of either axis."""
+    axes = zip(sides, (surface.first, surface.second), (chosen.rows, chosen.columns), strict=True)
+    return both(axis_rule(bins, axis, *part) for bins, axis, part in axes)
+
+
+def axis_rule(bins: Bins, axis: Axis, first: int, end: int) -> Rule:
+    """The rule of some neighbouring bins of an axis."""
+    codes = np.flatnonzero((axis.merge > first) & (axis.merge <= end))
+    if bins.feature.is_category:
+        return Levels(bins.feature.column, level_names(bins, codes - 1))
+    return range_of(bins, int(codes[0]) - 1, int(codes[-1]))
+
+
+def _rectangles(surface: Surface, sides: list[Bins], threshold: float) -> list[tuple[Rule, float]]:
+    """The rectangles in which a joint effect clears the threshold by most, times their rows: at most two a direction.
+
+    The lower ends of the band of all cells, averaged over the rows of a rectangle, are below the lower end of its mean.
+    """
+    if not surface.has_whole:
+        return []
+    found: list[tuple[Rule, float]] = []
+    total = surface.counts.sum()
+    for sign in (1.0, -1.0):
+        gains = surface.counts * (sign * surface.whole[0 if sign > 0 else 1] - threshold)
+        for _ in range(RECTANGLES):
+            chosen, gain = largest_rectangle(gains)
+            part = slice(*chosen.rows), slice(*chosen.columns)
+            if gain <= 0 or surface.counts[part].sum() < LEAST_SHARE * total:
+                break
+            whole = (chosen.rows, chosen.columns) == ((0, gains.shape[0]), (0, gains.shape[1]))
+            if not whole:
+                size = float((surface.scores[part] * surface.counts[part]).sum())
+                found.append((rectangle_rule(sides, surface, chosen), size))
+            gains[part] = -np.abs(gains).sum() - 1.0  # the next one lies apart
+    return found
+
+
+def largest_rectangle(gains: Floats) -> tuple[Rectangle, float]:
+    """The rectangle of a table (m, n) with the largest sum: for each pair of rows, the best run of column sums."""
+    best, found = -np.inf, Rectangle((0, gains.shape[0]), (0, gains.shape[1]))
+    for top in range(gains.shape[0]):
+        for end in range(top + 1, gains.shape[0] + 1):
+            running = np.concatenate([[0.0], np.cumsum(gains[top:end].sum(axis=0))])
+            lowest = np.minimum.accumulate(running)[:-1]
+            sums = running[1:] - lowest
+            k = int(sums.argmax())
+            if sums[k] > best:
+                start = int(running[: k + 1].argmin())
+                best, found = float(sums[k]), Rectangle((top, end), (start, k + 1))
+    return found, best

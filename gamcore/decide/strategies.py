@@ -1,0 +1,205 @@
+"""Strategies in their order: who is reached by which, what each loses to those above it, and what that may be worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.decide.rules import EVERYBODY, Bools, Rule, RuleError
+from gamcore.decide.rules_code import Cascade
+from gamcore.decide.rules_json import from_dict, plain_text
+
+Ints = NDArray[np.int64]
+
+SCHEMA: Final = "shapewise-strategies/1"
+MOST: Final = 1e12
+"""Of any number that somebody assumes."""
+
+MOST_STRATEGIES: Final = 16
+"""A row's matches fit into the bits of a small number, so that the ledger of any order is read off a short table."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """What is done to whom.
+
+    rule : its segment. action : in words. metric : what it is to move. base : rate of that metric today; lift :
+    relative lifts assumed, low, mid and high. value : of a conversion; cost : of reaching a customer. scenario : the
+    model that the segment was read off, in words; model : its id.
+    """
+
+    name: str
+    rule: Rule
+    action: str = ""
+    metric: str = "conversion"
+    base: float = 0.1
+    lift: tuple[float, float, float] = (0.05, 0.1, 0.2)
+    value: float = 0.0
+    cost: float = 0.0
+    scenario: str = ""
+    model: str = ""
+
+    def worth(self, reached: int) -> tuple[float, float, float]:
+        """Scenario value of reaching so many customers, by the lifts assumed: no measurement, only arithmetic."""
+        gains, cost = [reached * self.base * lift * self.value for lift in self.lift], reached * self.cost
+        low, mid, high = (0.0 if math.isclose(gain, cost, rel_tol=1e-12) else gain - cost for gain in gains)
+        return low, mid, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {**asdict(replace(self, rule=EVERYBODY)), "lift": list(self.lift), "rule": self.rule.to_dict()}
+
+    @classmethod
+    def from_dict(cls, told: Any, place: str = "strategy") -> Strategy:
+        """The inverse of `to_dict`; RuleError names what cannot be read."""
+        if not isinstance(told, dict) or not isinstance(told.get("name"), str) or not told["name"].strip():
+            raise RuleError(f"{place} has to be an object with a name and a rule.")
+        try:
+            rule = from_dict(told.get("rule"))
+        except RuleError as error:
+            raise RuleError(f"{place} ({told['name']}): {error}") from error
+        texts = {name: told.get(name, "") for name in ("action", "scenario", "model")}
+        texts["metric"] = told.get("metric", "conversion")
+        numbers = {name: told.get(name, default) for name, default in (("base", 0.1), ("value", 0.0), ("cost", 0.0))}
+        lift = told.get("lift", [0.05, 0.1, 0.2])
+        if not isinstance(lift, list) or len(lift) != 3:
+            raise RuleError(f"{place} has a lift that is not three numbers: low, mid and high.")
+        for name, number in (*numbers.items(), *(("lift", one) for one in lift)):
+            known = isinstance(number, int | float) and not isinstance(number, bool)
+            if not known or not abs(number) <= MOST or (name in ("base", "cost") and number < 0):
+                raise RuleError(f"{place} has {str(number)[:40]!r} as {name}, which is no number that it can be.")
+        if sorted(lift) != lift:
+            raise RuleError(f"{place} has lifts that do not rise from low to high.")
+        for name, text in (("name", told["name"]), *texts.items()):
+            if not plain_text(text):
+                raise RuleError(f"{place} has {str(text)[:40]!a} as {name}, which is not text.")
+        low, mid, high = (float(one) for one in lift)
+        floats = {name: float(number) for name, number in numbers.items()}
+        return cls(name=told["name"], rule=rule, lift=(low, mid, high), **texts, **floats)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Who is reached, of the rows of a table. All arrays go by priority, the highest first.
+
+    raw : (k,) eligible rows that a strategy's rule matches. lost : (k,) of those, rows that a higher one takes.
+    exclusive : (k,) the rest, which it gets. lost_to : (k, k) rows that strategy i loses to the higher j.
+    overlap : (k, k) eligible rows that both match. Invariant: exclusive.sum() + remainder = eligible.
+    """
+
+    rows: int
+    eligible: int
+    raw: Ints
+    lost: Ints
+    exclusive: Ints
+    remainder: int
+    lost_to: Ints
+    overlap: Ints
+
+
+@dataclass(frozen=True)
+class Matches:
+    """How many rows match which rules: `patterns` (m, k) of matches, and eligible rows (m,) of each."""
+
+    rows: int
+    patterns: Bools
+    counts: Ints
+
+    @classmethod
+    def of(cls, gate: Bools, matched: Sequence[Bools]) -> Matches:
+        """From the rows (n,) that are eligible, and those (n,) that each rule matches."""
+        if len(matched) > MOST_STRATEGIES:
+            raise RuleError(f"There are {len(matched)} strategies, at most {MOST_STRATEGIES} are possible: join some.")
+        codes = np.zeros(gate.size, np.uint32)
+        for k, rows in enumerate(matched):
+            codes |= rows.astype(np.uint32) << np.uint32(k)
+        counts = np.bincount(codes[gate], minlength=1)
+        seen = np.flatnonzero(counts)
+        patterns = (seen[:, None] >> np.arange(len(matched))) & 1 > 0
+        return cls(gate.size, patterns, counts[seen].astype(np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Matches]) -> Matches:
+        """Of all rows of a table, from those of its parts; the same rules in all of them."""
+        patterns, place = np.unique(np.concatenate([part.patterns for part in parts]), axis=0, return_inverse=True)
+        counts = np.bincount(place.ravel(), np.concatenate([part.counts for part in parts]), len(patterns))
+        return cls(sum(part.rows for part in parts), patterns, counts.astype(np.int64))
+
+    def ledger(self, order: Sequence[int]) -> Ledger:
+        """The ledger of these rules in an order, the highest first."""
+        patterns = self.patterns[:, list(order)]
+        counts, k = self.counts, len(order)
+        first = np.where(patterns.any(axis=1), patterns.argmax(axis=1), k) if k else np.zeros(counts.size, np.int64)
+        exclusive = np.bincount(first, counts, k + 1).astype(np.int64)
+        overlap = (patterns.astype(np.int64).T * counts) @ patterns.astype(np.int64)
+        lost_to = np.zeros((k, k), np.int64)
+        for taken_by in range(k):
+            lost_to[:, taken_by] = counts[first == taken_by] @ patterns[first == taken_by].astype(np.int64)
+        lost_to[np.diag_indices(k)] = 0
+        raw = np.diag(overlap).copy()
+        return Ledger(
+            self.rows, int(counts.sum()), raw, raw - exclusive[:k], exclusive[:k], int(exclusive[k]), lost_to, overlap
+        )
+
+
+@dataclass(frozen=True)
+class StrategySet:
+    """Strategies, the one of highest priority first, for the rows that a gate lets through."""
+
+    name: str
+    strategies: tuple[Strategy, ...] = ()
+    gate: Rule = EVERYBODY
+
+    def matches(self, frame: pd.DataFrame) -> Matches:
+        """Who matches what in a table."""
+        return Matches.of(self.gate.holds(frame), [strategy.rule.holds(frame) for strategy in self.strategies])
+
+    def ledger(self, frame: pd.DataFrame) -> Ledger:
+        """Who is reached in a table."""
+        return self.matches(frame).ledger(range(len(self.strategies)))
+
+    def assign(self, frame: pd.DataFrame) -> Ints:
+        """The strategy (n,) of each row by its place; -1 none, -2 not eligible."""
+        found = np.where(self.gate.holds(frame), -1, -2)
+        for k, strategy in enumerate(self.strategies):
+            found[(found == -1) & strategy.rule.holds(frame)] = k
+        return found.astype(np.int64)
+
+    def moved(self, place: int, to: int) -> StrategySet:
+        """The same with one strategy at another place of the order."""
+        left = list(self.strategies)
+        left.insert(min(max(to, 0), len(left) - 1), left.pop(place))
+        return replace(self, strategies=tuple(left))
+
+    def cascade(self) -> Cascade:
+        """Its rules as they are exported."""
+        return Cascade(self.name, self.gate, tuple((strategy.name, strategy.rule) for strategy in self.strategies))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {
+            "schema": SCHEMA, "name": self.name, "gate": self.gate.to_dict(),
+            "strategies": [strategy.to_dict() for strategy in self.strategies],
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, told: Any) -> StrategySet:
+        """The inverse of `to_dict`; RuleError names what cannot be read."""
+        if not isinstance(told, dict) or told.get("schema") != SCHEMA:
+            raise RuleError(
+                f"This is no set of strategies: its schema should be {SCHEMA!r}. Export one to see the form."
+            )
+        if not plain_text(told.get("name")) or not isinstance(told.get("strategies"), list):
+            raise RuleError("A set of strategies needs a name, and a list of strategies.")
+        if len(told["strategies"]) > MOST_STRATEGIES:
+            raise RuleError(f"There are {len(told['strategies'])} strategies, at most {MOST_STRATEGIES} are possible.")
+        listed = [Strategy.from_dict(one, f"strategies[{k}]") for k, one in enumerate(told["strategies"])]
+        found = cls(told["name"], tuple(listed), from_dict(told.get("gate", {"all": []})))
+        found.cascade().check()
+        return found

@@ -1,0 +1,1 @@
+"""The scikit-learn face: parameters in, fitted attributes out."""

@@ -1,0 +1,217 @@
+"""What every estimator shares: how it reads a table and its rows, and the names of its features."""
+
+from __future__ import annotations
+
+import os
+import platform
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Final, TypeVar
+
+import joblib
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from gamcore.boosting.rows import in_range
+from gamcore.data import table
+from gamcore.data.binning import encode_table
+from gamcore.io.manifest import ModelFileWarning, Saved
+from gamcore.model.additive import AdditiveModel
+from gamcore.multitask.model import TaskModel
+from gamcore.stats.bands import USUAL_SHARE
+
+Floats = NDArray[np.float64]
+
+
+def one_of(*names: str) -> list[Any]:
+    return [StrOptions(set(names))]
+
+
+def whole(low: int, high: int | None = None) -> list[Any]:
+    return [Interval(Integral, low, high, closed="left" if high is None else "both")]
+
+
+def real(low: float, high: float, closed: str) -> list[Any]:
+    return [Interval(Real, low, high, closed=closed)]
+
+
+MAX_ROUNDS: Final = 1_000_000
+MOST_REFITS: Final = 1_000
+FEW_THREADS: Final = 16
+THREADS: Final = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, 4096, closed="both"), None]
+"""A number of threads; -1 is all processors, -2 all but one, as in scikit-learn."""
+
+
+class TableEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator of a table of mixed columns."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]]
+    model_: AdditiveModel | TaskModel
+
+    def _read_table(self, X: Any, reset: bool) -> pd.DataFrame:
+        """The table as a frame; scikit-learn records, or checks, the number and the names of its columns."""
+        if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        frame = table.as_frame(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset and not isinstance(X, pd.DataFrame):  # an array after a frame: by position, as scikit-learn does
+            return frame.set_axis(list(dict.fromkeys(bins.feature.column for bins in self.model_.bins)), axis=1)
+        return frame
+
+    def _read_rows(
+        self, frame: pd.DataFrame, y: NDArray[Any], sample_weight: Any, groups: Any
+    ) -> tuple[pd.DataFrame, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
+        """Rows with their weights and clusters; rows of weight 0 are left out, as if they were not there."""
+        if len(frame) != y.size:
+            raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target a row.")
+        clusters = None
+        if groups is not None:
+            table.check_unmasked(groups, "groups")
+            if np.ndim(groups) != 1:
+                raise table.TableError(f"groups has {np.ndim(groups)} dimensions: give one label a row.")
+            clusters, labels = pd.factorize(np.asarray(groups), use_na_sentinel=False)
+            if len(labels) < 2 and y.size > 1:
+                raise table.TableError("groups has one label only, so no rows could validate: leave it out.")
+            if clusters.size != y.size:
+                raise table.TableError(f"groups has {clusters.size} entries for {y.size} rows: give one a row.")
+        if sample_weight is None:
+            return frame, y, None, clusters
+        table.check_unmasked(sample_weight, "sample_weight")
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weight.sum()):
+                raise table.TableError("The sample weights overflow when they are summed: scale them down.")
+        kept = weight > 0
+        if not kept.any():
+            raise table.TableError("Every sample weight is zero: give some rows a positive weight.")
+        if clusters is not None:
+            clusters = np.unique(clusters[kept], return_inverse=True)[1]
+        weight = weight[kept]
+        return frame[kept], y[kept], in_range(weight, float(weight.mean())), clusters
+
+    def _encode(self, X: Any) -> NDArray[np.uint8]:
+        check_is_fitted(self, "model_")
+        return encode_table(self._read_table(X, reset=False), self.model_.bins)
+
+    @property
+    def _train_share(self) -> float:
+        """Share of a refit's rows that it trained on; the usual one where a file tells nonsense."""
+        known = getattr(self, "validation_fraction", None)
+        return 1.0 - known if isinstance(known, int | float) and 0 <= known <= 0.9 else USUAL_SHARE
+
+    def _feature_index(self, feature: str | int) -> int:
+        check_is_fitted(self, "model_")
+        return place_of(feature, [bins.feature.name for bins in self.model_.bins])
+
+    def _about(self) -> dict[str, Any]:
+        """Parameters, columns and versions, as plain JSON."""
+        told = {name: (value, plain(value)) for name, value in self.get_params().items()}
+        return {
+            "parameters": {name: found for name, (value, found) in told.items() if value is None or found is not None},
+            "n_features_in": int(self.n_features_in_),
+            "named_columns": hasattr(self, "feature_names_in_"),
+            "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def place_of(feature: str | int, names: list[str]) -> int:
+    """Place of a feature given by its name or place."""
+    if isinstance(feature, str):
+        if feature not in names:
+            raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
+        return names.index(feature)
+    return range(len(names))[feature]
+
+
+def check_parameters(estimator: TableEstimator) -> None:
+    """InvalidParameterError where a parameter is not one that the estimator may have."""
+    _check(type(estimator), estimator.get_params(deep=False))
+
+
+def _check(cls: type[TableEstimator], parameters: dict[str, Any]) -> None:
+    constraints = {name: cls._parameter_constraints.get(name, []) for name in parameters}
+    for name, value in parameters.items():
+        numeric = any(isinstance(one, Interval) for one in constraints[name])
+        if isinstance(value, bool) and numeric:  # Python counts True as the number 1
+            raise InvalidParameterError(f"The {name!r} parameter of {cls.__name__} must not be {value}: give a number.")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise InvalidParameterError(f"The {name!r} parameter of {cls.__name__} is a number beyond 2^63.")
+    validate_parameter_constraints(cls._parameter_constraints, parameters, caller_name=cls.__name__)
+
+
+def column(y: Any) -> Any:
+    """A target of shape (n, 1) as (n,), with scikit-learn's warning; other shapes are refused in its words."""
+    if y is None or (isinstance(y, pd.Series | list) and np.ndim(y) == 1):
+        return y
+    if isinstance(y, np.ma.MaskedArray):  # a masked cell is missing, and is refused as such
+        return pd.Series(column_or_1d(y.data, warn=True)).mask(column_or_1d(np.ma.getmaskarray(y)))
+    return column_or_1d(y, warn=True)
+
+
+def _is_valid(cls: type[TableEstimator], name: str, value: Any) -> bool:
+    """Whether a value may be that of a parameter."""
+    try:
+        _check(cls, {name: value})
+    except InvalidParameterError:
+        return False
+    return True
+
+
+Revived = TypeVar("Revived", bound=TableEstimator)
+
+
+def revive(cls: type[Revived], saved: Saved) -> Revived:
+    """An estimator with the columns of a saved model and its parameters: those that this version knows and that are
+    valid. A warning names the others, which are left at their defaults."""
+    parameters = saved.about.get("parameters")
+    parameters = parameters if isinstance(parameters, dict) else {}
+    known = {name: value for name, value in parameters.items() if name in cls._get_param_names()}
+    valid = {name: value for name, value in known.items() if _is_valid(cls, name, value)}
+    if odd := sorted(set(known) - set(valid)):
+        warnings.warn(
+            f"The model file has invalid parameters, which were set to their defaults: {', '.join(odd)}.",
+            ModelFileWarning,
+            stacklevel=3,
+        )
+    estimator = cls(**valid)
+    columns = list(dict.fromkeys(bins.feature.column for bins in saved.model.bins))
+    estimator.n_features_in_ = len(columns)
+    if saved.about.get("named_columns", True):
+        estimator.feature_names_in_ = np.array(columns, object)
+    return estimator
+
+
+def plain(value: Any) -> Any:
+    """A parameter as JSON; None for what is none, and for numbers that are not finite."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool):
+        return value
+    if not isinstance(value, list | tuple):
+        return None
+    listed = [plain(entry) for entry in value]
+    return None if None in listed else listed
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads of a fit: no more than processors, where those are many, as the others would only wait."""
+    return min(int(joblib.effective_n_jobs(n_jobs)), max(FEW_THREADS, os.cpu_count() or 1))
+
+
+def numbers(told: Any) -> list[float]:
+    """A list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
+    fine = isinstance(told, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in told)
+    return list(told) if fine else []

@@ -1,0 +1,1 @@
+"""What a model says, as plain frozen data: curves, surfaces, breakdowns, sentences."""

@@ -1,0 +1,61 @@
+"""Curves that trade off: where features go together, a model may give an effect to either, and refits disagree which.
+
+The concurvity of a generalized additive model (Buja, Hastie and Tibshirani, Annals of Statistics 1989), measured by
+what it does: over refits, one curve goes up on the rows where the other goes down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.model.additive import AdditiveModel
+
+MARKED: Final = -0.3
+"""Correlation of two curves' deviations below which they are said to trade off: of independent features it stays within
+.1, of latitude and longitude it is -.46, of two copies of a feature -.3 to -.8."""
+
+WORTH: Final = 0.02
+"""Share of the largest deviation that either has at least: what hardly moves trades nothing off."""
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """Two features whose curves trade off.
+
+    correlation : over refits and rows, of how far each curve is from its mean there. share : of the variance that the
+    one has by itself which is gone from the sum of the two.
+    """
+
+    first: str
+    second: str
+    correlation: float
+    share: float
+
+
+def tradeoffs(model: AdditiveModel, codes: NDArray[np.uint8]) -> list[Tradeoff]:
+    """Features whose curves trade off over rows (p, m), the most marked first; by refits on halves, where there are."""
+    refits = model.halves or model
+    if refits.n_refits < 3:
+        return []
+    n_terms = len(refits.terms)
+    covariance = np.zeros((n_terms, n_terms))
+    means = [term.refits.mean(axis=0) for term in refits.terms]
+    for k in range(refits.n_refits):
+        moved = np.stack([(t.refits[k] - m)[codes[t.feature]] for t, m in zip(refits.terms, means, strict=True)])
+        covariance += moved @ moved.T
+    variance = np.diag(covariance)
+    scale = np.sqrt(np.outer(variance, variance))
+    correlation = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
+    large = variance > WORTH * variance.max(initial=0.0)
+    names = [bins.feature.name for bins in model.bins]
+    found = []
+    for i in range(n_terms):
+        for j in range(i):
+            if correlation[i, j] < MARKED and large[i] and large[j]:
+                share = 1 - (variance[i] + variance[j] + 2 * covariance[i, j]) / (variance[i] + variance[j])
+                found.append(Tradeoff(names[j], names[i], float(correlation[i, j]), float(share)))
+    return sorted(found, key=lambda pair: pair.correlation)

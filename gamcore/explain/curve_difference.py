@@ -1,0 +1,115 @@
+"""The same feature in two models: one curve minus the other, and how sure the difference is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.explain.curves import NO_BAND, Curve
+from gamcore.model.scales import Scale, convert
+from gamcore.stats.bands import deviation, pointwise, simultaneous
+
+Floats = NDArray[np.float64]
+
+DIFFERENCE: Final = "95% band of the difference, point by point"
+
+
+class CompareError(ValueError):
+    """Two curves that have nothing in common; the message says why."""
+
+
+def lookup(curve: Curve, edges: Floats) -> NDArray[np.intp]:
+    """The bin of a curve that each of some narrower bins (edges: K + 1) lies in."""
+    middles = (edges[:-1] + edges[1:]) / 2
+    return np.searchsorted(curve.edges[1:-1], middles, side="right")
+
+
+def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
+    """Two curves on the same bins, both centred over the rows of the two together.
+
+    Numbers and dates: on all borders of both, within the range that both have seen. Levels: those that both have.
+    """
+    if (first.feature, first.kind, first.loss) != (second.feature, second.kind, second.loss):
+        raise CompareError(f"{first.feature!r} is not the same kind of feature in both: choose another.")
+    if not (first.scores.size and second.scores.size):
+        raise CompareError(f"{first.feature!r} has no values in one of the two: choose another.")
+    if first.labels:
+        labels = tuple(label for label in first.labels if label in second.labels)
+        if not labels:
+            raise CompareError(f"No level of {first.feature!r} is in both: choose another feature.")
+        picks = [np.array([curve.labels.index(label) for label in labels]) for curve in (first, second)]
+        shapes = [
+            _taken(curve, pick, curve.counts[pick], labels) for curve, pick in zip((first, second), picks, strict=True)
+        ]
+    else:
+        low, high = max(first.edges[0], second.edges[0]), min(first.edges[-1], second.edges[-1])
+        if low > high:
+            raise CompareError(f"The values of {first.feature!r} in the two do not overlap: choose another feature.")
+        inner = np.unique(np.concatenate([first.edges, second.edges]))
+        edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
+        shapes = []
+        for curve in (first, second):
+            pick = lookup(curve, edges)
+            width = np.diff(curve.edges)[pick]
+            share = np.where(width > 0, np.diff(edges) / np.where(width > 0, width, 1.0), 1.0)
+            shapes.append(_taken(curve, pick, curve.counts[pick] * share, (), edges))
+    weight = shapes[0].counts + shapes[1].counts
+    return _centred(shapes[0], weight), _centred(shapes[1], weight)
+
+
+def _taken(
+    curve: Curve, pick: NDArray[np.intp], counts: Floats, labels: tuple[str, ...], edges: Floats | None = None
+) -> Curve:
+    """Some bins of a curve, perhaps narrower ones."""
+    display = curve.display if edges is None else (edges[:-1] + edges[1:]) / 2
+    return replace(
+        curve, edges=curve.edges if edges is None else edges, display=display, labels=labels, counts=counts,
+        scores=curve.scores[pick], lower=curve.lower[pick], upper=curve.upper[pick],
+        whole=curve.whole[:, pick] if curve.has_whole else curve.whole, refits=curve.refits[:, pick],
+    )  # fmt: skip
+
+
+def _centred(curve: Curve, weight: Floats) -> Curve:
+    """A curve whose mean over some rows is 0."""
+    if not weight.sum() > 0:
+        return curve
+    shift = float(np.average(curve.scores, weights=weight))
+    refits = curve.refits - (np.average(curve.refits, axis=1, weights=weight)[:, None] if len(curve.refits) else 0.0)
+    missing, unseen = ((s - shift, low - shift, high - shift, n) for s, low, high, n in (curve.missing, curve.unseen))
+    moved = {name: getattr(curve, name) - shift for name in ("scores", "lower", "upper", "whole")}
+    return replace(curve, **moved, refits=refits, missing=missing, unseen=unseen, missing_whole=None)
+
+
+def difference(first: Curve, second: Curve, scale: Scale = "link") -> Curve:
+    """The second curve minus the first (both on the link scale), with a band where both have refits on halves of rows.
+
+    Of ratios, it is the ratio of the two; of points, each model has its own base rate.
+
+    The k-th refit of one is taken with the k-th of the other. Models of the same rows and seed halve them alike, so
+    what both owe to the rows goes out; of other rows, the two vary apart, and their variances add up.
+    """
+    first, second = on_common_bins(first, second)
+    if scale == "points" and first.loss == "logistic":
+        first, second = (
+            replace(curve.on(scale), refits=convert(curve.refits, scale, curve.base)) for curve in (first, second)
+        )
+    scores = second.scores - first.scores
+    n_refits = min(len(first.refits), len(second.refits)) if first.has_whole and second.has_whole else 0
+    counts = np.minimum(first.counts, second.counts)
+    lower = upper = scores
+    whole, reach, refits = np.empty((2, 0)), float("nan"), np.empty((0, scores.size))
+    if n_refits:
+        refits = second.refits[:n_refits] - first.refits[:n_refits]
+        error, reach = deviation(refits), simultaneous(refits, counts > 0)
+        lower, upper = scores - pointwise(n_refits) * error, scores + pointwise(n_refits) * error
+        whole = np.stack([scores - reach * error, scores + reach * error])
+    of_missing = (second.missing[0] - first.missing[0],) * 3 + (min(first.missing[3], second.missing[3]),)
+    nothing = (0.0, 0.0, 0.0, 0.0)
+    found = replace(
+        first, scores=scores, lower=lower, upper=upper, counts=counts, whole=whole, reach=reach, refits=refits,
+        missing=of_missing, unseen=nothing, missing_whole=None, band=DIFFERENCE if n_refits else NO_BAND,
+    )  # fmt: skip
+    return found.on(scale) if scale == "ratio" else found

@@ -1,0 +1,94 @@
+"""Which curves moved between two fits of a model: on an older and on a newer version of its table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
+from gamcore.explain.curves import Curve
+from gamcore.model.scales import Scale, convert
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CurveMove:
+    """How far one curve moved, over the newer table's rows.
+
+    distance : mean absolute difference of the centred curves. band_then, band_now : mean half-widths of their bands,
+        point by point; NaN where there is none. clear : share of rows where the band of the difference, of the whole
+        curve, leaves out zero; NaN where there is none. covered : share of rows whose values both curves know.
+    """
+
+    feature: str
+    distance: float
+    band_then: float
+    band_now: float
+    clear: float
+    covered: float
+
+
+@dataclass(frozen=True)
+class CurveMoves:
+    """All curves of two fits, the most moved first. left : features that cannot be compared, and why."""
+
+    moves: tuple[CurveMove, ...]
+    left: tuple[tuple[str, str], ...]
+    scale: Scale
+
+    def frame(self) -> pd.DataFrame:
+        """One row a curve; of ratios, distances and bands are typical factors."""
+        found = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
+        sizes = ["distance", "band_then", "band_now"]
+        if self.scale == "ratio":
+            found[sizes] = convert(found[sizes].to_numpy(np.float64), "ratio", 0.0)
+        return found
+
+
+def curve_moves(then: dict[str, Curve], now: dict[str, Curve], scale: Scale = "link") -> CurveMoves:
+    """Hold curves by feature (on the link scale) against those of a fit to newer rows."""
+    moves, left = [], []
+    for name, new in now.items():
+        if name not in then:
+            left.append((name, "it is in one of the two only"))
+            continue
+        try:
+            moves.append(_moved(then[name], new, scale))
+        except CompareError as error:
+            left.append((name, str(error)))
+    left += [(name, "it is in one of the two only") for name in then if name not in now]
+    moves.sort(key=lambda one: -one.distance)
+    return CurveMoves(tuple(moves), tuple(left), scale)
+
+
+def _moved(then: Curve, now: Curve, scale: Scale) -> CurveMove:
+    old, new = on_common_bins(then, now)
+    minus = difference(then, now)
+    total = float(now.counts.sum() + now.missing[3])
+    if scale == "points":  # each at its own base rate; ratios are compared by their logs
+        old, new = old.on("points"), new.on("points")
+    scores = [np.append(curve.scores, curve.missing[0]) for curve in (old, new)]
+    # Where only one of the two has seen a missing cell, the other's score of it means nothing.
+    weight = np.append(new.counts, new.missing[3] if old.missing[3] else 0.0)
+    if not weight.sum() > 0:
+        raise CompareError(f"No row of the newer table has a value of {now.feature!r} that both know.")
+    gap = scores[1] - scores[0]
+    gap = gap - np.average(gap, weights=weight)
+    clear = float("nan")
+    if minus.has_whole and new.counts.sum() > 0:
+        apart = (minus.whole[0] > 0) | (minus.whole[1] < 0)
+        clear = float(np.average(apart, weights=new.counts))
+    distance = float(np.average(np.abs(gap), weights=weight))
+    return CurveMove(now.feature, distance, _band(old, new.counts), _band(new, new.counts), clear,
+                     float(weight.sum()) / total)  # fmt: skip
+
+
+def _band(curve: Curve, weight: Floats) -> float:
+    """The mean half-width of a curve's band."""
+    if not (curve.has_band and weight.sum() > 0):
+        return float("nan")
+    return float(np.average((curve.upper - curve.lower) / 2, weights=weight))

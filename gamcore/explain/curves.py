@@ -1,0 +1,308 @@
+"""What a model says, as data: curves, importances, and the parts of a prediction. Figures and files draw from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins
+from gamcore.data.labels import as_date, in_words
+from gamcore.data.table import Kind
+from gamcore.model.additive import AdditiveModel, PairTerm, Term
+from gamcore.model.scales import Scale, check_scale, convert, no_effect, say
+from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
+
+Floats = NDArray[np.float64]
+
+NO_BAND = "no band yet"
+POINTWISE = "95% band, point by point"
+WHOLE = "95% band, whole curve"
+FEW_ROWS = 30
+"""Training rows under which a bin is too thin to be read, and is drawn grey."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How sure a term is: its standard errors (size,), and the half-widths of bands in these.
+
+    words : what the band point by point is; whole : half-width of one that holds at all places at once, NaN where there
+    are too few refits to tell. refits : (K, size) those that the errors are from.
+    """
+
+    error: Floats
+    pointwise: float
+    whole: float
+    words: str
+    refits: Floats
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One shape function.
+
+    edges : (K + 1,) borders of the value bins, the outer two being the range seen in training; numbers and dates (in
+        days since 1970-01-01). Empty for categories.
+    labels : (K,) the level of each bin, for categories.
+    scores, lower, upper, counts : (K,) a value bin; effects on `scale`, and training rows.
+    missing, unseen : (score, lower, upper, training rows) of those two bins.
+    band : what `lower` and `upper` are, in words.
+    whole : (2, K) lower and upper end of the band that holds at all places at once; empty where there is none.
+    reach : half-width of that band on the link scale, in standard deviations over `refits`.
+    base : score of the base rate. refits : (R, K) the refits of the band, on the link scale.
+    rare : levels that share the last bin, because few rows have them.
+    missing_whole : ends of the band of the whole curve at the missing bin; None where there is none.
+    """
+
+    feature: str
+    kind: Kind
+    edges: Floats
+    display: Floats
+    labels: tuple[str, ...]
+    scores: Floats
+    lower: Floats
+    upper: Floats
+    counts: Floats
+    missing: tuple[float, float, float, float]
+    unseen: tuple[float, float, float, float]
+    band: str
+    intercept: float
+    loss: str
+    whole: Floats = field(default_factory=lambda: np.empty((2, 0)))
+    scale: Scale = "link"
+    reach: float = float("nan")
+    base: float = 0.0
+    refits: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    rare: tuple[str, ...] = ()
+    missing_whole: tuple[float, float] | None = None
+
+    def on(self, scale: Scale) -> Curve:
+        """The same on another scale; a target in its own units has only one."""
+        check_scale(scale)
+        if self.loss != "logistic" or scale == self.scale:
+            return self
+        if self.scale != "link":
+            raise ValueError(f"The curve is already told as {self.scale}: convert the one on the link scale.")
+
+        def at(place: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+            score, lower, upper = (float(v) for v in convert(np.array(place[:3]), scale, self.base))
+            return score, lower, upper, place[3]
+
+        names = ("scores", "lower", "upper", "whole")
+        arrays: dict[str, Any] = {name: convert(getattr(self, name), scale, self.base) for name in names}
+        if self.missing_whole is not None:
+            low, high = convert(np.array(self.missing_whole), scale, self.base)
+            arrays["missing_whole"] = (float(low), float(high))
+        return replace(self, **arrays, missing=at(self.missing), unseen=at(self.unseen), scale=scale)
+
+    @property
+    def has_whole(self) -> bool:
+        """Whether there is a band of the whole curve."""
+        return bool(self.scores.size) and self.whole.shape[1] == self.scores.size
+
+    @property
+    def zero(self) -> float:
+        """An effect of nothing."""
+        return no_effect(self.scale)
+
+    @property
+    def has_band(self) -> bool:
+        """Whether there are refits to tell how sure the curve is."""
+        return self.band != NO_BAND
+
+    def place(self, k: int) -> str:
+        """Bin k in words: its level, or its range."""
+        return in_words(k, self.kind, self.edges, self.labels)
+
+    def words(self) -> str:
+        """The curve in a sentence, for those who cannot see it."""
+        if not self.scores.size:
+            return f"{self.feature} has no values in training, so no effect."
+        low, high = int(self.scores.argmin()), int(self.scores.argmax())
+        lowest, highest, missing = (say(v, self.scale) for v in (self.scores[low], self.scores[high], self.missing[0]))
+        return (
+            f"Effect of {self.feature}: lowest {lowest} at {self.place(low)}, highest {highest} at "
+            f"{self.place(high)}; missing {missing}."
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """The numbers behind the curve, one row a bin, missing and unseen last."""
+        if self.kind in ("category", "boolean"):
+            names: dict[str, object] = {"level": [*self.labels, "(missing)", "(unseen)"]}
+        else:
+            edges = [as_date(e).date() for e in self.edges] if self.kind == "date" else self.edges.tolist()
+            names = {
+                "bin": [*map(str, range(1, self.scores.size + 1)), "(missing)", "(unseen)"],
+                "from": [*edges[:-1], None, None],
+                "below": [*edges[1:], None, None],
+            }
+        columns = zip(
+            ("score", "lower", "upper", "rows"), (self.scores, self.lower, self.upper, self.counts), strict=True
+        )
+        numbers = {
+            name: [*values.tolist(), self.missing[i], self.unseen[i]] for i, (name, values) in enumerate(columns)
+        }
+        if self.has_whole:
+            ends = zip(("lower, whole curve", "upper, whole curve"), self.whole, strict=True)
+            numbers |= {name: [*values.tolist(), None, None] for name, values in ends}
+        return pd.DataFrame({**names, **numbers})
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Terms by how much they move predictions, on a scale.
+
+    mean_abs : the mean |score| over training rows; of ratios, the typical factor: exp of the mean |log|.
+    span : from the lowest score to the highest; of ratios, how many times it is.
+    """
+
+    features: tuple[str, ...]
+    mean_abs: Floats
+    span: Floats
+    loss: str
+    n_pairs: int = 0  # of the last terms
+    scale: Scale = "link"
+
+    @property
+    def zero(self) -> float:
+        """No importance."""
+        return no_effect(self.scale)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a term, most important first; `pair` tells those of two features."""
+        found = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
+        found["pair"] = np.arange(len(found)) >= len(found) - self.n_pairs
+        return found.sort_values("mean_abs", ascending=False, ignore_index=True)
+
+    def ranked_features(self) -> list[str]:
+        """Features, pairs left out, most important first."""
+        found = self.frame()
+        return [str(name) for name in found.loc[~found["pair"], "feature"]]
+
+    def only(self, names: set[str]) -> Importance:
+        """The same of some terms."""
+        kept = np.array([name in names for name in self.features], bool)
+        n_pairs = int(kept[kept.size - self.n_pairs :].sum())
+        features = tuple(name for name in self.features if name in names)
+        return Importance(features, self.mean_abs[kept], self.span[kept], self.loss, n_pairs, self.scale)
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Predictions as sums: intercept + contributions.sum(axis=1) = scores, exactly additive."""
+
+    features: tuple[str, ...]
+    intercept: float
+    contributions: Floats  # (n, terms)
+    scores: Floats  # (n,)
+    loss: str = "squared"
+
+    def frame(self) -> pd.DataFrame:
+        """One row a case: intercept, a column a term, score."""
+        found = pd.DataFrame(self.contributions, columns=list(self.features))
+        found.insert(0, "(intercept)", self.intercept)
+        found["(score)"] = self.scores
+        return found
+
+
+def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL_SHARE) -> Curve:
+    """The curve of one feature, with its band: from refits on halves of the rows where there are some, else a quick one
+    from the outer refits, which trained on `train_share` of the rows each."""
+    term = model.terms[feature]
+    spread = quick_spread(term.refits, train_share)
+    if model.halves is not None:
+        half = model.halves.terms[feature]
+        scale, mean = half_scale(train_share), half.refits.mean(axis=0)
+        refits = mean + scale * (half.refits - mean)
+        spread = Spread(scale * half.deviation, pointwise(len(refits)), half.reach, POINTWISE, refits)
+    bins = model.bins[feature]
+    return make_curve(bins, term.scores, spread, term.counts, (model.intercept, model.base_score), model.loss.name)
+
+
+def quick_spread(refits: Floats, train_share: float) -> Spread | None:
+    """What the outer refits (K, size) tell by themselves: a wide band, and none of the whole curve."""
+    scale = quick_scale(train_share)
+    if len(refits) < FEWEST_QUICK or not scale:
+        return None
+    words = f"quick 95% band of {len(refits)} refits, point by point"
+    return Spread(scale * deviation(refits), pointwise(len(refits)), float("nan"), words, refits)
+
+
+def make_curve(
+    bins: Bins, scores: Floats, spread: Spread | None, counts: Floats, centre: tuple[float, float], loss: str
+) -> Curve:
+    """The curve of a feature's scores and training rows (size,) by code; centre: intercept and base score."""
+    wide = spread.pointwise * spread.error if spread else np.zeros(scores.size)
+    lower, upper = scores - wide, scores + wide
+    inside = slice(1, bins.n_values + 1)
+    labels = bins.levels
+    if bins.pooled:
+        names = ", ".join(bins.pooled[:3]) + (", ..." if len(bins.pooled) > 3 else "")
+        labels = (*labels, f"(rare: {names})")
+    is_line = not bins.feature.is_category and bins.n_values > 0
+    edges = np.concatenate([[bins.low], bins.cuts, [bins.high]]) if is_line else np.empty(0)
+    whole, of_missing = np.empty((2, 0)), None
+    if spread and np.isfinite(spread.whole):
+        reach = spread.whole * spread.error[inside]
+        whole = np.stack([scores[inside] - reach, scores[inside] + reach])
+        wide_missing = float(spread.whole * spread.error[0])
+        of_missing = float(scores[0]) - wide_missing, float(scores[0]) + wide_missing
+
+    def at(code: int) -> tuple[float, float, float, float]:
+        return float(scores[code]), float(lower[code]), float(upper[code]), float(counts[code])
+
+    return Curve(
+        feature=bins.feature.name,
+        kind=bins.feature.kind,
+        edges=edges,
+        display=bins.display,
+        labels=labels,
+        scores=scores[inside],
+        lower=lower[inside],
+        upper=upper[inside],
+        counts=counts[inside],
+        missing=at(0),
+        unseen=at(bins.unseen),
+        band=spread.words if spread else NO_BAND,
+        intercept=centre[0],
+        loss=loss,
+        whole=whole,
+        reach=spread.whole if spread else float("nan"),
+        base=centre[1],
+        refits=spread.refits[:, inside] if spread else np.empty((0, bins.n_values)),
+        rare=bins.pooled,
+        missing_whole=of_missing,
+    )
+
+
+def term_names(model: AdditiveModel) -> tuple[str, ...]:
+    """Names of the model's terms, pairs last."""
+    names = [bins.feature.name for bins in model.bins]
+    pairs = [f"{names[i]} × {names[j]}" for i, j in (pair.features for pair in model.pairs)]
+    return (*[names[term.feature] for term in model.terms], *pairs)
+
+
+def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
+    """Importance of every term, pairs among them; the range is over bins that have training rows."""
+    check_scale(scale)
+    scale = scale if model.loss.name == "logistic" else "link"
+    terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
+    means, spans = np.zeros(len(terms)), np.zeros(len(terms))
+    for k, term in enumerate(terms):
+        if not (term.counts > 0).any():
+            continue
+        scores = convert(term.scores, scale, model.base_score) if scale == "points" else term.scores
+        means[k] = np.average(np.abs(scores), weights=term.counts)
+        spans[k] = np.ptp(scores[term.counts > 0])
+    if scale == "ratio":
+        means, spans = (convert(values, scale, 0.0) for values in (means, spans))
+    return Importance(term_names(model), means, spans, model.loss.name, len(model.pairs), scale)
+
+
+def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:
+    """The parts of the scores of some rows."""
+    parts = model.contributions(codes)
+    return Breakdown(term_names(model), model.intercept, parts, model.score(codes), model.loss.name)

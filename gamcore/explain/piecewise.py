@@ -1,0 +1,140 @@
+"""A curve as few constant pieces, and the places where somebody would cut it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.explain.curves import Curve
+from gamcore.stats.bands import deviation, pointwise, simultaneous
+
+Floats = NDArray[np.float64]
+
+MOST_PIECES: Final = 10
+LEAST_SHARE: Final = 0.01
+"""Of the rows, at either side of a cut."""
+
+CLEAR: Final = 2.0
+"""Standard errors that neighbouring pieces lie apart by at least."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some neighbouring bins as one: from bin `start` to the one before `end`.
+
+    score : their mean effect over training rows; lower, upper : its band that holds for all pieces at once; all on the
+    link scale. rows : training rows.
+    """
+
+    start: int
+    end: int
+    score: float
+    lower: float
+    upper: float
+    rows: float
+
+
+def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
+    """A curve of a number or date (on the link scale) as constant pieces, from left to right.
+
+    The best of k pieces (least sum of n_v (f_v - mean)^2, by dynamic programming), of the largest k whose jumps are all
+    clear: at least 2 standard errors of the difference over refits, 1% of the rows in each piece.
+    """
+    if curve.labels or not curve.scores.size or curve.counts.sum() <= 0:
+        return []
+    starts = _partitions(curve.scores, curve.counts, most)
+    clear = [found for found in starts if _is_clear(curve, found)]
+    return _pieces(curve, clear[-1])
+
+
+def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
+    """First bins of the pieces of the best partition into 1, 2, ... pieces, as far as rows allow."""
+    size = scores.size
+    rows, sums, squares = (
+        np.concatenate([[0.0], np.cumsum(counts * power)]) for power in (np.ones(size), scores, scores**2)
+    )
+    least = LEAST_SHARE * rows[-1]
+
+    def costs(end: int) -> Floats:
+        """Cost (end,) of one piece from each bin to the one before `end`; infinite where it has too few rows."""
+        n, total = rows[end] - rows[:end], sums[end] - sums[:end]
+        cost = squares[end] - squares[:end] - np.where(n > 0, total**2 / np.where(n > 0, n, 1.0), 0.0)
+        return np.where(n >= least, cost, np.inf)
+
+    each = [np.empty(0), *[costs(end) for end in range(1, size + 1)]]
+    best = np.array([0.0, *[cost[0] for cost in each[1:]]])
+    cuts: list[NDArray[np.int64]] = []
+    found = [[0]]
+    for k in range(1, min(most, size)):
+        new, cut = np.full(size + 1, np.inf), np.zeros(size + 1, np.int64)
+        for end in range(k + 1, size + 1):
+            told = best[k:end] + each[end][k:]
+            cut[end] = k + int(told.argmin())
+            new[end] = told[cut[end] - k]
+        if not np.isfinite(new[size]):
+            break
+        best, cuts = new, [*cuts, cut]
+        starts, end = [0], size
+        for line in reversed(cuts):
+            end = int(line[end])
+            starts.insert(1, end)
+        found.append(starts)
+    return found
+
+
+def _means(values: Floats, counts: Floats, starts: list[int]) -> Floats:
+    """Means over training rows (..., pieces) of values (..., bins)."""
+    sums = np.add.reduceat(values * counts, starts, axis=-1)
+    return np.asarray(sums / np.maximum(np.add.reduceat(counts, starts), 1e-300))
+
+
+def _error_of_refits(curve: Curve) -> float:
+    """What the deviation over a curve's refits is to be multiplied by for a standard error."""
+    told = (curve.upper - curve.lower) / 2 / pointwise(len(curve.refits))
+    moved = deviation(curve.refits)
+    return float(np.median(told[moved > 0] / moved[moved > 0])) if (moved > 0).any() else 0.0
+
+
+def _is_clear(curve: Curve, starts: list[int]) -> bool:
+    if len(starts) < 2:
+        return True
+    if len(curve.refits) < 2:
+        return False
+    jumps = np.abs(np.diff(_means(curve.scores, curve.counts, starts)))
+    errors = _error_of_refits(curve) * deviation(np.diff(_means(curve.refits, curve.counts, starts), axis=1))
+    return bool((jumps > CLEAR * errors).all())
+
+
+def _pieces(curve: Curve, starts: list[int]) -> list[Piece]:
+    scores, rows = _means(curve.scores, curve.counts, starts), np.add.reduceat(curve.counts, starts)
+    wide = np.full(scores.size, np.inf)
+    if len(curve.refits) > 1:
+        refits = _means(curve.refits, curve.counts, starts)
+        reach = simultaneous(refits, np.ones(scores.size, bool))
+        wide = reach * _error_of_refits(curve) * deviation(refits)
+    ends = [*starts[1:], curve.scores.size]
+    return [
+        Piece(start, end, float(score), float(score - reach), float(score + reach), float(n))
+        for start, end, score, reach, n in zip(starts, ends, scores, wide, rows, strict=True)
+    ]
+
+
+def knee(curve: Curve) -> int | None:
+    """The bin at which a curve bends most: where its monotone hull is farthest from the chord; None without a bend.
+
+    The hull is the running maximum of a curve that rises from end to end, the running minimum of one that falls.
+    """
+    if curve.labels or curve.scores.size < 3 or np.ptp(curve.display) <= 0:
+        return None
+    rises = curve.scores[-1] >= curve.scores[0]
+    hull = np.maximum.accumulate(curve.scores) if rises else np.minimum.accumulate(curve.scores)
+    height = hull[-1] - hull[0]
+    if height == 0:
+        return None
+    at = (curve.display - curve.display[0]) / np.ptp(curve.display)
+    gap = np.abs((hull - hull[0]) / height - at)
+    k = int(gap.argmax())
+    return k if gap[k] > LEAST_SHARE else None

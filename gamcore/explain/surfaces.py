@@ -1,0 +1,286 @@
+"""What a model says of two features at once, as data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins, merge_bins
+from gamcore.data.labels import in_words
+from gamcore.data.table import Kind
+from gamcore.explain.curves import Curve, explain_shape
+from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
+from gamcore.model.scales import Scale, convert, say
+from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a surface: as many bins as it shows. `edges` and `labels` as in `Curve`.
+
+    merge : (size,) 1 + the bin of each of the feature's codes; 0 where it is missing or was never seen.
+    """
+
+    feature: str
+    kind: Kind
+    edges: Floats
+    labels: tuple[str, ...]
+    merge: NDArray[np.uint8]
+
+    def place(self, k: int) -> str:
+        """Bin k in words: its level, or its range."""
+        return in_words(k, self.kind, self.edges, self.labels)
+
+    @property
+    def size(self) -> int:
+        """Number of bins."""
+        return len(self.labels) or max(self.edges.size - 1, 0)
+
+    def nearest(self, low: float, high: float) -> tuple[int, int]:
+        """The bins that a dragged range means, first and one beyond the last: whole ones, at least one."""
+        borders = np.arange(self.size + 1) - 0.5 if self.labels else self.edges  # levels are drawn around 0, 1, ...
+        first, end = (int(np.abs(borders - value).argmin()) for value in (low, high))
+        if first == end:  # inside one bin
+            first = int(np.searchsorted(borders, (low + high) / 2, side="right")) - 1
+        first = min(max(first, 0), self.size - 1)
+        return first, min(max(end, first + 1), self.size)
+
+    def range_words(self, first: int, end: int) -> str:
+        """Some neighbouring bins in words."""
+        if self.labels:
+            return f"{self.feature} is {' or '.join(self.labels[first:end])}"
+        return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], ())}"
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Some neighbouring bins of both axes of a surface: first ones, and those beyond the last."""
+
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The interaction of two features.
+
+    scores, lower, upper : (K_1, K_2) by bins of the axes, on `scale`; the band point by point, of the same kind as that
+        of the curves. whole : (2, K_1, K_2) the band of all cells at once; empty where there is none.
+    counts : (K_1, K_2) training rows.
+    missing_first : (K_2,) scores where the first feature is missing; missing_second : (K_1,); missing_both.
+    margins : the curves of the two features in the model, over all their bins; alone : (K_1,), (K_2,) their means in
+        the bins of the axes.
+    pure : whether the main effects that the surface held are in those curves instead.
+    """
+
+    first: Axis
+    second: Axis
+    scores: Floats
+    lower: Floats
+    upper: Floats
+    counts: Floats
+    missing_first: Floats
+    missing_second: Floats
+    missing_both: float
+    margins: tuple[Curve, Curve]
+    alone: tuple[Floats, Floats]
+    pure: bool
+    whole: Floats
+    base: float
+    scale: Scale = "link"
+
+    def on(self, scale: Scale) -> Surface:
+        """The same on another scale; a target in its own units has only one."""
+        margins = self.margins[0].on(scale), self.margins[1].on(scale)
+        if self.margins[0].loss != "logistic" or scale == self.scale:
+            return self
+        names = ("scores", "lower", "upper", "whole", "missing_first", "missing_second")
+        arrays: dict[str, Any] = {name: convert(getattr(self, name), scale, self.base) for name in names}
+        alone = convert(self.alone[0], scale, self.base), convert(self.alone[1], scale, self.base)
+        both = float(convert(np.array(self.missing_both), scale, self.base))
+        return replace(self, **arrays, margins=margins, alone=alone, missing_both=both, scale=scale)
+
+    @property
+    def has_whole(self) -> bool:
+        """Whether there is a band of all cells."""
+        return self.whole.size == 2 * self.scores.size > 0
+
+    @property
+    def zero(self) -> float:
+        """An effect of nothing."""
+        return self.margins[0].zero
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of the two features."""
+        return self.first.feature, self.second.feature
+
+    @property
+    def reach(self) -> float:
+        """The largest effect, either way, of a cell with training rows: the limit of a symmetric colour scale; of the
+        logs of ratios."""
+        seen = self.scores[self.counts > 0]
+        return float(np.abs(np.log(seen) if self.scale == "ratio" else seen).max(initial=0.0))
+
+    def turned(self) -> Surface:
+        """The same with its axes exchanged."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            scores=self.scores.T,
+            lower=self.lower.T,
+            upper=self.upper.T,
+            counts=self.counts.T,
+            whole=self.whole.transpose(0, 2, 1),
+            missing_first=self.missing_second,
+            missing_second=self.missing_first,
+            margins=(self.margins[1], self.margins[0]),
+            alone=(self.alone[1], self.alone[0]),
+        )
+
+    def rectangle_words(self, chosen: Rectangle) -> str:
+        """A rectangle in words."""
+        return f"{self.first.range_words(*chosen.rows)} and {self.second.range_words(*chosen.columns)}"
+
+    def mean(self, chosen: Rectangle) -> float:
+        """Mean score of a rectangle over its training rows; NaN without any."""
+        part = slice(*chosen.rows), slice(*chosen.columns)
+        counts = self.counts[part]
+        return float((self.scores[part] * counts).sum() / counts.sum()) if counts.sum() > 0 else math.nan
+
+    def inside(self, chosen: Rectangle, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Which rows (n,), given as codes of the two features, lie in a rectangle."""
+        found = np.ones(first.size, bool)
+        for axis, (low, end), codes in ((self.first, chosen.rows, first), (self.second, chosen.columns, second)):
+            places = axis.merge[codes].astype(np.int64) - 1
+            found &= (places >= low) & (places < end)
+        return found
+
+    def words(self) -> str:
+        """The surface in a sentence, for those who cannot see it."""
+        if not (self.counts > 0).any():
+            return f"No training row has both {self.names[0]} and {self.names[1]}."
+        seen = np.where(self.counts > 0, self.scores, np.nan)
+        told = [
+            f"{name} {say(float(seen.flat[k]), self.scale)} at {self._cell(int(k))}"
+            for name, k in (("lowest", np.nanargmin(seen)), ("highest", np.nanargmax(seen)))
+        ]
+        beyond = ", beyond each alone" if self.pure else ""
+        return f"Joint effect of {self.names[0]} and {self.names[1]}{beyond}: {', '.join(told)}."
+
+    def _cell(self, k: int) -> str:
+        i, j = divmod(k, self.scores.shape[1])
+        return f"{self.names[0]} {self.first.place(i)} and {self.names[1]} {self.second.place(j)}"
+
+    def frame(self) -> pd.DataFrame:
+        """The numbers behind the surface, one row a cell.
+
+        The bins in words under the names of the features; for numbers and dates (in days since 1970-01-01) also their
+        edges; score, lower, upper and rows in parentheses, which no feature's name is likely to have.
+        """
+        cells = [(self.first.place(i), self.second.place(j)) for i, j in np.ndindex(*self.scores.shape)]
+        found = pd.DataFrame(cells, columns=list(self.names))
+        for axis, places in zip((self.first, self.second), np.indices(self.scores.shape), strict=True):
+            if not axis.labels:
+                found[f"{axis.feature} (from)"] = axis.edges[places.ravel()]
+                found[f"{axis.feature} (below)"] = axis.edges[places.ravel() + 1]
+        columns = [("score", self.scores), ("lower", self.lower), ("upper", self.upper)]
+        if self.has_whole:
+            columns += [("lower, all cells", self.whole[0]), ("upper, all cells", self.whole[1])]
+        for name, values in columns:
+            found[f"({name})"] = values.ravel()
+        found["(rows)"] = self.counts.ravel()
+        return found
+
+
+def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE) -> Surface:
+    """The surface of one of the model's pairs, with a band as that of a curve (`explain.explain_shape`).
+
+    Bins are merged to as many as rows allow (`model.reading_bins`); a cell's score is then the mean over its training
+    rows, so that it stays what those rows get.
+    """
+    term = model.pairs[place]
+    n_rows = float(term.counts.sum())
+    sides = [
+        _axis(model.bins[j], model.terms[j], term.counts.sum(axis=1 - k), n_rows) for k, j in enumerate(term.features)
+    ]
+    refits, inside = _drawn(term, sides), slice(1, None)
+    scores, counts = refits.mean(axis=0), _added(term.counts, sides)[inside, inside]
+    error, reach, whole = np.zeros(counts.shape), 0.0, np.empty((2, 0, 0))
+    seen = scores[inside, inside]
+    if model.halves is not None:
+        halves = _drawn(model.halves.pairs[place], sides)[:, inside, inside]
+        error, reach = half_scale(train_share) * deviation(halves), pointwise(len(halves))
+        wide = simultaneous(halves.reshape(len(halves), -1), counts.ravel() > 0) * error
+        whole = np.stack([seen - wide, seen + wide])
+    elif len(refits) >= FEWEST_QUICK:
+        error, reach = quick_scale(train_share) * deviation(refits)[inside, inside], pointwise(len(refits))
+    margins = [explain_shape(model, feature, train_share) for feature in term.features]
+    return Surface(
+        first=sides[0],
+        second=sides[1],
+        scores=seen,
+        lower=seen - reach * error,
+        upper=seen + reach * error,
+        counts=counts,
+        missing_first=scores[0, inside],
+        missing_second=scores[inside, 0],
+        missing_both=float(scores[0, 0]),
+        margins=(margins[0], margins[1]),
+        alone=(_alone(model.terms[term.features[0]], sides[0]), _alone(model.terms[term.features[1]], sides[1])),
+        pure=term.pure,
+        whole=whole,
+        base=model.base_score,
+    )
+
+
+def _drawn(term: PairTerm, sides: list[Axis]) -> Floats:
+    """Scores of each refit by the bins of the axes, missing first, (K, 1 + K_1, 1 + K_2)."""
+    return np.stack([_merged(term.refit(k), term.counts, sides) for k in range(len(term.surfaces))])
+
+
+def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> Axis:
+    """The reading bins of one feature; levels in the order of their main effects, and merged where they are many."""
+    feature = bins.feature
+    if feature.is_category:
+        codes = np.arange(1, bins.n_values + 1)
+        line = codes[np.argsort(term.scores[codes], kind="stable")]
+        merge = merge_bins(counts, line, MOST_BINS, 0.0)[: bins.size]
+        last = int(merge.max(initial=0))
+        named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
+        members = [[named[code - 1] for code in line if merge[code] == k + 1] for k in range(last)]
+        labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
+        return Axis(feature.name, feature.kind, np.empty(0), labels, merge)
+    merge = reading_bins(bins, counts, n_rows)
+    last = int(merge.max(initial=0))
+    ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
+    edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
+    return Axis(feature.name, feature.kind, edges, (), merge)
+
+
+def _alone(term: Term, axis: Axis) -> Floats:
+    """Mean score of a feature over the training rows of each bin of an axis."""
+    rows = np.bincount(axis.merge, term.counts, axis.size + 1)[1:]
+    sums = np.bincount(axis.merge, term.counts * term.scores, axis.size + 1)[1:]
+    return np.asarray(sums / np.where(rows > 0, rows, 1.0))
+
+
+def _added(values: Floats, sides: list[Axis]) -> Floats:
+    """Sums of a table over the codes that are merged; never seen codes have no place."""
+    first, second = (np.eye(int(side.merge.max(initial=0)) + 1)[side.merge[:-1]] for side in sides)
+    return np.asarray(first.T @ values[:-1, :-1] @ second)
+
+
+def _merged(scores: Floats, counts: Floats, sides: list[Axis]) -> Floats:
+    """Means of scores over the rows of each merged cell; over its bins where it has no row."""
+    rows, cells = _added(counts, sides), _added(np.ones_like(counts), sides)
+    with_rows = _added(scores * counts, sides) / np.where(rows > 0, rows, 1.0)
+    return np.where(rows > 0, with_rows, _added(scores, sides) / cells)

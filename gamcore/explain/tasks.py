@@ -1,0 +1,180 @@
+"""What multi-task trees say, as data: curves of a task, importances, parts of a prediction, and how alike tasks are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.explain.curves import Breakdown, Curve, make_curve, quick_spread
+from gamcore.model.additive import AdditiveModel, Term
+from gamcore.multitask.model import Codes, Ints, Part, TaskModel
+from gamcore.multitask.tables import UNKNOWN
+from gamcore.stats.bands import USUAL_SHARE
+
+Floats = NDArray[np.float64]
+
+TASK: Final = "(task)"
+"""Name of the task where it stands among features."""
+
+AGREES: Final = 0.5
+"""Correlation with the common curve from which a task's curve agrees with it."""
+
+FLAT: Final = 0.1
+"""Share of the strongest task's mean effect below which a curve is called flat."""
+
+
+@dataclass(frozen=True)
+class TaskImportance:
+    """Gain of the splits on each feature: how much they took off the loss of the training rows, a mean over refits.
+
+    common : (p,) in trees that tasks share; specific : (T, p) in the trees of each task.
+    """
+
+    features: tuple[str, ...]
+    tasks: tuple[Any, ...]
+    common: Floats
+    specific: Floats
+
+    def frame(self) -> pd.DataFrame:
+        """One row a feature, the most important first: shares of all gain that are common and specific."""
+        whole = max(float(self.common.sum() + self.specific.sum()), 1e-300)
+        own = self.specific.sum(axis=0)
+        found = pd.DataFrame({"feature": self.features, "common": self.common / whole, "specific": own / whole}).assign(
+            total=(self.common + own) / whole
+        )
+        return found.sort_values("total", ascending=False, ignore_index=True, kind="stable")
+
+
+def task_importance(model: TaskModel) -> TaskImportance:
+    """Importance of every feature, and of the task where common trees may split on it."""
+    common, own = model.gains()
+    names = [bins.feature.name for bins in model.bins]
+    return TaskImportance((*names, TASK), model.tasks, common, own)
+
+
+def task_shape(model: TaskModel, feature: int, t: int, part: Part = "whole", train_share: float = USUAL_SHARE) -> Curve:
+    """What a feature does to the score of a task; UNKNOWN: of the common trees, over all tasks. The refits trained on
+    `train_share` of the rows each."""
+    refits = model.curve(feature, t, part)
+    weights, mean = model.weights(feature, t), float(model.means[:, t].mean())
+    spread = quick_spread(refits, train_share)
+    return make_curve(model.bins[feature], refits.mean(axis=0), spread, weights, (mean, mean), model.loss.name)
+
+
+def additive_model(model: TaskModel, t: int) -> AdditiveModel:
+    """The model of one task where trees have one feature each: its features, a term each, and an intercept; exact."""
+    own = np.flatnonzero(model.owned[t])
+    terms = []
+    for place, j in enumerate(own):
+        refits = model.curve(int(j), t)
+        terms.append(Term(place, refits.mean(axis=0), refits, model.weights(int(j), t)))
+    bins = tuple(model.bins[j] for j in own)
+    intercepts = model.means[:, t]
+    return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts.copy(), model.loss)
+
+
+def task_breakdown(model: TaskModel, codes: Codes, task: Ints) -> Breakdown:
+    """The parts of the scores of some rows; the intercept is the mean score of all training rows by the common trees.
+
+    A task keeps its own rounds, so its trees begin elsewhere: what it differs by counts as the task's contribution. So
+    does what splits on columns that it lacks change: that they are absent is the task's doing.
+    """
+    bias, parts = model.contributions(codes, task)
+    intercept = float(model.means[:, UNKNOWN].mean())
+    parts[:, -1] += bias - intercept
+    lacked = np.zeros(parts.shape, bool)
+    known = task != UNKNOWN
+    lacked[known, :-1] = ~model.owned[task[known]]
+    parts[:, -1] += np.where(lacked, parts, 0.0).sum(axis=1)
+    parts[lacked] = 0.0
+    names = (*[bins.feature.name for bins in model.bins], TASK)
+    return Breakdown(names, intercept, parts, model.score(codes, task), model.loss.name)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a feature's curve in each task goes with that of the common trees.
+
+    correlation : (T,) over the task's training rows; NaN where either is constant, or the task lacks the feature.
+    verdict : of each task "agrees", "reverses" (in every refit), "differs", "flat" or "absent".
+    """
+
+    feature: str
+    tasks: tuple[Any, ...]
+    correlation: Floats
+    effect: Floats  # (T,) mean |curve| over the task's training rows
+    verdict: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """One row a task."""
+        return pd.DataFrame(
+            {"task": self.tasks, "correlation": self.correlation, "effect": self.effect, "verdict": self.verdict}
+        )
+
+
+def agreement(model: TaskModel, feature: int) -> Agreement:
+    """Compare a feature's curve in each task with that of the common trees."""
+    common = model.curve(feature, UNKNOWN).mean(axis=0)
+    n_tasks = len(model.tasks)
+    correlation, highest, effect = np.full(n_tasks, np.nan), np.full(n_tasks, np.nan), np.zeros(n_tasks)
+    for t in np.flatnonzero(model.owned[:, feature]):
+        refits, weights = model.curve(feature, int(t)), model.weights(feature, int(t))
+        mean = refits.mean(axis=0)
+        correlation[t] = correlate(mean, common, weights)
+        highest[t] = max(correlate(line, common, weights) for line in refits)
+        effect[t] = np.average(np.abs(mean), weights=weights) if weights.sum() > 0 else 0.0
+    strongest = effect.max(initial=0.0)
+    verdict = tuple(
+        _verdict(bool(model.owned[t, feature]), effect[t] < FLAT * strongest, correlation[t], highest[t])
+        for t in range(n_tasks)
+    )
+    return Agreement(model.bins[feature].feature.name, model.tasks, correlation, effect, verdict)
+
+
+def _verdict(owned: bool, flat: bool, correlation: float, highest: float) -> str:
+    """`highest` is the correlation of the refit that goes most with the common curve."""
+    if not owned:
+        return "absent"
+    if flat or np.isnan(correlation):
+        return "flat"
+    if correlation >= AGREES:
+        return "agrees"
+    return "reverses" if correlation <= -AGREES and highest < 0 else "differs"
+
+
+def correlate(a: Floats, b: Floats, weights: Floats) -> float:
+    """Weighted correlation; NaN where one is constant."""
+    if not weights.sum() > 0:
+        return float("nan")
+    a, b = (x - np.average(x, weights=weights) for x in (a, b))
+    spread = np.average(a * a, weights=weights) * np.average(b * b, weights=weights)
+    return float(np.average(a * b, weights=weights) / np.sqrt(spread)) if spread > 1e-24 else float("nan")
+
+
+def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:
+    """How alike the curves of two tasks are over some features, (T, T): 1 the same up to a factor, -1 reversed.
+
+    The cosine of all centred curves, end to end, over codes that both tasks have training rows in, weighted by the
+    geometric mean of their shares; NaN where nothing can be compared.
+    """
+    of_features = [_curves(model, j) for j in features]
+    curves, shares = (np.concatenate(parts, axis=1) for parts in zip(*of_features, strict=True))
+    roots = np.sqrt(shares)
+    inner = (curves * roots) @ (curves * roots).T
+    norms = (curves**2 * roots) @ roots.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = inner / np.sqrt(norms * norms.T)
+    return pd.DataFrame(np.clip(found, -1, 1), index=list(model.tasks), columns=list(model.tasks))
+
+
+def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:
+    """Curves (T, size) of a feature in all tasks, and the share (T, size) of a task's rows in each code."""
+    every = range(len(model.tasks))
+    curves = np.stack([model.curve(feature, t).mean(axis=0) for t in every])
+    counts = np.stack([model.weights(feature, t) for t in every])
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    return curves, np.where(model.owned[:, [feature]], shares, 0.0)

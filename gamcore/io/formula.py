@@ -1,0 +1,125 @@
+"""A model as plain tables, for those who score rows elsewhere: what JSON, SQL and Python are written from.
+
+A formula predicts and nothing else: training rows, refits and bands are left behind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins, encode_table
+from gamcore.data.table import as_frame
+from gamcore.model.additive import AdditiveModel
+from gamcore.model.losses import LOSSES
+from gamcore.multitask.model import TaskModel
+from gamcore.multitask.tables import UNKNOWN, TaskRows, encode_rows, places, read_labels
+
+Floats = NDArray[np.float64]
+DAY: Final = 86_400_000_000
+"""Microseconds."""
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ScoringError(ValueError):
+    """A model that cannot be written so, or a file that is none; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """An additive model as tables: score = intercept + scores by the codes of features + scores by those of pairs.
+
+    bins : of each feature; code 0 is missing, 1 to K its values, K + 1 unseen (`binning`). terms : (size,) by feature's
+    place; pairs : (size_1, size_2) by two places. loss : "squared", where the prediction is the score, or "logistic",
+    where the chance of the second of `classes` is 1 / (1 + exp(-score)).
+    """
+
+    bins: tuple[Bins, ...]
+    intercept: float
+    terms: tuple[tuple[int, Floats], ...]
+    pairs: tuple[tuple[tuple[int, int], Floats], ...]
+    loss: str
+    classes: tuple[Any, ...] = ()
+
+    def score(self, X: pd.DataFrame) -> Floats:
+        """Scores (n,) of rows, on the link scale."""
+        codes = encode_table(as_frame(X), self.bins)
+        found = np.full(codes.shape[1], self.intercept)
+        for feature, scores in self.terms:
+            found += scores[codes[feature]]
+        for (first, second), table in self.pairs:
+            found += table[codes[first], codes[second]]
+        return found
+
+    def predict(self, X: pd.DataFrame) -> Floats:
+        """Predictions (n,): in the target's units, or chances of the second class."""
+        return LOSSES[self.loss].inverse_link(self.score(X))
+
+
+@dataclass(frozen=True)
+class TaskFormula:
+    """Multi-task trees as they are: what `TaskModel` needs to predict."""
+
+    model: TaskModel
+    classes: tuple[Any, ...] = ()
+
+    @property
+    def loss(self) -> str:
+        """As in `Formula`."""
+        return self.model.loss.name
+
+    def score(self, X: pd.DataFrame, task: Any = None) -> Floats:
+        """Scores (n,) of rows; task : (n,) labels, or one for all. Others, and None, are served by the common trees."""
+        frame, model = as_frame(X), self.model
+        place = np.full(len(frame), UNKNOWN)
+        if task is None and len(model.tasks) == 1:
+            place = np.zeros(len(frame), np.int64)
+        elif task is not None:
+            labels = [task] * len(frame) if isinstance(task, str) or np.ndim(task) == 0 else task
+            place = places(read_labels(labels, len(frame)), model.tasks)
+        rows = TaskRows(frame, place, model.tasks, model.aliases)
+        return model.score(encode_rows(rows, model.bins, model.owned, model.task_codes), place)
+
+    def predict(self, X: pd.DataFrame, task: Any = None) -> Floats:
+        """Predictions (n,), as of `Formula`."""
+        return self.model.loss.inverse_link(self.score(X, task))
+
+
+def formula_of(model: Any) -> Formula | TaskFormula:
+    """The formula of a fitted estimator, or of what a model file holds (`Saved`)."""
+    if isinstance(model, Formula | TaskFormula):
+        return model
+    inner = getattr(model, "model_", None) or getattr(model, "model", None)
+    classes = getattr(model, "classes_", getattr(model, "classes", ()))
+    named = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
+    if isinstance(inner, TaskModel):
+        return TaskFormula(inner, named)
+    if not isinstance(inner, AdditiveModel):
+        raise ScoringError(f"{type(model).__name__} is no fitted model of this package: fit it first.")
+    terms = tuple((term.feature, term.scores) for term in inner.terms)
+    pairs = tuple((pair.features, pair.scores) for pair in inner.pairs)
+    return Formula(inner.bins, inner.intercept, terms, pairs, inner.loss.name, named)
+
+
+def moment(cut: float) -> int:
+    """The first microsecond since 1970 that is not below a cut in days: a date is compared as a count of these."""
+    near = math.floor(cut * DAY)
+    return next(k for k in range(near - 64, near + 65) if float(k) / DAY >= cut)
+
+
+def stamp(cut: float) -> str:
+    """That moment as ISO 8601."""
+    return (EPOCH + timedelta(microseconds=moment(cut))).replace(tzinfo=None).isoformat(" ")
+
+
+def runs(values: Sequence[Any]) -> list[tuple[int, int]]:
+    """Where neighbours are equal: first places and those beyond the last."""
+    starts = [k for k in range(len(values)) if k == 0 or values[k] != values[k - 1]]
+    return list(zip(starts, [*starts[1:], len(values)], strict=True))

@@ -1,0 +1,346 @@
+"""Models as `.gamx` files: a ZIP of `manifest.json` and plain `.npy` arrays. No pickle, nothing that can run.
+
+The file is data from outside: sizes are bounded before anything is allocated, every number is checked before a kernel
+may see it, and whatever is wrong ends in `ModelFileError`. Members are stored end to end:
+
+    edges.npy    cuts of all number features            offsets by manifest features[j].n_cuts
+    display.npy  display values of their bins           features[j].n_display
+    scores.npy   refit scores of all terms, (K, sum of sizes)
+    counts.npy   training rows a bin, (sum of sizes,)
+    intercepts.npy  (K,)
+
+and, where the model has pairs, end to end by pair:
+
+    surfaces.npy (K, pairs SIDE SIDE)   merges.npy (K, sum of size_1 + size_2)   effects.npy (K, sum of
+    1 + size_1 + size_2): mean, rows and columns of each surface    cells.npy (2, m): where the cells with training rows
+    stand among all cells (sum of size_1 size_2), ascending, and their rows
+
+A model with bands also has the refits on halves of its rows: half_scores, half_intercepts and, with pairs,
+half_surfaces, half_merges and half_effects, each as its namesake.
+
+Multi-task trees have, beside edges and display:
+
+    rows.npy     training rows by task and code, absent included, (T, sum of sizes + 1)
+    nodes.npy    feature (-1: a leaf), left child, value, weight and gain of all nodes, trees end to end, (5, N)
+    ends.npy     where each tree begins, and the end (trees + 1,)      left.npy  codes that go left, bits (N, 32) bytes
+    refits.npy   base score, first common tree, rounds kept, own trees and mean score by task, (K, 2 + 3 (T + 1))
+
+A file of a later minor schema is read where it can be: fields that are not known are passed over, members too where
+`optional` lists them. What `required` lists has to be known, else the file is refused with its schema.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import secrets
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.io.manifest import (
+    HALF_MEMBERS,
+    HALF_PAIR_MEMBERS,
+    MEMBERS,
+    PAIR_MEMBERS,
+    WIDE,
+    ModelFileError,
+    Saved,
+    arrays_of,
+    build,
+    manifest_of,
+    require,
+)
+from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
+from gamcore.multitask.model import TaskModel
+
+FORMAT: Final = "gamcore-model"
+SCHEMA: Final = (1, 3)
+MAX_FILE: Final = 512 * 2**20
+MAX_MANIFEST: Final = 16 * 2**20
+MAX_DEPTH: Final = 32
+MAX_MEMBERS: Final = 64
+MAX_DIRECTORY: Final = 2**16
+SPARE: Final = 2**21
+"""Bytes that a small file may unpack to, manifest alone; eight times as much with its arrays (`_check_entries`)."""
+
+END: Final = b"PK\x05\x06"  # of the record that ends a ZIP, 22 bytes long where it has no comment
+FAR: Final = b"PK\x06\x07"  # of the record before it, 20 bytes long, where a ZIP is larger than ours ever are
+TOKEN: Final = re.compile(r'[\[\]{},]|"[^"]*"?')
+MAGIC: Final = b"\x93NUMPY\x01\x00"
+HEADER: Final = re.compile(
+    rb"\{'descr': '(<f8|\|u1)', 'fortran_order': False, 'shape': \((\d{1,10})(?:,|, (\d{1,10}))\), \} *\n"
+)
+"""What numpy writes before an array. Matched, not evaluated as numpy does: nothing in a file is ever parsed as code."""
+
+PAIRED: Final = (*MEMBERS, *PAIR_MEMBERS)
+CONTENTS: Final = (
+    MEMBERS,
+    PAIRED,
+    (*MEMBERS, *HALF_MEMBERS),
+    (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS),
+    TASK_MEMBERS,
+)
+"""Arrays of an additive model, of one with pairs, of both with bands, and of multi-task trees."""
+
+UNDERSTOOD: Final = frozenset({
+    "format", "schema", "members", "kind", "loss", "classes", "features", "terms", "pairs", "base", "about",
+    "tasks", "task_codes", "owned", "common", "aliases", "additive", "required", "optional",
+    *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
+})  # fmt: skip
+"""Fields of a manifest, and members, that this version reads: all that a file may require of it."""
+
+
+def save(saved: Saved, path: str | os.PathLike[str]) -> None:
+    """Write a model; the file appears whole or not at all."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(to_bytes(saved))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def to_bytes(saved: Saved) -> bytes:
+    """The file's content."""
+    model = saved.model
+    arrays = task_arrays(model) if isinstance(model, TaskModel) else arrays_of(model)
+    members = {f"arrays/{name}.npy": _npy(array, _type(name)) for name, array in arrays.items()}
+    manifest = {
+        "format": FORMAT,
+        "schema": list(SCHEMA),
+        "members": {
+            name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in members.items()
+        },
+        **(task_manifest(saved, model) if isinstance(model, TaskModel) else manifest_of(saved, model)),
+    }
+    text = json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1).encode()
+    if len(text) > MAX_MANIFEST:
+        raise ModelFileError("The names of the model's levels take more than 16 MiB: shorten them, or drop a column.")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_entry("manifest.json"), text)
+        for name, data in members.items():
+            archive.writestr(_entry(name), data)
+    if out.tell() > MAX_FILE:
+        raise ModelFileError(
+            f"The model would take {out.tell():,} bytes, more than {MAX_FILE:,} of a file: use fewer pairs or rounds."
+        )
+    return out.getvalue()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # no clock in the file: same model, same bytes
+
+
+def _type(name: str) -> np.dtype[Any]:
+    """What the numbers of an array are kept as."""
+    return np.dtype(np.uint8 if name in BYTE_MEMBERS else np.float64)
+
+
+def _npy(array: NDArray[Any], kept: np.dtype[Any]) -> bytes:
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.ascontiguousarray(array, kept), allow_pickle=False)
+    return out.getvalue()
+
+
+def load(path: str | os.PathLike[str]) -> Saved:
+    """Read a model file; ModelFileError names what is wrong with it."""
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would never end, nor would a device
+            raise ModelFileError(f"{str(path)[-80:]!r} is not a regular file, so it cannot be a model: choose another.")
+        if status.st_size > MAX_FILE:
+            raise ModelFileError(f"The model file has {status.st_size:,} bytes, more than the {MAX_FILE:,} allowed.")
+        with Path(path).open("rb") as file:
+            data = file.read(status.st_size + 1)  # no more, should it grow while it is read
+    except OSError as error:
+        raise ModelFileError(f"The model file cannot be read: {error}.") from error
+    return from_bytes(data)
+
+
+def from_bytes(data: bytes) -> Saved:
+    """Read a model from a file's content."""
+    try:
+        _check_end(data)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            sizes = _check_entries(archive, len(data))
+            manifest = _read_manifest(archive)
+            names = _contents(manifest, set(sizes))
+            arrays = {name: _read_array(archive, manifest, name, sizes) for name in names}
+        return _build(manifest, names, arrays)
+    except ModelFileError:
+        raise
+    except zipfile.BadZipFile as error:
+        raise ModelFileError(f"This is not a whole .gamx model file: {_said(error)}.") from error
+    except KeyError as error:
+        raise ModelFileError(f"The model file is damaged: it does not tell {_said(error)}.") from error
+    except Exception as error:  # a hostile file reaches many corners of zipfile, json and numpy
+        raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {_said(error)}.") from error
+
+
+def _said(error: Exception) -> str:
+    """What an error says, as part of a sentence: some of them quote the whole file."""
+    return " ".join(str(error)[:200].split()).rstrip(".")
+
+
+def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Saved:
+    """The model; where a newer schema does not fit the checks of this one, the way out is a newer version."""
+    try:
+        return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
+    except Exception as error:
+        if manifest["schema"] <= list(SCHEMA):
+            raise
+        raise _newer(manifest, "other content") from error
+
+
+def _newer(manifest: dict[str, Any], what: str) -> ModelFileError:
+    major, minor = manifest["schema"]
+    return ModelFileError(
+        f"The model file has schema {major}.{minor} with {what}, and this version reads {SCHEMA[0]}.{SCHEMA[1]}: "
+        f"open it with a gamcore that reads {major}.{minor}."
+    )
+
+
+def _files(names: tuple[str, ...]) -> set[str]:
+    """The members of a file with these arrays."""
+    return {"manifest.json", *[f"arrays/{name}.npy" for name in names]}
+
+
+def _check_end(data: bytes) -> None:
+    """The file is one ZIP from its first byte to its last, with a short directory: `zipfile` makes an object of each
+    entry before anybody can count them."""
+    end, before = data[-22:], data[-42:-38]
+    whole = len(end) == 22 and end[:4] == END and end[20:] == b"\0\0" and before != FAR
+    size, offset = (int.from_bytes(end[place : place + 4], "little") for place in (12, 16))
+    if not whole or size + offset + 22 != len(data):
+        raise zipfile.BadZipFile("File is not a zip file, or has something before or after it")
+    require(size <= MAX_DIRECTORY, "it has too many members")
+
+
+def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, int]:
+    """Few members, plain, and small enough to open: a small file unpacks to 16 MiB, a large one to about twice its
+    size. Reading takes up to four times that, so never more than 64 MiB and eight times the file."""
+    entries = archive.infolist()
+    sizes = {entry.filename: entry.file_size for entry in entries}
+    require(len(sizes) == len(entries) <= MAX_MEMBERS, "it has a member twice, or too many")
+    require("manifest.json" in sizes, "its members are not those of a model")
+    for entry in entries:
+        plain = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
+        require(plain and not entry.is_dir(), f"{entry.filename[:80]!r} is not a plain file")
+        require(not entry.flag_bits & 1, f"{entry.filename[:80]!r} is encrypted")
+        require(entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED), "its compression is not known")
+        require(entry.file_size <= 100 * max(entry.compress_size, 1), f"{entry.filename[:80]!r} expands too much")
+    total = sum(sizes.values())
+    require(total <= MAX_FILE, "it is too large")
+    require(total <= 8 * SPARE + 2 * n_bytes, "it expands too much: save the model again, without compression")
+    require(sizes["manifest.json"] <= min(MAX_MANIFEST, SPARE + 2 * n_bytes), "its manifest is too large")
+    return sizes
+
+
+def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
+    """The arrays of a file. One of a newer minor schema may hold more: what it calls optional is passed over."""
+    required, optional = (manifest.get(key, []) for key in ("required", "optional"))
+    lists = all(isinstance(told, list) and all(isinstance(n, str) for n in told) for told in (required, optional))
+    require(lists, "what it requires is not a list of names")
+    unknown = [name for name in required if name not in UNDERSTOOD]
+    if unknown:
+        raise _newer(manifest, f"{unknown[0][:80]!r}, which has to be read")
+    kept = {name for name in members if name in UNDERSTOOD or name not in optional or name == "manifest.json"}
+    for names in CONTENTS:
+        if _files(names) == kept:
+            return names
+    if manifest["schema"] > list(SCHEMA):
+        raise _newer(manifest, "other members")
+    raise ModelFileError("The model file is damaged: its members are not those of a model.")
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member's bytes, never more than its entry says: a forged entry must not unpack without end."""
+    limit = archive.getinfo(name).file_size
+    parts, size = [], 0
+    with archive.open(name) as stream:
+        while part := stream.read(2**20):
+            size += len(part)
+            require(size <= limit, f"{name} is longer than it says")
+            parts.append(part)
+    return b"".join(parts)
+
+
+def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    text = _read_member(archive, "manifest.json").decode("utf-8")
+    _check_extent(text)
+    manifest = json.loads(text, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+    require(isinstance(manifest, dict) and manifest.get("format") == FORMAT, "it is not a gamcore model")
+    schema = manifest["schema"]
+    fine = isinstance(schema, list) and len(schema) == 2 and all(type(n) is int and 0 <= n < 2**16 for n in schema)
+    require(fine, "it has no schema number")
+    if schema[0] != SCHEMA[0]:
+        raise ModelFileError(
+            f"The model file has schema {schema[0]}.{schema[1]}, and this version reads {SCHEMA[0]}.x: update gamcore."
+        )
+    if "\\u" in text:  # escapes can spell halves of characters, which nothing can be written with
+        json.dumps(manifest, ensure_ascii=False).encode("utf-8")
+    return dict(manifest)
+
+
+def _check_extent(text: str) -> None:
+    """Few brackets within each other and few values, counted without recursion and without a copy of any."""
+    bare = text.replace("\\\\", "").replace('\\"', "")  # so that a quotation mark begins or ends a text
+    # A value takes about 70 bytes in memory, however short its text; ours take more than 8 characters each.
+    most = 2**16 + len(text) // 8
+    depth = n_values = n_texts = 0
+    for token in TOKEN.finditer(bare):
+        char = bare[token.start()]
+        depth += (char in "[{") - (char in "]}")
+        n_values += char in "[{,"
+        n_texts += char == '"'
+        require(depth <= MAX_DEPTH, "its manifest is nested too deeply")
+        require(n_values <= most and n_texts <= 2 * most, "its manifest has too many values")
+
+
+def _finite(text: str) -> float:
+    """A number that is one: JSON spells 1e999, which Python reads as infinite."""
+    number = float(text)
+    require(math.isfinite(number), "a number of its manifest is not finite")
+    return number
+
+
+def _no_constant(name: str) -> None:
+    raise ModelFileError(f"The model file is damaged: its manifest holds {name}.")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    require(len(found) == len(pairs), "a name occurs twice in its manifest")
+    return found
+
+
+def _read_array(archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, sizes: dict[str, int]) -> NDArray[Any]:
+    member = f"arrays/{name}.npy"
+    data = _read_member(archive, member)
+    told = manifest["members"][member]
+    require(told["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
+    require(hashlib.sha256(data).hexdigest() == told["sha256"], f"{member} does not match its checksum")
+    begin = len(MAGIC) + 2
+    end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
+    header = HEADER.fullmatch(data[begin:end])
+    if not data.startswith(MAGIC) or header is None:
+        raise ModelFileError(f"The model file is damaged: {member} is not a plain array.")
+    shape = tuple(int(side) for side in header.groups()[1:] if side is not None)
+    n_dims, expected = 2 if name in WIDE else 1, _type(name)
+    require(header[1].decode() == expected.str and len(shape) == n_dims, f"{member} has the wrong type or shape")
+    require(math.prod(shape) * expected.itemsize == len(data) - end, f"{member} has the wrong size")
+    return np.frombuffer(data, expected, offset=end).reshape(shape).copy()

@@ -1,0 +1,333 @@
+"""A model as what a file holds: a manifest of plain values, and arrays; and back, every number checked.
+
+A file is data from outside: whatever does not fit ends in `ModelFileError`, before a kernel may see it. `serialize`
+tells where the arrays stand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.binning import MAX_VALUES, Bins
+from gamcore.data.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
+from gamcore.kernels.pair_grid import SIDE
+from gamcore.model.additive import AdditiveModel, PairTerm, Term
+from gamcore.model.losses import LOSSES
+from gamcore.multitask.model import TaskModel
+
+Arrays = dict[str, NDArray[np.float64]]
+
+MEMBERS: Final = ("edges", "display", "scores", "counts", "intercepts")
+PAIR_MEMBERS: Final = ("surfaces", "merges", "cells", "effects")
+HALF: Final = "half_"
+HALF_MEMBERS: Final = tuple(HALF + name for name in ("scores", "intercepts"))
+HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", "effects"))
+"""The same of the refits on halves of the rows; bins, counts and cells are those of the model."""
+
+WIDE: Final = (
+    "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
+    "half_scores", "half_surfaces", "half_merges", "half_effects",
+)  # fmt: skip
+"""Members of two dimensions: a line a refit, or the two of cells."""
+
+SCORED: Final = ("scores", "intercepts", "surfaces", "effects")
+
+MAX_PAIRS: Final = 2_000
+MAX_CELLS: Final = 2**26
+MAX_COUNT: Final = 1e15
+MAX_FEATURES: Final = 100_000
+MAX_REFITS: Final = 10_000
+MAX_SCORE: Final = 1e200
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""Of the years 1 and 9999, in days since 1970-01-01: there are no dates beyond them."""
+
+
+class ModelFileError(ValueError):
+    """A model file that is damaged, foreign or made by a newer version."""
+
+
+class ModelFileWarning(UserWarning):
+    """Something that a model file says beside its model cannot be used, and was left out."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A model with what is known of its making; `about` is plain JSON (parameters, versions, data fingerprint)."""
+
+    kind: str  # "regressor" or "classifier", "multitask_" before it where there are tasks
+    model: AdditiveModel | TaskModel
+    classes: tuple[str | int | float | bool, ...] = ()
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ModelFileError(f"The model file is damaged: {what}.")
+
+
+def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
+    """Cuts and display values of all features, end to end."""
+    return {
+        "edges": np.concatenate([np.empty(0), *[of_feature.cuts for of_feature in bins]]),
+        "display": np.concatenate([np.empty(0), *[of_feature.display for of_feature in bins]]),
+    }
+
+
+def arrays_of(model: AdditiveModel) -> Arrays:
+    """The arrays of a model; ModelFileError where a file cannot hold them."""
+    if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
+        raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
+    found: Arrays = {
+        **bin_arrays(model.bins),
+        **_refit_arrays(model),
+        "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
+    }
+    if model.pairs:
+        counts = np.concatenate([pair.counts.ravel() for pair in model.pairs])
+        filled = np.flatnonzero(counts)
+        found["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
+    if model.halves is not None:
+        found |= {HALF + name: array for name, array in _refit_arrays(model.halves).items()}
+    return found
+
+
+def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
+    """What each refit of a model has of its own."""
+    pairs, n_refits = model.pairs, model.n_refits
+    found = {
+        "scores": np.concatenate([np.empty((n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
+        "intercepts": model.refit_intercepts,
+    }
+    if not pairs:
+        return found
+    return found | {
+        "surfaces": np.concatenate([pair.surfaces.reshape(n_refits, -1) for pair in pairs], axis=1),
+        "merges": np.concatenate([merge for pair in pairs for merge in pair.merges], axis=1),
+        "effects": np.concatenate(
+            [part for pair in pairs for part in (pair.means[:, None], pair.rows, pair.columns)], axis=1
+        ),
+    }
+
+
+def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
+    """What a manifest says of a model."""
+    return {
+        "kind": saved.kind,
+        "loss": model.loss.name,
+        "classes": list(saved.classes),
+        "features": [describe(bins) for bins in model.bins],
+        "terms": [{"feature": term.feature} for term in model.terms],
+        "pairs": [{"features": list(pair.features), "pure": pair.pure} for pair in model.pairs],
+        "base": model.base if math.isfinite(model.base) else None,
+        "about": saved.about,
+    }
+
+
+def describe(bins: Bins) -> dict[str, Any]:
+    """What a manifest says of a feature."""
+    feature = bins.feature
+    return {
+        "name": feature.name,
+        "column": feature.column,
+        "kind": feature.kind,
+        "part": feature.part,
+        "levels": list(bins.levels),
+        "pooled": list(bins.pooled),
+        "n_cuts": bins.cuts.size,
+        "n_display": bins.display.size,
+        "range": [] if math.isnan(bins.low) else [bins.low, bins.high],
+    }
+
+
+def read_texts(value: Any, what: str) -> tuple[str, ...]:
+    require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} are not texts")
+    require(len(set(value)) == len(value), f"{what} are not distinct")
+    return tuple(value)
+
+
+def count_of(value: Any, most: int, what: str) -> int:
+    """A whole number from 0 to `most`."""
+    require(type(value) is int and 0 <= value <= most, f"{what} is out of range")
+    return int(value)
+
+
+def read_feature(told: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...]) -> Feature:
+    """What one feature is made from, checked; levels with bins of their own, and those that share one."""
+    name, column, kind, part = (told[key] for key in ("name", "column", "kind", "part"))
+    require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
+    require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
+    require(part in ("value", "month", "weekday"), "a feature's part is not known")
+    require(not set(levels) & set(pooled), "a level is pooled and not")
+    fixed = {"month": MONTHS, "weekday": WEEKDAYS}.get(part, BOOLEANS if kind == "boolean" else None)
+    require(fixed is None or (levels == fixed and not pooled), "levels are not those of the feature's kind")
+    require(part == "value" or kind == "category", "a part of a date is not a category")
+    require(len(levels) + bool(pooled) <= MAX_VALUES, "a feature has too many bins")
+    feature = Feature(name, column, kind, part, levels + pooled)
+    require(feature.is_category or not feature.levels, "a number has levels")
+    return feature
+
+
+def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
+    """One feature's bins, checked: a code they give never reaches beyond the scores of its term."""
+    levels, pooled = read_texts(told["levels"], "levels"), read_texts(told["pooled"], "pooled levels")
+    feature = read_feature(told, levels, pooled)
+    require(display.size <= MAX_VALUES, "a feature has too many bins")
+    if feature.is_category:
+        require(edges.size == display.size == 0, "a category has cuts")
+    else:
+        require(edges.size == max(display.size - 1, 0), "cuts and bins do not match")
+    require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
+    require(bool(np.all(np.isfinite(display))), "display values are not finite")
+    low, high = told["range"] or (np.nan, np.nan)
+    require(bool(told["range"]) == (display.size > 0), "a range is missing")
+    if told["range"]:
+        require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
+        within = np.concatenate([[low], edges, [high]])
+        require(bool(np.all(np.diff(within) >= 0)), "a range does not hold its cuts")
+        days = np.concatenate([within, display])
+        dates = (days >= FIRST_DAY) & (days < LAST_DAY + 1)
+        require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
+    return Bins(feature, edges, display, levels, pooled, float(low), float(high))
+
+
+def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Bins, ...]:
+    """The bins of all features, checked."""
+    features = manifest["features"]
+    require(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "it has no features")
+    cut_ends = np.cumsum([count_of(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
+    display_ends = np.cumsum([count_of(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
+    require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
+    cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
+    bins = tuple(_read_bins(f, c, d) for f, c, d in zip(features, cuts, displays, strict=True))
+    require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
+    read_as: dict[str, set[str]] = {}
+    for b in bins:  # a month or a weekday is of a date
+        kind = b.feature.kind if b.feature.part == "value" else "date"
+        read_as.setdefault(b.feature.column, set()).add(kind)
+    require(all(len(kinds) == 1 for kinds in read_as.values()), "a column is read in two ways")
+    return bins
+
+
+def read_labels(told: Any, what: str) -> tuple[str | int | float | bool, ...]:
+    """Labels of classes or tasks: plain and distinct."""
+    require(isinstance(told, list) and all(isinstance(label, str | int | float) for label in told), f"{what} are odd")
+    require(len(set(told)) == len(told), f"{what} are not distinct")
+    fits = all(type(label) is not int or -(2**63) <= label < 2**64 for label in told)
+    require(fits, f"{what} are out of range")
+    return tuple(told)
+
+
+def read_classes(told: Any, kind: str) -> tuple[str | int | float | bool, ...]:
+    """Labels of two classes, or of none where the target is a number; of one type, as an array of them is."""
+    classes = read_labels(told, "classes")
+    require(len(classes) == (2 if kind.endswith("classifier") else 0), "classes do not match")
+    numbers = {float if type(label) is int else type(label) for label in classes}
+    require(len(numbers) <= 1, "classes are of several types")
+    return classes
+
+
+def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What a file says beside the model."""
+    require(isinstance(manifest["about"], dict), "its description is not a table")
+    return dict(manifest["about"])
+
+
+def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
+    terms, bins = manifest["terms"], read_bins(manifest, arrays)
+    require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
+    counts = [arrays[name] for name in arrays if name in ("counts", "cells")]
+    require(all(bool(np.all((c >= 0) & (c <= MAX_COUNT))) for c in counts), "a count is out of range")
+    scored = [arrays[name] for name in arrays if name.removeprefix(HALF) in SCORED]
+    largest = max(float(np.max(np.abs(array), initial=0.0)) for array in scored)
+    base = manifest.get("base")
+    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is odd")
+    require(largest <= MAX_SCORE, "a score is out of range")
+    kind, loss = manifest["kind"], manifest["loss"]
+    require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
+    classes = read_classes(manifest["classes"], kind)
+    require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
+    model = _build_model(manifest, arrays, bins)
+    if HALF + "scores" in arrays:
+        own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
+        require(own["intercepts"].size > 1, "a single half tells no spread")
+        shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
+        model = replace(model, halves=_build_model(manifest, own | shared, bins))
+    return Saved(kind, replace(model, base=math.nan if base is None else float(base)), classes, read_about(manifest))
+
+
+def _build_model(
+    manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
+) -> AdditiveModel:
+    """The model of some refits, checked."""
+    n_refits = arrays["intercepts"].size
+    require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
+    ends = np.cumsum([b.size for b in bins])
+    require(ends[-1] == arrays["scores"].shape[1] == arrays["counts"].size, "scores do not match bins")
+    scores = np.split(arrays["scores"], ends[:-1], axis=1)
+    counts = np.split(arrays["counts"], ends[:-1])
+    made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
+    intercepts = arrays["intercepts"]
+    pairs = _build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
+    return AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[manifest["loss"]], pairs)
+
+
+def _build_pairs(
+    told: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
+) -> tuple[PairTerm, ...]:
+    """The pairs of a file, checked: no code leads beyond a surface."""
+    require(isinstance(told, list) and len(told) <= MAX_PAIRS, "its pairs are not a list, or too many")
+    require(bool(told) == ("surfaces" in arrays), "its pairs have no surfaces")
+    if not told:
+        return ()
+    places = [_read_pair(pair, len(bins)) for pair in told]
+    require(len(set(places)) == len(places), "a pair occurs twice")
+    sides = [(bins[i].size, bins[j].size) for i, j in places]
+    n_cells = [a * b for a, b in sides]
+    require(sum(n_cells) <= MAX_CELLS, "its pairs have too many cells")
+    widths = {
+        "surfaces": [SIDE * SIDE] * len(places),
+        "merges": [a + b for a, b in sides],
+        "effects": [1 + a + b for a, b in sides],
+    }
+    parts = {}
+    for name, each in widths.items():
+        require(arrays[name].shape == (n_refits, sum(each)), f"{name} do not match pairs")
+        parts[name] = np.split(arrays[name], np.cumsum(each)[:-1], axis=1)
+    cells = np.split(_spread(arrays["cells"], sum(n_cells)), np.cumsum(n_cells)[:-1])
+    merges = arrays["merges"]
+    require(
+        bool(np.all((merges >= 0) & (merges < SIDE) & (merges == np.floor(merges)))), "a merged bin is out of range"
+    )
+    made = []
+    for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
+        merge, effects = parts["merges"][k].astype(np.uint8), parts["effects"][k]
+        surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
+        means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
+        counts, pure = cells[k].reshape(a, b), bool(told[k]["pure"])
+        made.append(PairTerm(place, surfaces, (merge[:, :a], merge[:, a:]), means, rows, columns, counts, pure))
+    return tuple(made)
+
+
+def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
+    """Rows of every cell of all pairs."""
+    require(cells.shape[0] == 2, "cells are not two lines")
+    places, rows = cells
+    require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
+    require(not places.size or 0 <= places[0] <= places[-1] < n_cells, "cells do not match pairs")
+    found = np.zeros(n_cells)
+    found[places.astype(np.int64)] = rows
+    return found
+
+
+def _read_pair(told: Any, n_features: int) -> tuple[int, int]:
+    """The places of a pair's features, lower first."""
+    features = told["features"]
+    fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
+    require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")
+    require(type(told["pure"]) is bool, "a pair does not say whether it is pure")
+    return features[0], features[1]

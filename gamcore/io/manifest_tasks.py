@@ -1,0 +1,176 @@
+"""Multi-task trees as what a file holds: a manifest of plain values, and arrays; and back, every index checked."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins
+from gamcore.io.manifest import (
+    MAX_COUNT,
+    MAX_REFITS,
+    MAX_SCORE,
+    ModelFileError,
+    Saved,
+    bin_arrays,
+    describe,
+    read_about,
+    read_bins,
+    read_classes,
+    read_labels,
+    require,
+)
+from gamcore.kernels import N_CODES
+from gamcore.kernels.tree_predict import N_BYTES, Trees
+from gamcore.model.losses import LOSSES
+from gamcore.multitask.model import TaskModel
+from gamcore.multitask.trees import Forest
+
+Arrays = dict[str, NDArray[Any]]
+
+TASK_MEMBERS: Final = ("edges", "display", "rows", "nodes", "ends", "left", "refits")
+BYTE_MEMBERS: Final = ("left",)
+KINDS: Final = (("multitask_regressor", "squared"), ("multitask_classifier", "logistic"))
+NODE_BYTES: Final = 72
+MAX_NODES: Final = 512 * 2**20 // NODE_BYTES
+"""A file of more would not fit."""
+
+
+def task_arrays(model: TaskModel) -> Arrays:
+    """The arrays of a model."""
+    trees = model.forest.trees
+    if trees.feature.size > MAX_NODES:
+        raise ModelFileError(
+            f"The model has {trees.feature.size:,} nodes, more than a file can hold: use fewer rounds."
+        )
+    columns = [model.base_scores[:, None], model.common_trees[:, None], model.quits, model.own_trees, model.means]
+    return {
+        **bin_arrays(model.bins),
+        "rows": np.concatenate(model.counts, axis=1),
+        "nodes": np.stack([trees.feature, trees.child, trees.value, trees.weight, trees.gain]).astype(np.float64),
+        "ends": trees.ends.astype(np.float64),
+        "left": trees.left,
+        "refits": np.concatenate(columns, axis=1).astype(np.float64),
+    }
+
+
+def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
+    """What a manifest says of a model."""
+    return {
+        "kind": saved.kind,
+        "loss": model.loss.name,
+        "classes": list(saved.classes),
+        "features": [describe(bins) for bins in model.bins],
+        "tasks": list(model.tasks),
+        "task_codes": model.task_codes.tolist(),
+        "owned": ["".join("01"[int(own)] for own in line) for line in model.owned],
+        "common": "".join("01"[int(shared)] for shared in model.common),
+        "aliases": model.aliases,
+        "additive": model.additive,
+        "about": saved.about,
+    }
+
+
+def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
+    """A model from a manifest and arrays, checked: no code, and no node, leads outside."""
+    bins = read_bins(manifest, arrays)
+    require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature leaves no code for absent")
+    kind, loss = manifest["kind"], manifest["loss"]
+    require((kind, loss) in KINDS, "kind and loss do not match")
+    classes = read_classes(manifest["classes"], kind)
+    tasks = read_labels(manifest["tasks"], "tasks")
+    require(bool(tasks) and len({str(task) for task in tasks}) == len(tasks), "tasks have no names of their own")
+    require(type(manifest["additive"]) is bool, "it does not say whether it is additive")
+    require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
+    trees = _read_trees(arrays, len(bins) + 1)
+    require(not manifest["additive"] or _one_feature_each(trees), "a tree of an additive model has several features")
+    base_scores, common_trees, quits, own_trees, means = _read_refits(arrays["refits"], len(tasks), trees.ends.size - 1)
+    owned = np.stack([_read_flags(line, len(bins)) for line in _a_list(manifest["owned"], len(tasks))])
+    model = TaskModel(
+        bins, tasks, _read_aliases(manifest["aliases"]), _read_codes(manifest["task_codes"], len(tasks)), owned,
+        _read_flags(manifest["common"], len(bins)), Forest(trees), base_scores, common_trees, quits, own_trees, means,
+        _read_counts(arrays["rows"], bins, len(tasks)), LOSSES[loss], manifest["additive"],
+    )  # fmt: skip
+    return Saved(kind, model, classes, read_about(manifest))
+
+
+def _a_list(told: Any, size: int) -> list[Any]:
+    require(isinstance(told, list) and len(told) == size, "a list does not match the tasks")
+    return list(told)
+
+
+def _read_flags(told: Any, size: int) -> NDArray[np.bool_]:
+    require(isinstance(told, str) and len(told) == size and set(told) <= {"0", "1"}, "flags do not match features")
+    return np.array([flag == "1" for flag in told], np.bool_)
+
+
+def _read_aliases(told: Any) -> dict[str, str]:
+    fine = isinstance(told, dict) and all(isinstance(text, str) for text in (*told, *told.values()))
+    require(fine, "aliases are not texts")
+    return dict(told)
+
+
+def _read_codes(told: Any, n_tasks: int) -> NDArray[np.int64]:
+    codes = _a_list(told, n_tasks)
+    require(all(type(code) is int and 0 < code < N_CODES - 1 for code in codes), "a task's code is out of range")
+    return np.array(codes, np.int64)
+
+
+def _read_counts(rows: NDArray[np.float64], bins: tuple[Bins, ...], n_tasks: int) -> tuple[NDArray[np.float64], ...]:
+    widths = [of_feature.size + 1 for of_feature in bins]
+    require(rows.shape == (n_tasks, sum(widths)), "rows do not match bins")
+    require(bool(np.all((rows >= 0) & (rows <= MAX_COUNT))), "a count is out of range")
+    return tuple(np.split(rows, np.cumsum(widths)[:-1], axis=1))
+
+
+def _whole(values: NDArray[np.float64], low: int, high: int, what: str) -> NDArray[np.int64]:
+    """Whole numbers within limits."""
+    require(bool(np.all((values == np.floor(values)) & (values >= low) & (values <= high))), f"{what} is out of range")
+    return values.astype(np.int64)
+
+
+def _read_trees(arrays: Arrays, n_features: int) -> Trees:
+    """Trees whose nodes each have one parent, before them and in the same tree: walks end."""
+    nodes, left = arrays["nodes"], arrays["left"]
+    require(nodes.shape[0] == 5 and left.shape == (nodes.shape[1], N_BYTES), "nodes do not match")
+    n = nodes.shape[1]
+    require(n <= MAX_NODES, "it has too many nodes")
+    feature = _whole(nodes[0], -1, n_features - 1, "a split's feature")
+    child = _whole(nodes[1], 0, max(n - 1, 0), "a child")
+    ends = _whole(arrays["ends"], 0, n, "a tree")
+    require(
+        bool(ends.size and ends[0] == 0 and ends[-1] == n and np.all(np.diff(ends) > 0)), "trees do not match nodes"
+    )
+    split = np.flatnonzero(feature >= 0)
+    last = np.repeat(ends[1:], np.diff(ends))[split]  # one past the tree of each split
+    require(bool(np.all((child[split] > split) & (child[split] + 1 < last))), "a child is not in its tree")
+    parents = np.zeros(n, np.int64)
+    np.add.at(parents, child[split], 1)
+    np.add.at(parents, child[split] + 1, 1)
+    expected = np.ones(n, np.int64)
+    expected[ends[:-1]] = 0
+    require(bool(np.all(parents == expected)), "a node has no parent, or several")
+    value, weight, gain = nodes[2], nodes[3], nodes[4]
+    require(bool(np.all(np.abs(value) <= MAX_SCORE)), "a score is out of range")
+    require(bool(np.all((weight >= 0) & (weight <= MAX_COUNT))), "a count is out of range")
+    return Trees(feature.astype(np.int32), child.astype(np.int32), left, value.copy(), weight.copy(), gain.copy(), ends)
+
+
+def _one_feature_each(trees: Trees) -> bool:
+    """Whether all splits of a tree are on its root's feature."""
+    root = np.repeat(trees.feature[trees.ends[:-1]], np.diff(trees.ends))
+    return bool(np.all((trees.feature == root) | (trees.feature < 0)))
+
+
+def _read_refits(refits: NDArray[np.float64], n_tasks: int, n_trees: int) -> tuple[NDArray[Any], ...]:
+    """Base scores, first common trees, quits, own trees and means of the refits: every range of trees exists."""
+    require(0 < refits.shape[0] <= MAX_REFITS and refits.shape[1] == 2 + 3 * (n_tasks + 1), "refits do not match")
+    base, (kept, ranges, means) = refits[:, 0], np.split(refits[:, 2:], 3, axis=1)
+    first = _whole(refits[:, 1], 0, n_trees, "a refit's first tree")
+    quits, own = _whole(kept, 0, n_trees, "a round"), _whole(ranges, 0, n_trees, "a task's trees")
+    require(bool(np.all(np.diff(own, axis=1) >= 0)), "a task's trees end before they begin")
+    require(bool(np.all(first[:, None] + quits <= own[:, :1])), "a round is out of range")
+    require(bool(np.all(np.abs(refits) <= MAX_SCORE)), "a score is out of range")
+    return base.copy(), first, quits, own, means.copy()

@@ -1,0 +1,211 @@
+"""A model as JSON, after the schema of docs/scoring.md, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.binning import MAX_VALUES, Bins
+from gamcore.io.formula import Floats, Formula, ScoringError, TaskFormula, formula_of
+from gamcore.io.manifest import ModelFileError, count_of, read_classes, read_feature, read_labels, read_texts
+from gamcore.kernels.tree_predict import N_BYTES, Trees
+from gamcore.model.losses import LOSSES
+from gamcore.multitask.model import TaskModel
+from gamcore.multitask.trees import Forest
+
+FORMAT: Final = "shapewise-scoring"
+VERSION: Final = 1
+
+
+def to_json(model: Any, indent: int | None = None) -> str:
+    """A fitted model as JSON text; numbers are written so that they are read back to the last bit."""
+    return json.dumps(to_dict(model), ensure_ascii=True, indent=indent, allow_nan=False)
+
+
+def to_dict(model: Any) -> dict[str, Any]:
+    """A fitted model as plain JSON."""
+    formula = formula_of(model)
+    kind = "additive" if isinstance(formula, Formula) else "tasks"
+    head = {"format": FORMAT, "version": VERSION, "model": kind, "loss": formula.loss,
+            "classes": list(formula.classes)}  # fmt: skip
+    if isinstance(formula, Formula):
+        return head | {
+            "features": [_feature(bins) for bins in formula.bins],
+            "intercept": formula.intercept,
+            "terms": [{"feature": place, "scores": scores.tolist()} for place, scores in formula.terms],
+            "pairs": [{"features": list(both), "scores": table.tolist()} for both, table in formula.pairs],
+        }
+    found, trees = formula.model, formula.model.forest.trees
+    return head | {
+        "features": [_feature(bins) for bins in found.bins],
+        "tasks": list(found.tasks),
+        "task_codes": found.task_codes.tolist(),
+        "aliases": found.aliases,
+        "owned": found.owned.tolist(),
+        "refits": [
+            {"base": float(base), "first_tree": int(first), "keeps": keeps.tolist(), "own_trees": own.tolist()}
+            for base, first, keeps, own in zip(
+                found.base_scores, found.common_trees, found.quits, found.own_trees, strict=True
+            )
+        ],
+        "trees": {
+            "ends": trees.ends.tolist(), "feature": trees.feature.tolist(), "child": trees.child.tolist(),
+            "left": [bytes(row).hex() if j >= 0 else "" for row, j in zip(trees.left, trees.feature, strict=True)],
+            "value": trees.value.tolist(),
+        },
+    }  # fmt: skip
+
+
+def _feature(bins: Bins) -> dict[str, Any]:
+    feature = bins.feature
+    return {
+        "name": feature.name, "column": feature.column, "kind": feature.kind, "part": feature.part,
+        "bins": bins.n_values, "cuts": bins.cuts.tolist(), "levels": list(bins.levels), "rare": list(bins.pooled),
+    }  # fmt: skip
+
+
+def from_json(text: str | bytes) -> Formula | TaskFormula:
+    """What predicts as the model that `to_json` wrote; ScoringError where the text is none."""
+    try:
+        told = json.loads(text, parse_constant=_refuse)
+        if not isinstance(told, dict) or told.get("format") != FORMAT:
+            raise ScoringError("This is no model in the JSON of this package: write one with to_json.")
+        if told["version"] != VERSION:
+            raise ScoringError(f"The model is in version {told['version']!r} of the JSON: this reads {VERSION}.")
+        return _additive(told) if told["model"] == "additive" else _tasks(told)
+    except ScoringError:
+        raise
+    except ModelFileError as error:
+        raise ScoringError(str(error).replace("The model file", "The model's JSON")) from error
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+        raise ScoringError(f"The model's JSON is damaged ({type(error).__name__}: {error}): write it again.") from error
+
+
+def _refuse(constant: str) -> float:
+    raise ScoringError(f"The model's JSON holds {constant}, which is no number: it is damaged.")
+
+
+def _place(told: Any, n: int) -> int:
+    """A place among features."""
+    if type(told) is not int or not 0 <= told < n:
+        raise ScoringError(f"The model's JSON names feature {told!r} of {n}: it is damaged.")
+    return told
+
+
+def _bins(told: dict[str, Any]) -> Bins:
+    levels, rare = read_texts(told["levels"], "levels"), read_texts(told["rare"], "rare levels")
+    feature = read_feature(told, levels, rare)
+    cuts = _table(told["cuts"], (len(told["cuts"]),), f"cuts of {feature.name!r}")
+    if (np.diff(cuts) <= 0).any() or not np.isfinite(cuts).all():
+        raise ScoringError(f"The cuts of {told['name']!r} do not rise: the JSON is damaged.")
+    n_values = count_of(told["bins"], MAX_VALUES, "a number of bins")
+    if not feature.is_category and n_values != (cuts.size + 1 if n_values else 0):
+        raise ScoringError(f"{told['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
+    if feature.is_category and n_values != len(levels) + bool(rare):
+        raise ScoringError(f"{told['name']!r} has {n_values} bins and {len(levels)} levels: the JSON is damaged.")
+    return Bins(feature, cuts, np.zeros(0 if feature.is_category else n_values), levels, rare)
+
+
+def _number(told: Any, what: str) -> float:
+    if type(told) not in (int, float) or not math.isfinite(told):
+        raise ScoringError(f"The {what} of the model's JSON is {told!r}, which is no number: it is damaged.")
+    return float(told)
+
+
+def _whole(values: Any, what: str) -> NDArray[np.int64]:
+    """A list of whole numbers, or a list of such lists."""
+    if not _are(values, int):
+        raise ScoringError(f"The {what} of the model's JSON are not whole numbers: it is damaged.")
+    return np.array(values, np.int64)
+
+
+def _are(values: Any, *kinds: type) -> bool:
+    """Whether a value, or everything in lists of lists, is of these types: numpy would make texts of them all, each as
+    long as the longest, and numbers of truths."""
+    return all(_are(value, *kinds) for value in values) if isinstance(values, list) else type(values) in kinds
+
+
+def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
+    if not _are(values, int, float):
+        raise ScoringError(f"The scores of {what} are not numbers: the JSON is damaged.")
+    found = np.array(values, np.float64)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ScoringError(f"The scores of {what} are not {' x '.join(map(str, shape))} numbers: the JSON is damaged.")
+    return found
+
+
+def _additive(told: dict[str, Any]) -> Formula:
+    bins = tuple(_bins(feature) for feature in told["features"])
+    terms = []
+    for term in told["terms"]:
+        place = _place(term["feature"], len(bins))
+        terms.append((place, _table(term["scores"], (bins[place].size,), bins[place].feature.name)))
+    pairs = []
+    for pair in told["pairs"]:
+        first, second = (_place(place, len(bins)) for place in pair["features"])
+        name = f"{bins[first].feature.name} x {bins[second].feature.name}"
+        pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
+    loss = LOSSES[told["loss"]].name
+    return Formula(bins, _number(told["intercept"], "intercept"), tuple(terms), tuple(pairs), loss, _classes(told))
+
+
+def _tasks(told: dict[str, Any]) -> TaskFormula:
+    trees, refits = told["trees"], told["refits"]
+    n = len(trees["feature"])
+    left = np.zeros((n, N_BYTES), np.uint8)
+    for k, text in enumerate(trees["left"]):
+        if text:
+            left[k] = np.frombuffer(bytes.fromhex(text), np.uint8)
+    nothing = np.zeros(n)
+    forest = Trees(
+        _whole(trees["feature"], "features of trees").astype(np.int32),
+        _whole(trees["child"], "children").astype(np.int32), left,
+        _table(trees["value"], (n,), "leaves"), nothing, nothing, _whole(trees["ends"], "ends of trees"),
+    )  # fmt: skip
+    bins = tuple(_bins(feature) for feature in told["features"])
+    owned = np.array(told["owned"], np.bool_).reshape(len(told["tasks"]), len(bins))
+    _check_trees(forest, len(bins) + 1)
+    model = TaskModel(
+        bins, read_labels(told["tasks"], "tasks"), _aliases(told["aliases"]),
+        _whole(told["task_codes"], "codes of tasks"), owned,
+        np.ones(len(bins), np.bool_), Forest(forest), np.array([_number(refit["base"], "base") for refit in refits]),
+        _whole([refit["first_tree"] for refit in refits], "first trees"),
+        _whole([refit["keeps"] for refit in refits], "rounds"),
+        _whole([refit["own_trees"] for refit in refits], "own trees"),
+        np.zeros((len(refits), len(told["tasks"]) + 1)), (), LOSSES[told["loss"]], False,
+    )  # fmt: skip
+    if model.task_codes.shape != (len(model.tasks),) or not ((model.task_codes > 0) & (model.task_codes < 255)).all():
+        raise ScoringError("The codes of the tasks in the model's JSON do not fit them: it is damaged.")
+    for k in range(model.n_refits):
+        for t in range(-1, len(model.tasks)):
+            if any(not 0 <= first <= last <= model.forest.n_trees for first, last in model.ranges(k, t)):
+                raise ScoringError("The model's JSON names trees that are not there: it is damaged.")
+    return TaskFormula(model, _classes(told))
+
+
+def _classes(told: dict[str, Any]) -> tuple[str | int | float | bool, ...]:
+    return read_classes(told["classes"], "classifier" if told["loss"] == "logistic" else "regressor")
+
+
+def _aliases(told: Any) -> dict[str, str]:
+    if not isinstance(told, dict) or not all(isinstance(name, str) for name in told.values()):
+        raise ScoringError("The aliases of the model's JSON are not names: it is damaged.")
+    return dict(told)
+
+
+def _check_trees(trees: Trees, n_features: int) -> None:
+    """Refuse trees that a walk would leave, or never end in: kernels do not check."""
+    n = trees.feature.size
+    sizes = [trees.child.size, trees.value.size, len(trees.left)]
+    whole = trees.ends.size and trees.ends[0] == 0 and trees.ends[-1] == n and bool((np.diff(trees.ends) > 0).all())
+    if any(size != n for size in sizes) or not whole or not np.isfinite(trees.value).all():
+        raise ScoringError("The trees of the model's JSON do not fit together: it is damaged.")
+    ends = np.repeat(trees.ends[1:], np.diff(trees.ends))
+    split = trees.feature >= 0
+    child = trees.child[split]
+    if ((child <= np.flatnonzero(split)) | (child + 1 >= ends[split])).any() or (trees.feature >= n_features).any():
+        raise ScoringError("A tree of the model's JSON points outside itself: it is damaged.")

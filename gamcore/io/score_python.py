@@ -1,0 +1,169 @@
+"""A model as one Python module without dependencies: the model's JSON, and the few lines that score a row with it."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import Any, Final
+
+from gamcore.io.formula import Formula, formula_of
+from gamcore.io.score_json import to_json
+
+HEAD: Final = Template('''\
+"""$title
+
+predict(row) scores a row, a dict by column; None, NaN or no such key is missing. As a program it reads rows as JSON,
+one a line, and writes their predictions: python model.py < rows.jsonl
+"""
+
+import json
+import math
+import sys
+from bisect import bisect_right
+from datetime import date, datetime, timezone
+
+MODEL = json.loads($model)
+DAY = 86400 * 1000000
+LONGEST = 1000
+
+
+def _value(row, column):
+    value = row.get(column)
+    return None if value is None or value != value else value
+
+
+def _number(value, column):
+    """A cell of a number column; what the model refuses is refused here, too."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{column!r} is {value!r}, which is not a finite number; use None for missing.")
+    return number
+
+
+def _moment(value):
+    """A date or time, or its ISO 8601 text, as a datetime by its own clock."""
+    if not isinstance(value, date):
+        value = datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return value.replace(tzinfo=timezone.utc)
+
+
+def _level(value):
+    """What a cell is called among levels."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)[:LONGEST]
+
+
+def _code(value, feature):
+    """The bin of a value: 0 missing, 1 to K, K + 1 never seen in training."""
+    unseen = feature["bins"] + 1
+    if value is None:
+        return 0
+    if feature["kind"] == "number":
+        return bisect_right(feature["cuts"], _number(value, feature["column"])) + 1 if feature["bins"] else 0
+    if feature["part"] != "value":
+        moment = _moment(value)
+        return moment.month if feature["part"] == "month" else moment.weekday() + 1
+    if feature["kind"] == "date":
+        span = _moment(value) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+        days = float((span.days * 86400 + span.seconds) * 1000000 + span.microseconds) / DAY
+        return bisect_right(feature["cuts"], days) + 1 if feature["bins"] else 0
+    if feature["kind"] == "boolean" and not isinstance(value, str):
+        return 1 if value == 0 else 2 if value == 1 else unseen
+    return feature["codes"].get(_level(value), unseen)
+
+
+for _feature in MODEL["features"]:
+    _feature["codes"] = {level: k + 1 for k, level in enumerate(_feature["levels"])}
+    _feature["codes"].update(dict.fromkeys(_feature["rare"], _feature["bins"]))
+
+$body
+
+def predict(row$more):
+    """The prediction of a row: $what."""
+    $answer
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(repr(predict(json.loads(line)$from_row)))
+''')
+
+ADDITIVE: Final = '''
+def score(row):
+    """The score of a row, on the link scale."""
+    codes = [_code(_value(row, feature["column"]), feature) for feature in MODEL["features"]]
+    found = MODEL["intercept"]
+    for term in MODEL["terms"]:
+        found += term["scores"][codes[term["feature"]]]
+    for pair in MODEL["pairs"]:
+        first, second = pair["features"]
+        found += pair["scores"][codes[first]][codes[second]]
+    return found
+
+'''
+
+TASKS: Final = '''
+TREES = MODEL["trees"]
+TREES["left"] = [int(text, 16) if text else 0 for text in TREES["left"]]
+PLACES = {str(label): place for place, label in enumerate(MODEL["tasks"])}
+
+
+def _codes(row, place):
+    """Bins of a row's features, and of its task; what a task lacks has a bin of its own."""
+    codes = []
+    for j, feature in enumerate(MODEL["features"]):
+        column, absent = feature["column"], feature["bins"] + 2
+        there = column in row
+        if not (MODEL["owned"][place][j] if place is not None else there):
+            codes.append(absent)
+            continue
+        code = _code(_value(row, column if there else MODEL["aliases"].get(column, column)), feature)
+        optional = not all(owned[j] for owned in MODEL["owned"])
+        codes.append(absent if code == 0 and place is None and optional else code)
+    codes.append(max(MODEL["task_codes"]) + 1 if place is None else MODEL["task_codes"][place])
+    return codes
+
+
+def _tree(k, codes):
+    """The value of the leaf of tree k that a row falls into."""
+    node = TREES["ends"][k]
+    while TREES["feature"][node] >= 0:
+        goes_left = TREES["left"][node] >> (255 - codes[TREES["feature"][node]]) & 1
+        node = TREES["child"][node] + 1 - goes_left
+    return TREES["value"][node]
+
+
+def score(row, task=None):
+    """The score of a row of a task, on the link scale; any other task, or None, is served by the common trees."""
+    place = 0 if task is None and len(PLACES) == 1 else PLACES.get(str(task))
+    codes, found = _codes(row, place), 0.0
+    for refit in MODEL["refits"]:
+        first = refit["first_tree"]
+        listed = list(range(first, first + refit["keeps"][-1 if place is None else place]))
+        if place is not None:
+            listed += range(refit["own_trees"][place], refit["own_trees"][place + 1])
+        found += refit["base"] + sum(_tree(k, codes) for k in listed)
+    return found / len(MODEL["refits"])
+
+'''
+CHANCE: Final = """given = score(row{more})
+    return 1 / (1 + math.exp(-given)) if given >= 0 else math.exp(given) / (1 + math.exp(given))"""
+
+
+def to_python(model: Any, title: str = "") -> str:
+    """A module of plain Python (3.11 or newer) that predicts as a fitted model; see its first lines."""
+    formula = formula_of(model)
+    additive = isinstance(formula, Formula)
+    more = "" if additive else ", task=None"
+    passed = "" if additive else ", task"
+    chance = formula.loss == "logistic"
+    second = ascii(str(formula.classes[1]))[1:-1] if len(formula.classes) > 1 else "1"
+    name = ascii(title or "A model of Shapewise.")[1:-1].replace('"', "'").replace("\\\\", "/")
+    return HEAD.substitute(
+        title=name, model=ascii(to_json(formula)), body=ADDITIVE if additive else TASKS, more=more,
+        what=f"the chance of {second}".replace('"', "'") if chance else "in the target's units",
+        answer=CHANCE.format(more=passed) if chance else f"return score(row{passed})",
+        from_row="" if additive else ', json.loads(line).get("task")',
+    )  # fmt: skip

@@ -1,0 +1,161 @@
+"""An additive model as one SELECT of ANSI SQL: a CASE a term, NULL first, joined by plus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
+
+from gamcore.data.binning import Bins
+from gamcore.data.table import LONGEST_LEVEL, Kind
+from gamcore.decide.rules import numbers_of
+from gamcore.decide.rules_code import ROWS, as_double, column_of, comment, free_name, name_of, number_of, text_of
+from gamcore.io.formula import Formula, ScoringError, formula_of, runs, stamp
+
+Output = Literal["link", "response"]
+MOST_ADDED: Final = 50
+"""Terms of a sum in one bracket: databases bound how deep an expression may be."""
+
+
+def to_sql(
+    model: Any, table: str, output: Output = "response", kinds: dict[str, Kind] | None = None, title: str = "",
+    columns: Iterable[str] = (),
+) -> str:  # fmt: skip
+    """A SELECT of all columns of a table and of the model's score.
+
+    output : "link" adds a column `score` (log-odds, or the target's units); "response" adds `prediction` to it: the
+    chance of the second class, or the target. kinds : how the table stores columns where that is not as in training,
+    such as {"zip": "number"} for levels that are numbers there. columns : of the table beside the model's, so that the
+    new ones are called otherwise ("score_"). Missing is NULL; dates are compared as the text that databases write them
+    in, which SQLite stores, with a space or a T between day and time.
+
+    Raises ScoringError for multi-task trees: use `to_python` or `to_json`.
+    """
+    if output not in ("link", "response"):
+        raise ScoringError(f"output is {output!r}: choose 'link' or 'response'.")
+    formula = formula_of(model)
+    if not isinstance(formula, Formula):
+        raise ScoringError("Trees of several tasks are too many for SQL: use to_python or to_json.")
+    parts = [number_of(formula.intercept)]
+    for place, scores in formula.terms:
+        leaves = [number_of(float(score)) for score in scores]
+        parts.append(_branch(formula.bins[place], leaves, kinds or {}))
+    for (first, second), scores in formula.pairs:
+        inner = [_branch(formula.bins[second], [number_of(float(v)) for v in row], kinds or {}) for row in scores]
+        parts.append(_branch(formula.bins[first], inner, kinds or {}))
+    score = _sum(parts)
+    taken = {bins.feature.column for bins in formula.bins} | set(columns)
+    named, answered = (name_of(free_name(taken, name)) for name in ("score", "prediction"))
+    head = f"-- {comment(title or 'A model of Shapewise')}: missing is NULL\n"
+    linked = f"SELECT\n  *,\n  {score} AS {named}\nFROM {name_of(table)} AS {ROWS}"
+    if output == "link":
+        return f"{head}{linked};\n"
+    chance = given = named
+    if formula.loss == "logistic":  # never EXP of a large number, which some databases refuse
+        chance = (
+            f"CASE WHEN {given} >= 0 THEN 1 / (1 + EXP(-{given})) ELSE EXP({given}) / (1 + EXP({given})) END"
+        )  # fmt: skip
+    return f"{head}SELECT\n  scored.*,\n  {chance} AS {answered}\nFROM (\n{linked}\n) AS scored;\n"
+
+
+def _sum(parts: Sequence[str]) -> str:
+    """A sum of many parts, in brackets of some."""
+    while len(parts) > MOST_ADDED:
+        parts = [
+            "(" + "\n  + ".join(parts[k : k + MOST_ADDED]) + ")" for k in range(0, len(parts), MOST_ADDED)
+        ]  # fmt: skip
+    return "\n  + ".join(parts)
+
+
+def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
+    """The leaf, one a code, that a row's value leads to."""
+    if len(set(leaves)) == 1:
+        return leaves[0]
+    feature, column = bins.feature, column_of(bins.feature.column)
+    if "\0" in feature.column or any("\0" in level for level in (*bins.levels, *bins.pooled)):
+        raise ScoringError(f"Column {feature.column!r} or one of its levels has a character that SQL cannot write.")
+    if not feature.is_category:
+        if not bins.n_values:
+            return leaves[0]  # nothing but missing cells in training: so is every cell
+        stored = kinds.get(feature.column)
+        value = column
+        if stored == "boolean":
+            value = f"CASE WHEN {column} THEN 1 ELSE 0 END"
+        elif feature.kind == "number":
+            value = as_double(value, bins.cuts)
+        cuts = [number_of(float(cut)) for cut in bins.cuts]
+        if feature.kind == "date":
+            value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
+        found = _halves(value, cuts, leaves[1:-1])
+        return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {found} END"
+    if feature.part != "value":
+        return _calendar(column, feature.part, leaves)
+    stored = kinds.get(feature.column, "boolean" if feature.kind == "boolean" else "category")
+    return _levels(bins, column, leaves, stored)
+
+
+def _text(column: str) -> str:
+    """A date or timestamp as text that sorts as time does, whatever type the database has for it."""
+    return f"REPLACE(CAST({column} AS VARCHAR(30)), 'T', ' ')"
+
+
+def _shortest(moment: str) -> str:
+    """A moment without the zeros at its end: what is written longer sorts behind it, as it should."""
+    if "." in moment:
+        return moment.rstrip("0")
+    return moment.removesuffix(":00").removesuffix(" 00:00")
+
+
+def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
+    """Nested halves of a line of bins, so that a row is compared with few of its cuts; equal neighbours are one."""
+    spans = runs(leaves)
+    if len(spans) == 1:
+        return leaves[0]
+    middle = spans[len(spans) // 2][0]
+    left, right = _halves(column, cuts[: middle - 1], leaves[:middle]), _halves(column, cuts[middle:], leaves[middle:])
+    return f"CASE WHEN {column} < {cuts[middle - 1]} THEN {left} ELSE {right} END"
+
+
+def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str:
+    """Levels with one score together; a level that was never seen last."""
+    named = [(level, leaves[k + 1]) for k, level in enumerate(bins.levels)]
+    named += [(level, leaves[bins.n_values]) for level in bins.pooled]
+    by_leaf: dict[str, list[str]] = {}
+    for level, leaf in named:
+        if leaf != leaves[bins.unseen]:
+            by_leaf.setdefault(leaf, []).append(level)
+    value = column
+    if stored == "category" and any(len(level) == LONGEST_LEVEL for level, _ in named):
+        value = f"SUBSTR({column}, 1, {LONGEST_LEVEL})"  # longer ones were cut in training
+    cases = [f"WHEN {column} IS NULL THEN {leaves[0]}"]
+    for leaf, names in by_leaf.items():
+        literals = _literals(names, stored)
+        if literals:
+            cases.append(f"WHEN {value} IN ({', '.join(literals)}) THEN {leaf}")
+    return f"CASE {' '.join(cases)} ELSE {leaves[bins.unseen]} END"
+
+
+def _literals(levels: Sequence[str], stored: Kind) -> list[str]:
+    if stored == "boolean":
+        return [level.upper() for level in levels if level in ("True", "False")]
+    if stored == "number":
+        return [number_of(value) for value in numbers_of(levels)]
+    return [text_of(level) for level in levels]
+
+
+def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
+    """Month or weekday of a date written as ISO text; the weekday by Zeller's congruence, since databases disagree."""
+    text = _text(column)
+    year, month, day = (f"CAST(SUBSTR({text}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
+    value = month
+    if part == "weekday":
+        late = f"CASE WHEN {month} < 3 THEN 1 ELSE 0 END"  # January and February end the year before
+        y, m = f"({year} - {late})", f"({month} + 12 * {late})"
+        whole = [_whole(f"13 * ({m} + 1)", 5), _whole(y, 4), _whole(y, 400)]
+        value = f"(({day} + {whole[0]} + {y} + {whole[1]} - {_whole(y, 100)} + {whole[2]} + 5) % 7 + 1)"
+    found = _halves(value, [f"{k}" for k in range(2, len(leaves) - 1)], leaves[1:-1])
+    return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {found} END"
+
+
+def _whole(value: str, by: int) -> str:
+    """A whole quotient, where a database may divide into fractions."""
+    return f"(({value} - ({value}) % {by}) / {by})"

@@ -1,0 +1,153 @@
+"""One step: the bags' trees on one feature, averaged, shrunk and added to its curve. One round: a step a feature.
+
+A round of a small table is shorter than a thread's turn, so it is one call; where several threads share a model, the
+loop stands in rounds.py and calls the same parts, in the same order, with the same results to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import kernel
+from gamcore.kernels.histogram import add_groups, add_up, combine, lines, width
+from gamcore.kernels.layout import LOGISTIC, Fit, Rows, Sets, Settings, Table, Work
+from gamcore.kernels.line_cuts import cut_lines, sort_line
+from gamcore.kernels.row_state import shift
+
+SMOOTH = 10.0
+"""Hessian added to a level's when levels are ordered, so that rare ones stay near the middle."""
+
+
+@kernel
+def start_line(table: Table, feature: int, work: Work) -> None:
+    """Lay the feature's codes along the line, and clear the update."""
+    last = table.last[feature]
+    if table.nominal[feature]:
+        sort_line(work, last, SMOOTH)
+    else:
+        for k in range(last + 1):
+            work.order[k] = k
+    work.update[: last + 1] = 0.0
+
+
+@kernel
+def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Work) -> None:
+    """From the bags' summed trees to the curve: their mean, shrunk, is added to it and left pending for the rows.
+
+    The feature's gain is the drop of the loss's quadratic model on all training rows, 2 sum(G u) - sum(H u^2): the mean
+    of the bags' own gains would reward noise.
+    """
+    gain = 0.0
+    before, factor = 0.0, 1.0 if settings.loss == LOGISTIC else 0.0
+    fit.factor[:] = factor
+    for k in range(last + 1):
+        step = work.update[k] * settings.learning_rate / settings.n_bags
+        if step != before:  # trees have few leaves, so few exponentials
+            before, factor = step, math.exp(step) if settings.loss == LOGISTIC else step
+        v = work.order[k]
+        fit.factor[v] = factor
+        gain += 2.0 * work.total[0, v] * step - work.total[1, v] * step * step
+        fit.curves[feature, v] += step
+        fit.moved[feature, v] += step
+    fit.gains[feature] = gain
+    fit.steps[feature] += 1
+    fit.pending[0] = feature
+
+
+@kernel
+def cut_bags(
+    table: Table, feature: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
+) -> None:
+    """Second half of a step, from the histograms in `work` (bags, total) to the updated curve.
+
+    weight : (B, last + 1) row weights of the bags, or (B, 0) for LogitBoost.
+    """
+    last = table.last[feature]
+    start_line(table, feature, work)
+    key = settings.seed + (fit.steps[feature] * table.codes.shape[0] + feature) * settings.n_bags
+    cut_lines(weight, last, settings, key, work)
+    finish_step(last, feature, fit, settings, work)
+
+
+@kernel
+def grouped_trees(
+    table: Table, sets: Sets, feature: int, hist: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
+) -> None:
+    """From the groups' histograms to the updated curve: combine them to bags, and cut.
+
+    The pool holds several draws of B bags; a feature takes the next one at each of its steps, and neighbouring
+    features start apart.
+    """
+    last = table.last[feature]
+    add_up(hist, last, settings.loss, work.total)
+    low, high = sets.first[feature], sets.first[feature + 1]
+    if sets.total.size == 0:
+        low = high = 0
+    if settings.loss != LOGISTIC:
+        work.total[1, : last + 1] = sets.total[low:high]
+    draw = (fit.steps[feature] + feature) % sets.member.shape[0]
+    size = width(last, settings.loss)
+    for b in range(settings.n_bags):
+        combine(hist, sets.member[draw, b], size, work.bags[b])
+    cut_bags(table, feature, sets.weight[draw, :, low:high], fit, settings, work)
+
+
+@kernel
+def grouped_round(
+    table: Table,
+    rows: Rows,
+    sets: Sets,
+    fit: Fit,
+    settings: Settings,
+    n_greedy: int,
+    work: Work,
+    buffer: NDArray[np.floating],
+) -> None:
+    """One cyclic pass over the features, then `n_greedy` steps on the feature whose last step gained most."""
+    for k in range(table.active.size + n_greedy):
+        feature = table.active[k] if k < table.active.size else np.argmax(fit.gains)
+        hist = lines(buffer, sets.train.size, width(table.last[feature], settings.loss))
+        add_groups(table, rows, sets.train, fit, feature, settings.loss, work, hist)
+        grouped_trees(table, sets, feature, hist, fit, settings, work)
+
+
+@kernel
+def settle(table: Table, rows: Rows, groups: NDArray[np.int64], fit: Fit, loss: int) -> None:
+    """Apply the pending update to the rows of `groups`; afterwards nothing is pending for them.
+
+    The caller resets `fit.factor` once all groups are settled.
+    """
+    code = table.codes[fit.pending[0]]
+    for q in range(groups.size):
+        start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
+        shift(code[start:stop], fit.factor, rows.score[start:stop], loss)
+
+
+@kernel
+def catch_up(
+    table: Table,
+    rows: Rows,
+    groups: NDArray[np.int64],
+    moved: NDArray[np.float64],
+    loss: int,
+    factor: NDArray[np.floating],
+) -> None:
+    """Bring the rows of `groups` (validation) up to date with all that a round moved, one pass a feature; clear it."""
+    for j in range(table.codes.shape[0]):
+        changed = False
+        before, same = 0.0, 1.0 if loss == LOGISTIC else 0.0
+        for v in range(table.last[j] + 1):
+            step = moved[j, v]
+            if step != before:  # neighbouring bins often moved together
+                before, same = step, math.exp(step) if loss == LOGISTIC else step
+            changed |= step != 0.0
+            factor[v] = same
+            moved[j, v] = 0.0
+        if changed:
+            code = table.codes[j]
+            for q in range(groups.size):
+                start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
+                shift(code[start:stop], factor, rows.score[start:stop], loss)

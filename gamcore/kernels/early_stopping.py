@@ -1,0 +1,126 @@
+"""Many rounds in one call, and when to stop.
+
+A round of a small table takes a fraction of a millisecond, and between rounds two threads would wait for each other's
+interpreter lock; so rounds, validation and the stop rule are compiled together. Where rounds cannot be one call (row
+bags, threads inside a refit), the same `judge` is called after each.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import CURVE, N_CODES, kernel
+from gamcore.kernels.curve_step import catch_up, grouped_round
+from gamcore.kernels.layout import Fit, Rows, Sets, Settings, Table, Work
+from gamcore.kernels.row_state import total_loss
+
+MOST_AT_ONCE: Final = 64
+"""Rounds of one call."""
+
+LEAST_PATIENCE: Final = 5
+"""Rounds without improvement that every refit is granted, however early it stalls."""
+
+ROUND, BEST_ROUND, MARK_ROUND = 0, 1, 2
+"""Places in `Course.counts`."""
+
+BEST, MARK = 0, 1
+"""Places in `Course.losses`."""
+
+
+class Course(NamedTuple):
+    """Where a refit stands; written by `judge`."""
+
+    valid: NDArray[np.int64]  # validation groups, none where nothing is held out
+    weight: float  # of the validation rows
+    counts: NDArray[np.int64]  # (3,) rounds so far, the best one, the last that lowered the loss by `tolerance`
+    losses: NDArray[np.float64]  # (2,) validation loss of the best round, and of the marked one
+    curves: NDArray[np.float64]  # (p, V) of the best round
+    history: NDArray[np.float64]  # (MOST_AT_ONCE,) validation losses of the last call's rounds
+    factor: NDArray[np.floating]  # (V,) scratch
+
+
+class Rule(NamedTuple):
+    """When a refit has stalled: after `patience` rounds without an improvement by a share of `tolerance`.
+
+    A young refit is not given all of it: half of the rounds it took to the last improvement, at least LEAST_PATIENCE.
+    """
+
+    patience: int
+    tolerance: float
+
+
+def make_course(
+    n_features: int, valid: NDArray[np.int64], weight: float, dtype: type, n_codes: int = N_CODES
+) -> Course:
+    """Before the first round; the caller sets `losses` to that of flat curves."""
+    return Course(
+        valid=valid,
+        weight=weight,
+        counts=np.zeros(3, np.int64),
+        losses=np.full(2, np.inf),
+        curves=np.zeros((n_features, n_codes), CURVE),
+        history=np.full(MOST_AT_ONCE, np.nan),
+        factor=np.empty(n_codes, dtype),
+    )
+
+
+@kernel
+def validate(table: Table, rows: Rows, fit: Fit, loss: int, course: Course) -> float:
+    """Bring the validation rows up to date; their mean loss, NaN where there are none."""
+    catch_up(table, rows, course.valid, fit.moved, loss, course.factor)
+    return float(mean_loss(table, rows, loss, course))
+
+
+@kernel
+def mean_loss(table: Table, rows: Rows, loss: int, course: Course) -> float:
+    """Mean loss of the validation rows, NaN where there are none."""
+    total = 0.0
+    for g in course.valid:
+        total += total_loss(rows, table.starts[g], table.starts[g + 1], loss)
+    return total / course.weight if course.weight > 0 else np.nan
+
+
+@kernel
+def judge(loss: float, fit: Fit, rule: Rule, course: Course) -> bool:
+    """Take note of a round's validation loss; whether the refit has stalled. Without validation the last round counts
+    as the best, and nothing stalls."""
+    course.counts[ROUND] += 1
+    now = course.counts[ROUND]
+    if course.valid.size == 0:
+        course.counts[BEST_ROUND] = now
+        return False
+    if loss < course.losses[BEST]:
+        course.losses[BEST] = loss
+        course.counts[BEST_ROUND] = now
+        course.curves[:] = fit.curves
+    if loss < course.losses[MARK] - rule.tolerance * abs(course.losses[MARK]):
+        course.losses[MARK] = loss
+        course.counts[MARK_ROUND] = now
+    patience = min(rule.patience, max(LEAST_PATIENCE, course.counts[MARK_ROUND] // 2))
+    return bool(now - course.counts[MARK_ROUND] >= patience)
+
+
+@kernel
+def grouped_rounds(
+    table: Table,
+    rows: Rows,
+    sets: Sets,
+    fit: Fit,
+    settings: Settings,
+    n_greedy: int,
+    work: Work,
+    buffer: NDArray[np.floating],
+    rule: Rule,
+    course: Course,
+    n_rounds: int,
+) -> tuple[int, bool]:
+    """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+    for k in range(n_rounds):
+        grouped_round(table, rows, sets, fit, settings, n_greedy, work, buffer)
+        course.history[k] = validate(table, rows, fit, settings.loss, course)
+        if judge(course.history[k], fit, rule, course):
+            return k + 1, True
+    return n_rounds, False

@@ -1,0 +1,142 @@
+"""The grid of a pair of features: running sums over its cells, and the best tree that cuts both axes.
+
+A pair is a feature whose codes are cells, SIDE * a + b for codes a and b of its two features, so that rows, histograms
+and validation are those of any feature (Lou et al. 2013, section 4). Running sums of gradient and weight:
+
+              b = 0            b = 1 ..
+    a = 0     both missing     a missing, values 1..b
+    a = 1 ..  values 1..a,     values 1..a and 1..b
+              b missing
+
+A tree cuts one axis, the root, and then the other axis in each part of it: below and above the root's cut, and where
+the root's feature is missing. Rows that miss the other feature are a leaf in each part. A cross is the tree that cuts
+the other axis at one place throughout; it has the fewest trees to search.
+
+    root axis = 0, at, below, above, missing = (3, 2, 5, 4)
+
+        missing |      -----4------
+              1 |  m   --2----------     m: the other feature is missing, a leaf of its own in each part
+              3 |  m   --2----------
+              4 |  m   ------5------
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import CURVE, kernel
+from gamcore.kernels.layout import LOGISTIC, aligned
+from gamcore.kernels.line_cuts import EMPTY
+
+SIDE: Final = 64
+"""Codes of an axis: the missing bin and at most 63 bins of values."""
+
+N_CELLS: Final = SIDE * SIDE
+
+FLUSH: Final = 65_536
+"""Rows after which float32 sums of cells go to float64 ones: a cell may hold most rows of a table, and a sum of
+millions would round every row it is given the same way."""
+
+AXIS, AT, PART = 0, 1, 2
+"""Places in `Board.tree`: the root's axis, its cut, and from PART on the cuts of the other axis below it, above it and
+where the root's feature is missing."""
+
+
+class Board(NamedTuple):
+    """Scratch of the search for a pair's tree, one a thread."""
+
+    cells: NDArray[np.floating]  # (2 N_CELLS,) sums of some rows: gradients and hessians side by side, or gradients
+    wide: NDArray[np.float64]  # (2 N_CELLS,) the histogram: those of all rows
+    two: NDArray[np.floating]  # (2, 2 N_CELLS) the same of two pairs, for the ranking
+    sums: NDArray[np.complexfloating]  # (2, N_CELLS) `two` as complex numbers, gradient + i hessian
+    wide_two: NDArray[np.float64]  # (2, 2 N_CELLS)
+    run: NDArray[np.float64]  # (2, SIDE, SIDE) running sums
+    strip: NDArray[np.floating]  # (SIDE,) what rows that miss the first feature add to each cut of the second
+    value: NDArray[np.floating]  # (SIDE,) value of each cut
+    bits: NDArray[np.signedinteger]  # (SIDE,) the same memory as integers
+    line: NDArray[np.float64]  # (2, SIDE) running sums of one part of a tree
+    tree: NDArray[np.int64]  # (5,) the best tree found
+
+
+def make_board(dtype: type) -> Board:
+    """Scratch for one thread."""
+    value, two = aligned((SIDE,), dtype), aligned((2, 2 * N_CELLS), dtype)
+    return Board(
+        cells=aligned((2 * N_CELLS,), dtype),
+        wide=aligned((2 * N_CELLS,), CURVE),
+        two=two,
+        sums=two.view(np.complex64 if value.itemsize == 4 else np.complex128),
+        wide_two=aligned((2, 2 * N_CELLS), CURVE),
+        run=aligned((2, SIDE, SIDE), CURVE),
+        strip=aligned((SIDE,), dtype),
+        value=value,
+        bits=value.view(np.int32 if value.itemsize == 4 else np.int64),
+        line=aligned((2, SIDE), CURVE),
+        tree=np.zeros(5, np.int64),
+    )
+
+
+@kernel
+def run_up(
+    cells: NDArray[np.floating],
+    weight: NDArray[np.floating],
+    loss: int,
+    ends: tuple[int, int],
+    run: NDArray[np.float64],
+) -> None:
+    """Running sums of a grid whose largest codes are `ends`.
+
+    cells : as in Board; weight : (N_CELLS,) row weights of the cells, for losses without hessians.
+    """
+    for a in range(ends[0] + 1):
+        g = h = 0.0
+        above = a - 1 if a > 1 else -1  # the row to add to: none for missing and for the first value
+        for b in range(ends[1] + 1):
+            cell = SIDE * a + b
+            if b == 1:
+                g = h = 0.0
+            if loss == LOGISTIC:
+                g += cells[2 * cell]
+                h += cells[2 * cell + 1]
+            else:
+                g += cells[cell]
+                h += weight[cell]
+            run[0, a, b] = g + (run[0, above, b] if above >= 0 else 0.0)
+            run[1, a, b] = h + (run[1, above, b] if above >= 0 else 0.0)
+
+
+@kernel
+def flush(cells: NDArray[np.floating], wide: NDArray[np.float64]) -> None:
+    """Move sums of some rows to those of all."""
+    for k in range(wide.size):
+        wide[k] += cells[k]
+    cells[: wide.size] = 0
+
+
+@kernel
+def score(g: float, h: float, floor: float) -> float:
+    """G^2 / H, what a leaf takes off the loss; nothing where it is lighter than `floor` and so stays 0."""
+    return g * g / h if h >= max(floor, EMPTY) else 0.0
+
+
+@kernel
+def total(run: NDArray[np.float64], ends: tuple[int, int]) -> tuple[float, float]:
+    """Gradient and weight of all rows."""
+    last_a, last_b = ends
+    g = run[0, last_a, last_b] + run[0, 0, last_b] + run[0, last_a, 0] + run[0, 0, 0]
+    h = run[1, last_a, last_b] + run[1, 0, last_b] + run[1, last_a, 0] + run[1, 0, 0]
+    return g, h
+
+
+@kernel
+def part_sum(run: NDArray[np.float64], s: int, tree: NDArray[np.int64], part: int, last_root: int, other: int) -> float:
+    """Running sum s of a part of a tree along the other axis; `other` 0 is the leaf of rows that miss it."""
+    first = tree[AXIS] == 0
+    root = 0 if part == 2 else tree[AT] if part == 0 else last_root
+    found = run[s, root, other] if first else run[s, other, root]
+    if part == 1:
+        found -= run[s, tree[AT], other] if first else run[s, other, tree[AT]]
+    return float(found)

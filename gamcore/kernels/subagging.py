@@ -1,0 +1,163 @@
+"""Histograms of row-level bags: four strategies that give the same sums, and one for the bootstrap.
+
+The paper's subsamples (Lou et al. 2020) are sets of *rows*, drawn once before boosting. Strategies, with n rows, B bags
+and a share alpha of the rows in each:
+
+    rescan       alpha n B adds: a pass a bag
+    mst          along the edges of a spanning tree of the bags: copy the parent, add and subtract the difference
+                 (Algorithm 4); about 2 alpha (1 - alpha) n B
+    complement   all rows minus those left out: (1 - alpha) n B
+    mask         the rows of a bin side by side, each bag adding those whose membership bit is 1; n B, but in vector
+                 lanes (see rowmask.py)
+
+Every kernel fills out (B, 2 V) in the layout of layout.py. `gradient` is (n,), or (2 n,) with the hessians beside them
+for logistic loss, zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import kernel
+from gamcore.kernels.histogram import add_run
+from gamcore.kernels.layout import CHUNK, LOGISTIC, Fit, Rows, Table, Work
+from gamcore.kernels.row_state import advance_run
+
+
+class RowLists(NamedTuple):
+    """Lists of rows, one a bag, end to end."""
+
+    rows: NDArray[np.int32]  # (sum of sizes,)
+    offsets: NDArray[np.int64]  # (B + 1,)
+    times: NDArray[np.uint8]  # (sum of sizes,) how often each row is in the bag; empty where once
+
+
+@kernel
+def row_gradients(
+    table: Table,
+    rows: Rows,
+    groups: NDArray[np.int64],
+    fit: Fit,
+    loss: int,
+    work: Work,
+    gradient: NDArray[np.floating],
+) -> None:
+    """Apply the pending update to the rows of `groups`, and write their gradients (and hessians) at their places."""
+    before = table.codes[fit.pending[0]]
+    each = 2 if loss == LOGISTIC else 1
+    for q in range(groups.size):
+        start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
+        for begin in range(start, stop, CHUNK):
+            end = min(begin + CHUNK, stop)
+            advance_run(before, begin, end, rows, fit, loss, work, 0)
+            gradient[each * begin : each * end] = work.gradient[0, : each * (end - begin)]
+
+
+@kernel
+def add_all(
+    code: NDArray[np.uint8],
+    gradient: NDArray[np.floating],
+    loss: int,
+    line: NDArray[np.float64],
+    total: NDArray[np.float64],
+) -> None:
+    """Sums over all training rows: total (2, V); hessians only for logistic loss. line (2 V,) is scratch."""
+    line[:] = 0.0
+    add_run(code, gradient, loss, line)
+    for v in range(total.shape[1]):
+        if loss == LOGISTIC:
+            total[0, v], total[1, v] = line[2 * v], line[2 * v + 1]
+        else:
+            total[0, v] = line[v]
+
+
+@kernel
+def _add_rows(
+    code: NDArray[np.uint8],
+    gradient: NDArray[np.floating],
+    loss: int,
+    lists: RowLists,
+    bag: int,
+    sign: float,
+    out: NDArray[np.floating],
+) -> None:
+    """Add (sign 1) or subtract (sign -1) the rows of one list, as often as each is in it."""
+    once = gradient.dtype.type(sign)
+    for k in range(lists.offsets[bag], lists.offsets[bag + 1]):
+        i = lists.rows[k]
+        factor = once * gradient.dtype.type(lists.times[k]) if lists.times.size else once
+        if loss == LOGISTIC:
+            at = np.intp(code[i]) * 2
+            out[at] += factor * gradient[2 * i]
+            out[at + 1] += factor * gradient[2 * i + 1]
+        else:
+            out[code[i]] += factor * gradient[i]
+
+
+@kernel
+def rescan(
+    code: NDArray[np.uint8],
+    gradient: NDArray[np.floating],
+    loss: int,
+    lists: RowLists,
+    out: NDArray[np.floating],
+) -> None:
+    """A pass a bag; with multiplicities for the bootstrap."""
+    out[:] = 0
+    for b in range(out.shape[0]):
+        _add_rows(code, gradient, loss, lists, b, 1.0, out[b])
+
+
+@kernel
+def walk_tree(
+    code: NDArray[np.uint8],
+    gradient: NDArray[np.floating],
+    loss: int,
+    order: NDArray[np.int64],
+    parent: NDArray[np.int64],
+    added: RowLists,
+    removed: RowLists,
+    out: NDArray[np.floating],
+) -> None:
+    """Breadth first along the spanning tree: copy the parent's histogram, add and subtract the difference.
+
+    `added` of the root (parent -1) is the whole root bag.
+    """
+    for b in order:
+        if parent[b] < 0:
+            out[b] = 0
+        else:
+            out[b] = out[parent[b]]
+        _add_rows(code, gradient, loss, added, b, 1.0, out[b])
+        _add_rows(code, gradient, loss, removed, b, -1.0, out[b])
+
+
+@kernel
+def complement(
+    code: NDArray[np.uint8],
+    gradient: NDArray[np.floating],
+    loss: int,
+    left_out: RowLists,
+    out: NDArray[np.floating],
+) -> None:
+    """All rows minus the rows left out of each bag."""
+    out[0] = 0
+    add_run(code, gradient, loss, out[0])
+    for b in range(out.shape[0] - 1, -1, -1):
+        out[b] = out[0]
+        _add_rows(code, gradient, loss, left_out, b, -1.0, out[b])
+
+
+@kernel
+def clear_empty(weight: NDArray[np.floating], loss: int, out: NDArray[np.floating]) -> None:
+    """Set bins without rows to exactly 0, where subtracting leaves crumbs: weight (B, cells), out (B, 2 V)."""
+    for b in range(out.shape[0]):
+        for v in range(weight.shape[1]):
+            if weight[b, v] <= 0:
+                if loss == LOGISTIC:
+                    out[b, 2 * v] = out[b, 2 * v + 1] = 0
+                else:
+                    out[b, v] = 0

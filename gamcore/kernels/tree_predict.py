@@ -1,0 +1,111 @@
+"""Many trees as arrays, end to end: what they predict, why, and on the mean.
+
+tree t is nodes[ends[t] : ends[t + 1]], its root first; children count from the first node of all
+codes that go left are bits: code c is bit 7 - c % 8 of byte c // 8 (numpy.packbits)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import N_CODES, kernel
+from gamcore.kernels.tree_growth import Codes, Floats, Ints, Nodes
+
+N_BYTES = N_CODES // 8
+
+
+class Trees(NamedTuple):
+    """Trees end to end; fields as in `tree.Nodes`."""
+
+    feature: NDArray[np.int32]  # (N,)
+    child: NDArray[np.int32]  # (N,)
+    left: NDArray[np.uint8]  # (N, N_BYTES)
+    value: Floats  # (N,)
+    weight: Floats  # (N,)
+    gain: Floats  # (N,)
+    ends: Ints  # (trees + 1,)
+
+
+@kernel
+def child_of(trees: Trees, node: int, code: int) -> int:
+    """The child of a split node that a code leads to."""
+    bit = (trees.left[node, code >> 3] >> (7 - (code & 7))) & 1
+    return int(trees.child[node] + 1 - bit)
+
+
+@kernel
+def add_trees(codes: Codes, rows: Ints, trees: Trees, first: int, last: int, score: Floats) -> None:
+    """Add the values of trees first to last - 1 to the scores (n,) of some rows of a table."""
+    for t in range(first, last):
+        root = trees.ends[t]
+        for i in range(rows.size):
+            node = root
+            while trees.feature[node] >= 0:
+                node = child_of(trees, node, codes[trees.feature[node], rows[i]])
+            score[rows[i]] += trees.value[node]
+
+
+@kernel
+def add_leaves(nodes: Nodes, n_nodes: int, index: NDArray[np.int32], score: Floats) -> None:
+    """Add a tree just grown to the scores (n,) of the rows that it was grown on: they stand in its leaves."""
+    for at in range(n_nodes):
+        if nodes.feature[at] < 0:
+            for i in range(nodes.start[at], nodes.stop[at]):
+                score[index[i]] += nodes.value[at]
+
+
+@kernel
+def attribute(codes: Codes, rows: Ints, trees: Trees, first: int, last: int, out: Floats) -> float:
+    """Add what each split on a row's way changes to the contribution (n, p) of its feature; the sum of the roots.
+
+    A node's value is the mean of its leaves over the training rows, so root + changes = leaf (Fang et al. 2018).
+    """
+    roots = 0.0
+    for t in range(first, last):
+        root = trees.ends[t]
+        roots += trees.value[root]
+        for i in range(rows.size):
+            node = root
+            while trees.feature[node] >= 0:
+                below = child_of(trees, node, codes[trees.feature[node], rows[i]])
+                out[i, trees.feature[node]] += trees.value[below] - trees.value[node]
+                node = below
+    return roots
+
+
+@kernel
+def partial(trees: Trees, first: int, last: int, feature: int, given: Ints, out: Floats) -> None:
+    """Add the mean of trees over the features other than one to a value (n_codes,) for each code of that one.
+
+    Splits on other features are averaged over the training rows of their sides, except where `given` (p,) holds a
+    code. Trees without the feature are left out: they add the same everywhere.
+    """
+    most = 0
+    for t in range(first, last):
+        most = max(most, trees.ends[t + 1] - trees.ends[t])
+    waiting, shares = np.empty(most + 1, np.int64), np.empty(most + 1)
+    for t in range(first, last):
+        if not np.any(trees.feature[trees.ends[t] : trees.ends[t + 1]] == feature):
+            continue
+        for code in range(out.size):
+            waiting[0], shares[0], n_waiting = trees.ends[t], 1.0, 1
+            while n_waiting:
+                n_waiting -= 1
+                node, share = waiting[n_waiting], shares[n_waiting]
+                j = trees.feature[node]
+                if j < 0:
+                    out[code] += share * trees.value[node]
+                    continue
+                known = code if j == feature else given[j]
+                left = trees.child[node]
+                if known >= 0:
+                    waiting[n_waiting], shares[n_waiting] = child_of(trees, node, known), share
+                    n_waiting += 1
+                    continue
+                of_left = trees.weight[left] / trees.weight[node] if trees.weight[node] > 0 else 0.5
+                waiting[n_waiting], shares[n_waiting] = left, share * of_left
+                waiting[n_waiting + 1], shares[n_waiting + 1] = left + 1, share * (1.0 - of_left)
+                n_waiting += 2

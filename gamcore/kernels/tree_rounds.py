@@ -1,0 +1,144 @@
+"""Rounds of boosting by trees: one tree with all that goes with it, and many rounds of one task in a call.
+
+Tasks are many and their rows few: a call a tree would take longer than the tree.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import N_CODES, kernel
+from gamcore.kernels.layout import LOGISTIC
+from gamcore.kernels.tree_growth import Columns, Floats, Growth, Ints, Members, Nodes, grow
+from gamcore.kernels.tree_predict import Trees, add_leaves
+from gamcore.kernels.tree_splits import Search, Splitting
+
+
+class Scheme(NamedTuple):
+    """How trees are grown, and when boosting stops."""
+
+    how: Splitting
+    growth: Growth
+    rate: float
+    loss: int
+    patience: int
+    tolerance: float  # what a round must take off the validation loss
+
+
+class Scratch(NamedTuple):
+    """Scratch of a tree, kept from one to the next."""
+
+    search: Search
+    hist: NDArray[np.complex128]
+    nodes: Nodes
+
+
+@kernel
+def fill_stats(y: Floats, weight: Floats, score: Floats, loss: int, rows: Members) -> None:
+    """Minus the gradient and i times the hessian of rows, in the order of `rows.places`, into `rows.stats`."""
+    for i in range(rows.places.size):
+        row = rows.places[i]
+        gradient, hessian = y[row] - score[row], 1.0
+        if loss == LOGISTIC:
+            chance = 1.0 / (1.0 + math.exp(-score[row]))
+            gradient, hessian = y[row] - chance, chance * (1.0 - chance)
+        w = weight[row] if weight.size else 1.0
+        rows.stats[i] = complex(w * gradient, w * hessian)
+
+
+@kernel
+def sum_loss(y: Floats, weight: Floats, score: Floats, loss: int, rows: Ints) -> float:
+    """Weighted loss of some rows."""
+    total = 0.0
+    for row in rows:
+        gap = y[row] - score[row]
+        told = gap * gap
+        if loss == LOGISTIC:  # -log P(y), without forming 1 - P
+            against = -score[row] if y[row] > 0.5 else score[row]
+            told = max(against, 0.0) + math.log1p(math.exp(-abs(against)))
+        total += told * (weight[row] if weight.size else 1.0)
+    return total
+
+
+@kernel
+def noise_of(rows: Members) -> float:
+    """Sum of squared gradients over that of hessians, by weight: what chance gives each level of a category."""
+    squares, hessians = 0.0, 0.0
+    for i in range(rows.places.size):
+        gradient = float(rows.stats[i].real)
+        squares += gradient * gradient / (rows.weight[rows.places[i]] if rows.weight.size else 1.0)
+        hessians += float(rows.stats[i].imag)
+    return squares / max(hessians, 1e-300)
+
+
+@kernel
+def plant(table: Columns, rows: Members, scheme: Scheme, scratch: Scratch, score: Floats, others: Ints) -> int:
+    """Grow a tree, and add it to the scores (n,) of its rows and of some others; its number of nodes."""
+    how, nodes = scheme.how, scratch.nodes
+    charged = Splitting(how.criterion, how.penalty, how.least_hessian, how.least_gain, how.beta, noise_of(rows))
+    n_nodes = grow(table, rows, charged, scheme.growth, scheme.rate, scratch.search, scratch.hist, nodes)
+    add_leaves(nodes, n_nodes, rows.places, score)
+    for row in others:
+        node = 0
+        while nodes.feature[node] >= 0:
+            left = nodes.goes_left[node, table.codes[nodes.feature[node], row]]
+            node = nodes.child[node] + (0 if left else 1)
+        score[row] += nodes.value[node]
+    return int(n_nodes)
+
+
+@kernel
+def keep(nodes: Nodes, n_nodes: int, trees: Trees, number: int) -> None:
+    """Copy a tree just grown to the place of tree `number` in buffers."""
+    first = trees.ends[number]
+    trees.ends[number + 1] = first + n_nodes
+    for at in range(n_nodes):
+        to = first + at
+        trees.feature[to] = nodes.feature[at]
+        trees.value[to], trees.weight[to], trees.gain[to] = nodes.value[at], nodes.weight[at], nodes.gain[at]
+        trees.left[to] = 0
+        trees.child[to] = 0
+        if nodes.feature[at] < 0:
+            continue
+        trees.child[to] = first + nodes.child[at]
+        for code in range(N_CODES):
+            if nodes.goes_left[at, code]:
+                trees.left[to, code >> 3] |= np.uint8(1 << (7 - (code & 7)))
+
+
+@kernel
+def boost_alone(
+    table: Columns,
+    rows: Members,
+    places: NDArray[np.int32],
+    y: Floats,
+    scheme: Scheme,
+    scratch: Scratch,
+    score: Floats,
+    valid: Ints,
+    trees: Trees,
+) -> tuple[int, int, float]:
+    """Boost some rows until the validation loss has not fallen for a while, or the buffers `trees` are full.
+
+    places : (m,) the rows in their order, which `rows.places` is filled with anew for each tree. y, rows.weight and
+    score are (n,), by row of the table. Returns the trees grown, the best number of them and its validation loss;
+    without validation rows all are kept.
+    """
+    lowest = sum_loss(y, rows.weight, score, scheme.loss, valid)
+    number = best = 0
+    while number < trees.ends.size - 1 and (valid.size == 0 or number - best < scheme.patience):
+        rows.places[:] = places
+        fill_stats(y, rows.weight, score, scheme.loss, rows)
+        n_nodes = plant(table, rows, scheme, scratch, score, valid)
+        if n_nodes == 1:
+            break
+        keep(scratch.nodes, n_nodes, trees, number)
+        number += 1
+        loss = sum_loss(y, rows.weight, score, scheme.loss, valid)
+        if valid.size == 0 or loss < lowest - scheme.tolerance:
+            lowest, best = loss, number
+    return number, best, lowest

@@ -1,0 +1,100 @@
+"""Compile the kernels of an ordinary fit before somebody waits for them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.kernels import N_CODES, SUM, histogram
+from gamcore.kernels import curve_step as step
+from gamcore.kernels import pair_rounds as pairs
+from gamcore.kernels import row_state as rows
+from gamcore.kernels import tree_growth as tree
+from gamcore.kernels import tree_predict as forest
+from gamcore.kernels import tree_rounds as alone
+from gamcore.kernels.early_stopping import Rule, grouped_rounds, make_course, validate
+from gamcore.kernels.layout import LOGISTIC, Rows, Sets, Settings, Table, make_fit, make_work
+from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
+from gamcore.kernels.tree_predict import N_BYTES, Trees
+from gamcore.kernels.tree_splits import Splitting, make_search
+
+
+def warmup() -> None:
+    """Compile, or load from the cache, every kernel that a default fit calls; well under a second where cached."""
+    n = 8
+    table = Table(
+        np.ones((1, n), np.uint8),
+        np.array([0, 4, n]),
+        np.ones(1, np.int64),
+        np.zeros(1, np.bool_),
+        np.zeros(1, np.int64),
+    )
+    ready = []
+    for loss in (LOGISTIC, 1 - LOGISTIC):
+        logistic = loss == LOGISTIC
+        state = Rows(np.ones(n, SUM), np.zeros(n if logistic else 0, np.uint8), np.empty(0, SUM))
+        cells = 0 if logistic else 2
+        sets = Sets(
+            np.array([0]),
+            np.zeros((1, 1, 1), np.int64),
+            np.array([0, 2]),
+            np.zeros(cells),
+            np.zeros((1, 1, cells), SUM),
+        )
+        fit = make_fit(1, loss)
+        settings = Settings(loss, False, 0.1, 2, 5.0, 10.0, 1)
+        buffer = np.zeros(2 * N_CODES, SUM)
+        course = make_course(1, np.array([1]), 4.0, SUM)
+        validate(table, state, fit, loss, course)
+        rounds = (settings, 0, make_work(1, 2), buffer, Rule(1, 0.0), course, 1)
+        grouped_rounds(table, state, sets, fit, *rounds)
+        step.settle(table, state, sets.train, fit, loss)
+        rows.rescore(table, state, np.zeros(n), fit.curves, loss)
+        rows.total_loss(state, 0, n, loss)
+        ready.append((state, settings))
+    histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
+    for state, settings in ready:  # last: most fits begin without
+        _warm_pairs(table.starts, state, settings)
+    _warm_trees()
+
+
+def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> None:
+    """Rank a pair and boost it."""
+    n = state.score.size
+    codes = np.ones((2, n), np.uint8)
+    board, stats = make_board(SUM), np.ones(n, np.complex64)
+    pairs.rank_pairs(codes, np.ones(2, np.int64), stats, np.array([[0, 1]]), 1.0, True, board, np.empty(1))
+    none = np.zeros(1, np.bool_)
+    table = Table(np.full((1, n), SIDE + 1, np.uint16), starts, np.full(1, SIDE + 1), none, np.zeros(1, np.int64))
+    weight = np.zeros((1, 0 if settings.loss == LOGISTIC else N_CELLS), SUM)
+    fit = make_fit(1, settings.loss, SUM, N_CELLS)
+    course = make_course(1, np.array([1]), 4.0, SUM, N_CELLS)
+    validate(table, state, fit, settings.loss, course)
+    terms = pairs.Terms(0, np.ones((1, 2), np.int64), weight)
+    told = (settings, (make_work(1, 2), board), (False, 0), Rule(1, 0.0), course, 1)
+    pairs.pair_rounds(table, state, np.array([0]), terms, fit, *told)
+    step.settle(table, state, np.array([0]), fit, settings.loss)
+    rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss)
+
+
+def _warm_trees() -> None:
+    """Boost a few rows by trees, and ask the forest."""
+    n, codes = 4, np.array([[1, 1, 2, 2]], np.uint8)
+    columns = tree.Columns(codes, np.full(1, 2), np.zeros(1, np.bool_), np.zeros(1, np.int64))
+    places, stats, nothing = np.arange(n, dtype=np.int32), np.ones(n, np.complex64), np.empty(0)
+    members = tree.Members(places, stats, np.empty(0, np.int32), nothing, places.copy(), stats.copy())
+    scratch = alone.Scratch(make_search(1), np.zeros((2, 1, 1, 5), np.complex128), tree.make_nodes(2))
+    how, growth = Splitting(0, 1.0, 1.0, 0.0, 0.5), tree.Growth(1, 2, False, False)
+    scheme, score = alone.Scheme(how, growth, 0.1, LOGISTIC, 1, 0.0), np.zeros(n)
+    whole, real = np.zeros(3, np.int32), np.zeros(3)
+    trees = Trees(
+        whole, whole.copy(), np.zeros((3, N_BYTES), np.uint8), real, real.copy(), real.copy(), np.zeros(2, np.int64)
+    )
+    y, valid = np.array([0.0, 0.0, 1.0, 1.0]), np.arange(n)
+    alone.boost_alone(columns, members, places.copy(), y, scheme, scratch, score, valid, trees)
+    alone.fill_stats(y, nothing, score, LOGISTIC, members)
+    alone.plant(columns, members, scheme, scratch, score, valid)
+    alone.keep(scratch.nodes, 1, trees, 0)
+    forest.add_trees(codes, valid, trees, 0, 1, score)
+    forest.attribute(codes, valid, trees, 0, 1, np.zeros((n, 1)))
+    forest.partial(trees, 0, 1, 0, np.zeros(1, np.int64), np.zeros(5))

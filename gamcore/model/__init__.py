@@ -1,0 +1,1 @@
+"""What a model is: terms over bins, the loss, scales, purification."""

@@ -1,0 +1,264 @@
+"""A model: a list of terms, a term a table of scores over bins of one feature, or of two. All else makes, draws, stores
+or acts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins, merge_bins
+from gamcore.model.losses import LOSSES, Loss
+from gamcore.model.purification import Cells, two_way
+from gamcore.stats.bands import deviation, simultaneous
+
+Floats = NDArray[np.float64]
+
+FEWEST_BINS, MOST_BINS = 6, 32
+ROWS_A_CELL: Final = 60
+"""Bins of an axis that a pair is drawn with: with all of them most cells would have no training row, or too few to mean
+much."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One shape function, on the link scale, centred: its mean over the training rows is 0.
+
+    scores : (size,) by bin code, the mean over refits; code 0 is missing, the last is unseen. Bins without a training
+        row are 0, the average effect.
+    refits : (K, size) the scores of each outer refit, each centred.
+    counts : (size,) training rows (their weights) a bin.
+    """
+
+    feature: int
+    scores: Floats
+    refits: Floats
+    counts: Floats
+
+    @property
+    def importance(self) -> float:
+        """Mean |score| over the training rows."""
+        return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """Standard deviation (size,) of the scores over refits."""
+        return deviation(self.refits)
+
+    @cached_property
+    def reach(self) -> float:
+        """Half-width of a band of the whole curve, in these standard deviations."""
+        return simultaneous(self.refits, self.counts > 0)
+
+
+@dataclass(frozen=True)
+class PairTerm:
+    """One interaction of two features, on the link scale.
+
+    Each refit has a surface over its own merged bins, and the mean and main effects that it holds. Where the term is
+    pure, those are part of the intercept and of the terms of the two features instead.
+
+    features : places of the two features.
+    surfaces : (K, m, m) of each refit, over merged bins.
+    merges : (K, size) merged code of each code, of either feature.
+    means : (K,); rows : (K, size_1); columns : (K, size_2) of the surfaces, by the training rows of their cells, the
+        same for all values of a bin that is drawn.
+    counts : (size_1, size_2) training rows (their weights) a cell.
+    """
+
+    features: tuple[int, int]
+    surfaces: Floats
+    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]]
+    means: Floats
+    rows: Floats
+    columns: Floats
+    counts: Floats
+    pure: bool
+
+    def refit(self, k: int) -> Floats:
+        """Scores (size_1, size_2) by the codes of the two features, of one refit.
+
+        A value without a training row (never seen, or missing where nothing was) has no interaction: only what the
+        other feature does on its own.
+        """
+        found = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
+        effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
+        rows, columns = (self.counts.sum(axis=axis) == 0 for axis in (1, 0))
+        found[rows], found[:, columns] = effects[rows], effects[:, columns]
+        return np.asarray(found - effects if self.pure else found)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Scores (size_1, size_2), the mean over refits. Pure: their mean over the training rows of any bin that is
+        drawn is 0."""
+        found = self.refit(0)
+        for k in range(1, len(self.surfaces)):
+            found += self.refit(k)
+        return found / len(self.surfaces)
+
+    @cached_property
+    def importance(self) -> float:
+        """Mean |score| over the training rows."""
+        return float(np.average(np.abs(self.scores), weights=self.counts)) if self.counts.sum() > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class AdditiveModel:
+    """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction.
+
+    base : score of the mean target of the training rows; NaN where a file does not tell.
+    halves : refits on halves of the rows, as a model with the same bins, counts and pairs: their spread is how sure the
+        terms are (`bands`). None where there are none yet.
+    """
+
+    bins: tuple[Bins, ...]
+    terms: tuple[Term, ...]
+    intercept: float
+    refit_intercepts: Floats  # (K,)
+    loss: Loss
+    pairs: tuple[PairTerm, ...] = ()
+    base: float = float("nan")
+    halves: AdditiveModel | None = None
+
+    @property
+    def n_refits(self) -> int:
+        """K: outer refits whose mean the model is."""
+        return self.refit_intercepts.size
+
+    @property
+    def base_score(self) -> float:
+        """Score at which effects on the prediction are told: of the mean target, else of the average row."""
+        return self.base if np.isfinite(self.base) else self.intercept
+
+    def score(self, codes: NDArray[np.uint8]) -> Floats:
+        """Score (n,) of rows given as codes (p, n)."""
+        score = np.full(codes.shape[1], self.intercept)
+        for term in self.terms:
+            score += term.scores[codes[term.feature]]
+        for pair in self.pairs:
+            score += pair.scores[codes[pair.features[0]], codes[pair.features[1]]]
+        return score
+
+    def contributions(self, codes: NDArray[np.uint8]) -> Floats:
+        """Contribution (n, terms and pairs) of each term to the score, pairs last."""
+        mains = [term.scores[codes[term.feature]] for term in self.terms]
+        pairs = [pair.scores[codes[pair.features[0]], codes[pair.features[1]]] for pair in self.pairs]
+        return np.stack(mains + pairs, axis=1)
+
+    def predict(self, codes: NDArray[np.uint8]) -> Floats:
+        """Predictions (n,) in the target's units, or probabilities of the positive class."""
+        return self.loss.inverse_link(self.score(codes))
+
+
+def count_bins(codes: NDArray[np.uint8], bins: Sequence[Bins], weight: Floats | None) -> list[Floats]:
+    """Training rows (their weights) of each bin of each feature."""
+    return [
+        np.bincount(line, weight, minlength=of_feature.size).astype(np.float64)
+        for line, of_feature in zip(codes, bins, strict=True)
+    ]
+
+
+def assemble(
+    bins: tuple[Bins, ...], curves: Floats, base_scores: Floats, counts: Sequence[Floats], loss_name: str
+) -> AdditiveModel:
+    """The mean of refits as one model, centred.
+
+    curves : (K, p, V) of each refit, not centred; base_scores : (K,). All refits share their bins, so the mean of the
+    curves is exact. Centring moves each curve's mean over *all* training rows into the intercept; predictions of rows
+    that fall into bins with training rows do not change. Bins without any are then set to 0.
+    """
+    intercepts = base_scores.astype(np.float64).copy()
+    terms = []
+    for j, (of_feature, count) in enumerate(zip(bins, counts, strict=True)):
+        refits = curves[:, j, : of_feature.size].copy()
+        if count.sum() > 0:
+            mean = refits @ count / count.sum()
+            refits -= mean[:, None]
+            intercepts += mean
+        refits[:, count == 0] = 0.0
+        terms.append(Term(j, refits.mean(axis=0), refits, count))
+    return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts, LOSSES[loss_name])
+
+
+def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
+    """Training rows (their weights) of each cell of two features, (size_1, size_2)."""
+    i, j = pair
+    sizes = bins[i].size, bins[j].size
+    cells = codes[i].astype(np.int64) * sizes[1] + codes[j]
+    return np.bincount(cells, weight, minlength=sizes[0] * sizes[1]).astype(np.float64).reshape(sizes)
+
+
+def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> NDArray[np.uint8]:
+    """Merged code (size,) of each code of a feature, as its pairs are purified and drawn; 0 is missing.
+
+    Numbers get bins of equal weight, so few that a cell of two features has about ROWS_A_CELL rows; levels stay. In the
+    bins of a curve, few rows would decide how much of a surface is main effect: the curve would follow their noise,
+    and no band would tell.
+    """
+    if bins.feature.is_category:
+        merge = np.arange(bins.size, dtype=np.uint8)
+        merge[-1] = 0
+        return merge
+    most = min(max(round(np.sqrt(n_rows / ROWS_A_CELL)), FEWEST_BINS), MOST_BINS)
+    return merge_bins(counts, np.arange(1, bins.size - 1), most, 0.0)[: bins.size]
+
+
+def _effects(
+    surfaces: Floats,
+    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    counts: Floats,
+    coarse: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+) -> tuple[Floats, Floats, Floats]:
+    """Means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by reading bins."""
+    fine = Cells.of(counts)
+    first, second = coarse
+    shape = int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1
+    place = first[fine.rows].astype(np.int64) * shape[1] + second[fine.columns]
+    weight = counts[fine.rows, fine.columns]
+    cells = Cells.of(np.bincount(place, weight, shape[0] * shape[1]).astype(np.float64).reshape(shape))
+    values = np.empty((len(surfaces), cells.rows.size))
+    for line, surface, a, b in zip(values, surfaces, *merges, strict=True):
+        sums = np.bincount(place, weight * surface[a[fine.rows], b[fine.columns]], shape[0] * shape[1]).reshape(shape)
+        line[:] = sums[cells.rows, cells.columns] / cells.weight[cells.rows, cells.columns]
+    means, rows, columns = two_way(cells, values)
+    of_codes = rows[:, first], columns[:, second]
+    for effects in of_codes:
+        effects[:, -1] = 0.0  # never seen
+    return means, *of_codes
+
+
+def add_pair(
+    model: AdditiveModel,
+    pair: tuple[int, int],
+    surfaces: Floats,
+    merges: tuple[NDArray[np.uint8], NDArray[np.uint8]],
+    counts: Floats,
+    purify: bool,
+) -> AdditiveModel:
+    """The model with one more interaction; arguments as the fields of `PairTerm`.
+
+    Purifying moves the mean and the main effects that the surfaces hold (by the training rows of the cells that are
+    drawn) to the intercept and to the two terms, over all their bins: no prediction changes.
+    """
+    i, j = pair
+    coarse = [reading_bins(model.bins[k], counts.sum(axis=1 - side), counts.sum()) for side, k in enumerate(pair)]
+    means, rows, columns = _effects(surfaces, merges, counts, (coarse[0], coarse[1]))
+    term = PairTerm(pair, surfaces, merges, means, rows, columns, counts, purify)
+    if not purify:
+        return replace(model, pairs=(*model.pairs, term))
+    terms = list(model.terms)
+    for place, effects in ((i, rows), (j, columns)):
+        refits = terms[place].refits + effects
+        terms[place] = replace(terms[place], refits=refits, scores=refits.mean(axis=0))
+    intercepts = model.refit_intercepts + means
+    return replace(
+        model,
+        terms=tuple(terms),
+        intercept=float(intercepts.mean()),
+        refit_intercepts=intercepts,
+        pairs=(*model.pairs, term),
+    )

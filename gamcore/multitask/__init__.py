@@ -1,0 +1,1 @@
+"""Boosted trees that several tasks share (Zhang and Li, CIKM 2019)."""

@@ -1,0 +1,320 @@
+"""Multi-task boosted trees (Zhang and Li, CIKM 2019): a model that tasks share, and one of each task on top of it.
+
+Stage 1, common: trees on the rows of all tasks. A task whose own validation loss has not fallen for some rounds, and
+is clearly higher than at its best, quits: its rows leave, and its common part ends at its best round. Tasks with too
+few validation rows, or without a clear sign, follow the pooled loss. Stage 2, specific: each task's own trees on its
+own rows, from where its common part ended; as many as its validation rows prefer, perhaps none. The loop knows no
+user interface and no data frame.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.loop import Loop, Progress
+from gamcore.data.sampling import Split
+from gamcore.kernels.tree_growth import Growth
+from gamcore.kernels.tree_predict import Trees
+from gamcore.kernels.tree_rounds import Scheme
+from gamcore.kernels.tree_splits import NONE, Splitting
+from gamcore.model.losses import Loss
+from gamcore.multitask.tables import rows_by_task
+from gamcore.multitask.trees import Forest, Grower, Table, concatenate, make_scratch
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TOLERANCE: Final = 1e-5
+"""Share of the first loss that a round must take off to count as better."""
+
+WATCH_ROUNDS: Final = 10
+"""Rounds between two looks at the training loss."""
+
+
+@dataclass(frozen=True)
+class TaskParameters:
+    """Parameters of both stages.
+
+    depths : of the specific trees, each tried; () for no second stage. own_quit : whether tasks quit one by one, or all
+    by the pooled loss. min_valid : validation rows a task needs to tell by itself.
+    """
+
+    how: Splitting
+    growth: Growth
+    learning_rate: float
+    max_rounds: int
+    specific_rounds: int
+    patience: int
+    min_valid: int
+    own_quit: bool
+    depths: tuple[int, ...]
+
+    def scheme(self, loss: Loss, tolerance: float) -> Scheme:
+        """How trees are grown, and when boosting stops."""
+        return Scheme(self.how, self.growth, self.learning_rate, loss.code, self.patience, tolerance)
+
+
+@dataclass(frozen=True)
+class TaskProblem:
+    """Rows of several tasks.
+
+    task : (n,) place of each row's task; names : of the tasks. y : (n,); weight : (n,), or empty for 1 each. common :
+    places of the features of the common trees; own : of the features of each task's trees. group : (n,) of the deal.
+    """
+
+    table: Table
+    task: NDArray[np.int32]
+    names: tuple[str, ...]
+    y: Floats
+    weight: Floats
+    loss: Loss
+    common: Ints
+    own: tuple[Ints, ...]
+    group: Ints
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.names)
+
+    def weigh(self, values: Floats, rows: NDArray[np.integer]) -> Floats:
+        """Values of some rows times their weights."""
+        return values * self.weight[rows] if self.weight.size else values
+
+    def losses(self, rows: Ints, score: Floats) -> Floats:
+        """Weighted loss of some rows."""
+        return self.weigh(self.loss.loss(self.y[rows], score[rows]), rows)
+
+    def total(self, rows: Ints) -> float:
+        """Weight of some rows."""
+        return float(self.weight[rows].sum()) if self.weight.size else float(rows.size)
+
+
+@dataclass(frozen=True)
+class TaskRefit:
+    """One refit: the score it starts from, its common trees, and of each task the round it kept of them, and its trees.
+
+    quits : (T + 1,) rounds; the last is the pooled best, which serves unknown tasks.
+    valid_loss : mean over the validation rows of all tasks, at the end; NaN without any.
+    """
+
+    base_score: float
+    common: Trees
+    quits: Ints
+    specific: tuple[Trees, ...]
+    valid_loss: float
+
+
+@dataclass
+class _Best:
+    """The lowest validation losses so far of some watchers, the rounds they were at, and the loss of each row then.
+
+    of : (n,) the watcher of each validation row. losses, rounds, sizes : (W,). rows : (n,).
+    """
+
+    of: NDArray[np.integer]
+    losses: Floats
+    rounds: Ints
+    sizes: Floats
+    rows: Floats
+    tolerance: Floats
+
+    @classmethod
+    def of_rows(cls, rows: Floats, of: NDArray[np.integer], n_watchers: int) -> _Best:
+        """Watchers before the first round."""
+        losses = np.bincount(of, rows, n_watchers).astype(np.float64)
+        sizes = np.maximum(np.bincount(of, minlength=n_watchers), 1).astype(np.float64)
+        return cls(of, losses, np.zeros(n_watchers, np.int64), sizes, rows.copy(), TOLERANCE * losses)
+
+    def look(self, losses: Floats, rows: Floats, number: int) -> None:
+        """Take the losses (W,) of a round into account, and those of its rows (n,)."""
+        better = losses < self.losses - self.tolerance
+        self.losses[better], self.rounds[better] = losses[better], number
+        here = better[self.of]
+        self.rows[here] = rows[here]
+
+    def waits(self, number: int) -> Ints:
+        """Rounds since each was best."""
+        return number - self.rounds
+
+    def surely_better(self, rows: Floats) -> NDArray[np.bool_]:
+        """Which watchers (W,) were better at their best than rows are now, by more than a standard error.
+
+        Few rows choose a round by chance: without a clear sign a task keeps to what it shares (the rule of one standard
+        error, Breiman et al. 1984, section 3.4.3).
+        """
+        gaps, n_watchers = rows - self.rows, self.losses.size
+        mean = np.bincount(self.of, gaps, n_watchers) / self.sizes
+        square = np.bincount(self.of, gaps**2, n_watchers) / self.sizes
+        error = np.sqrt(np.maximum(square - mean**2, 0.0) / np.maximum(self.sizes - 1, 1))
+        return np.asarray(mean > error)
+
+
+@dataclass
+class _Common:
+    """The common stage of one refit, as it stands."""
+
+    problem: TaskProblem
+    parameters: TaskParameters
+    train: Ints
+    valid: Ints
+    score: Floats
+    trees: list[Trees] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.index = self.train.astype(np.int32)
+        self.trained = np.bincount(problem.task[self.train], minlength=problem.n_tasks) > 0
+        counts = np.bincount(problem.task[self.valid], minlength=problem.n_tasks)
+        self.alone = (counts >= self.parameters.min_valid) & self.parameters.own_quit
+        self.gone = np.zeros(problem.n_tasks, bool)
+        self.left = np.zeros(problem.n_tasks)  # loss of each task in the round that it left
+        self.kept = np.zeros(problem.n_tasks, np.int64)  # the rounds that those who left keep
+        rows, task = self.rows(), problem.task[self.valid]
+        self.best = _Best.of_rows(rows, task, problem.n_tasks)
+        self.pooled = _Best.of_rows(rows, np.zeros_like(task), 1)
+        scheme = self.parameters.scheme(problem.loss, 0.0)
+        self.grower = Grower(problem.table, problem.common, problem.task, problem.weight, scheme)
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """Tasks (T,) that the common trees still grow on."""
+        return np.asarray(self.trained & ~self.gone)
+
+    def rows(self) -> Floats:
+        """Validation loss (n,) of each row."""
+        return self.problem.losses(self.valid, self.score)
+
+    def round(self) -> bool:
+        """Grow one tree; false where nothing can be split any more."""
+        stats = self.grower.stats(self.index, self.problem.y, self.score)
+        tree = self.grower.grow(self.index.copy(), stats, self.score, self.valid)
+        if tree.feature.size == 1:
+            return False
+        self.trees.append(tree)
+        return True
+
+    def judge(self) -> tuple[Ints, float]:
+        """Look at the validation rows: the tasks that quit now, and the pooled loss.
+
+        Tasks that have left count in the pooled loss with what they had then: it neither jumps nor tires with them.
+        """
+        number, rows, patience = len(self.trees), self.rows(), self.parameters.patience
+        told = np.bincount(self.best.of, rows, self.problem.n_tasks).astype(np.float64)
+        pooled = float(np.where(self.gone, self.left, told).sum())
+        if not self.valid.size:
+            return np.empty(0, np.int64), pooled
+        self.best.look(told, rows, number)
+        self.pooled.look(np.array([pooled]), rows, number)
+        together = bool(self.pooled.waits(number)[0] >= patience)
+        own = self.best.waits(number) >= patience
+        if own.any() and not together:
+            own &= self.best.surely_better(rows)
+        leaving = np.flatnonzero(self.active & np.where(self.alone, own, together))
+        if leaving.size:
+            self.kept[leaving] = self.quits()[leaving]
+            self.gone[leaving], self.left[leaving] = True, told[leaving]
+            self.index = self.index[~self.gone[self.problem.task[self.index]]]
+        return leaving, pooled
+
+    def quits(self) -> Ints:
+        """Rounds (T + 1,) that each task, and an unknown one, keeps: what a task kept when it left stays."""
+        if not self.valid.size:
+            return np.full(self.problem.n_tasks + 1, len(self.trees))
+        apart = self.alone & self.best.surely_better(self.pooled.rows)
+        now = np.where(apart, self.best.rounds, self.pooled.rounds[0])
+        return np.append(np.where(self.gone, self.kept, now), self.pooled.rounds[0])
+
+
+def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, watch: bool) -> Loop[TaskRefit]:
+    """Both stages of one refit; yields a `Progress` a round of the first and a task of the second. Send True to stop.
+
+    A stopped refit keeps the best rounds so far; tasks whose turn has not come have no trees of their own.
+    """
+    started = time.monotonic()
+    inside = np.isin(problem.group, split.valid)
+    train, valid = np.flatnonzero(~inside), np.flatnonzero(inside)
+    weight = problem.weight[train] if problem.weight.size else np.ones(train.size)
+    base = problem.loss.base_score(problem.y[train], weight)
+    stage = _Common(problem, parameters, train, valid, np.full(problem.y.size, base))
+    total = max(problem.total(valid), 1e-300)
+    stopped = False
+    while len(stage.trees) < parameters.max_rounds and stage.active.any() and not stopped and stage.round():
+        leaving, pooled = stage.judge()
+        stopped = bool((yield _progress(stage, leaving, pooled / total if valid.size else np.nan, started, watch)))
+    common, quits = concatenate(stage.trees), stage.quits()
+    rewind(problem, common, quits, base, stage.score)
+    own, specific = _Specific(problem, parameters, stage.score, valid.size > 0), list[Trees]()
+    parts = [rows_by_task(rows, problem.task, problem.n_tasks) for rows in (train, valid)]
+    for t in range(problem.n_tasks):
+        if stopped or not parameters.depths or problem.n_tasks == 1:
+            specific.append(concatenate([]))
+            continue
+        specific.append(own.trees(t, parts[0][t], parts[1][t]))
+        stopped = bool((yield _told_specific(stage, started)))
+    loss = float(problem.losses(valid, stage.score).sum()) / total if valid.size else np.nan
+    return TaskRefit(base, common, quits, tuple(specific), loss)
+
+
+def rewind(problem: TaskProblem, common: Trees, quits: Ints, base: float, score: Floats) -> None:
+    """Scores of all rows after the rounds that their tasks keep."""
+    forest = Forest(common)
+    score[:] = base
+    for t, rows in enumerate(rows_by_task(np.arange(score.size), problem.task, problem.n_tasks)):
+        forest.add(problem.table.codes, rows, 0, int(quits[t]), score)
+
+
+@dataclass
+class _Specific:
+    """The specific stage of one refit: trees of one task after the other, with scratch for each depth tried."""
+
+    problem: TaskProblem
+    parameters: TaskParameters
+    score: Floats
+    validated: bool  # whether the refit has validation rows at all
+
+    def __post_init__(self) -> None:
+        table, growth = self.problem.table, self.parameters.growth
+        self.scratch = {depth: make_scratch(table, 1, growth._replace(depth=depth)) for depth in self.parameters.depths}
+
+    def trees(self, t: int, train: Ints, valid: Ints) -> Trees:
+        """The trees of a task, of the depth that its validation rows prefer; added to the scores of its rows."""
+        if not train.size or (self.validated and valid.size < self.parameters.min_valid):
+            return concatenate([])
+        problem, rows = self.problem, np.concatenate([train, valid])
+        table = replace(problem.table, codes=np.ascontiguousarray(problem.table.codes[:, rows]))
+        weight = problem.weight[rows] if problem.weight.size else problem.weight
+        tolerance = TOLERANCE * float(problem.losses(valid, self.score).sum())
+        scheme, places = self.parameters.scheme(problem.loss, tolerance), np.arange(rows.size)
+        tried = []
+        for depth in self.parameters.depths:
+            own = scheme._replace(how=scheme.how._replace(criterion=NONE), growth=scheme.growth._replace(depth=depth))
+            grower = Grower(table, problem.own[t], problem.task[:0], weight, own, self.scratch[depth])
+            told = problem.y[rows], self.score[rows], places[train.size :], self.parameters.specific_rounds
+            tried.append(grower.boost(places[: train.size].astype(np.int32), *told))
+        trees = min(tried, key=lambda found: found[0])[1]
+        Forest(trees).add(problem.table.codes, rows, 0, trees.ends.size - 1, self.score)
+        return trees
+
+
+def _progress(stage: _Common, leaving: Ints, loss: float, started: float, watch: bool) -> Progress:
+    """Where the common stage stands after a round."""
+    number, problem = len(stage.trees), stage.problem
+    train_loss = np.nan
+    if watch and number % WATCH_ROUNDS == 1 and stage.index.size:
+        rows = stage.index.astype(np.int64)
+        train_loss = float(problem.losses(rows, stage.score).sum()) / max(problem.total(rows), 1e-300)
+    quits = tuple((problem.names[t], int(stage.kept[t])) for t in leaving)
+    told = (train_loss, loss, int(stage.pooled.rounds[0]), time.monotonic() - started)
+    return Progress(0, 1, number, stage.parameters.max_rounds, 0, *told, stage="common trees", quits=quits)
+
+
+def _told_specific(stage: _Common, started: float) -> Progress:
+    """One more task has trees of its own now; the common rounds are those there are."""
+    number, nothing = len(stage.trees), float("nan")
+    told = (nothing, nothing, int(stage.pooled.rounds[0]), time.monotonic() - started)
+    return Progress(0, 1, number, stage.parameters.max_rounds, 0, *told, stage="specific trees")

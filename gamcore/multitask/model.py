@@ -1,0 +1,205 @@
+"""Multi-task trees as a model: of every task a common part, and trees of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins
+from gamcore.model.losses import Loss
+from gamcore.multitask.boosting import TaskRefit
+from gamcore.multitask.tables import UNKNOWN
+from gamcore.multitask.trees import Forest, concatenate, empty_trees, scaled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint8]
+
+Part = Literal["whole", "common", "specific"]
+FREE: Final = -1
+"""In place of a code: averaged over."""
+
+
+@dataclass(frozen=True)
+class TaskModel:
+    """The mean of refits, each a base score, common trees up to the round that a task keeps, and trees of the task.
+
+    bins : (p,) features; owned : (T, p) which task has which; common : (p,) whether common trees may use it.
+    task_codes : (T,) of the task's own line of codes.
+    forest : all trees; of refit k for task t those from common_trees[k] to common_trees[k] + quits[k, t], and from
+        own_trees[k, t] to own_trees[k, t + 1]. quits[k, T] is for unknown tasks; own_trees[k, 0] ends the common ones.
+    means : (K, T + 1) mean score of a task's training rows; the last of all rows by the common trees.
+    counts : a feature's training rows (their weights) by task and code, (T, size + 1), absent last.
+    """
+
+    bins: tuple[Bins, ...]
+    tasks: tuple[Any, ...]
+    aliases: dict[str, str]
+    task_codes: Ints
+    owned: NDArray[np.bool_]
+    common: NDArray[np.bool_]
+    forest: Forest
+    base_scores: Floats  # (K,)
+    common_trees: Ints  # (K,)
+    quits: Ints  # (K, T + 1)
+    own_trees: Ints  # (K, T + 1)
+    means: Floats  # (K, T + 1)
+    counts: tuple[Floats, ...]
+    loss: Loss
+    additive: bool
+
+    @classmethod
+    def about(
+        cls,
+        bins: tuple[Bins, ...],
+        tasks: tuple[Any, ...],
+        aliases: dict[str, str],
+        of_task: Ints,
+        owned: NDArray[np.bool_],
+        common: NDArray[np.bool_],
+        loss: Loss,
+        additive: bool,
+    ) -> TaskModel:
+        """What is known of a model before its trees."""
+        none, nothing = np.empty(0, np.int64), np.empty(0)
+        return cls(
+            bins, tasks, aliases, of_task, owned, common, Forest(empty_trees()),
+            nothing, none, none, none, nothing, (), loss, additive,
+        )  # fmt: skip
+
+    @property
+    def n_refits(self) -> int:
+        """K: refits whose mean the model is."""
+        return self.base_scores.size
+
+    def ranges(self, k: int, t: int, part: Part = "whole") -> list[tuple[int, int]]:
+        """Trees [first, last) of refit k that speak for a task."""
+        first = int(self.common_trees[k])
+        found = [(first, first + int(self.quits[k, t]))] if part != "specific" else []
+        if t != UNKNOWN and part != "common":
+            found.append((int(self.own_trees[k, t]), int(self.own_trees[k, t + 1])))
+        return found
+
+    def _by_task(self, task: Ints) -> Iterator[tuple[int, Ints]]:
+        """Tasks that occur, with the places of their rows."""
+        order = np.argsort(task, kind="stable")
+        present, starts = np.unique(task[order], return_index=True)
+        for t, rows in zip(present, np.split(order, starts[1:]), strict=True):
+            yield int(t), rows
+
+    def refit_scores(self, codes: Codes, task: Ints) -> Floats:
+        """Scores (K, n) of rows given as codes (p + 1, n) and places of tasks, by each refit."""
+        found = np.repeat(self.base_scores[:, None], task.size, axis=1)
+        for t, rows in self._by_task(task):
+            for k, line in enumerate(found):
+                for first, last in self.ranges(k, t):
+                    self.forest.add(codes, rows, first, last, line)
+        return found
+
+    def score(self, codes: Codes, task: Ints) -> Floats:
+        """Scores (n,) of rows, the mean over refits."""
+        return np.asarray(self.refit_scores(codes, task).mean(axis=0))
+
+    def predict(self, codes: Codes, task: Ints) -> Floats:
+        """Predictions (n,) in the target's units, or probabilities of the positive class."""
+        return self.loss.inverse_link(self.score(codes, task))
+
+    def contributions(self, codes: Codes, task: Ints) -> tuple[Floats, Floats]:
+        """The part of the score that no feature decides (n,), and contributions (n, p + 1), the task's last: their sum
+        is the score (Fang et al. 2018)."""
+        bias, found = np.empty(task.size), np.zeros((task.size, len(codes)))
+        for t, rows in self._by_task(task):
+            parts = np.zeros((rows.size, len(codes)))
+            bias[rows] = self.base_scores.mean()
+            for k in range(self.n_refits):
+                for first, last in self.ranges(k, t):
+                    bias[rows] += self.forest.attribute(codes, rows, first, last, parts) / self.n_refits
+            found[rows] = parts / self.n_refits
+        return bias, found
+
+    def weights(self, feature: int, t: int) -> Floats:
+        """Training rows (size,) of a feature's codes in a task; UNKNOWN: in all."""
+        counts = self.counts[feature][:, :-1]
+        return np.asarray(counts.sum(axis=0) if t == UNKNOWN else counts[t])
+
+    def given(self, feature: int, t: int) -> Ints:
+        """What is known beside one feature: the task, and what it lacks; of an unknown task nothing."""
+        found = np.full(len(self.bins) + 1, FREE)
+        if t != UNKNOWN:
+            for j in np.flatnonzero(~self.owned[t]):
+                found[j] = self.bins[j].size
+            found[-1] = self.task_codes[t]
+        found[feature] = FREE
+        return found
+
+    def curve(self, feature: int, t: int, part: Part = "whole") -> Floats:
+        """What a feature does to the score of a task, (K, size) by refit and code: the mean over its other features,
+        less that over the task's training rows. UNKNOWN: of the common trees, over all tasks."""
+        size = self.bins[feature].size
+        found = np.zeros((self.n_refits, size))
+        given = self.given(feature, t)
+        for k, line in enumerate(found):
+            for first, last in self.ranges(k, t, part):
+                self.forest.partial(first, last, feature, given, line)
+        weights = self.weights(feature, t)
+        if weights.sum() > 0:
+            found -= (found @ weights / weights.sum())[:, None]
+        return found
+
+    def gains(self) -> tuple[Floats, Floats]:
+        """Sums of the gains of splits, a mean over refits: in common trees (p + 1,), and in a task's own (T, p + 1)."""
+        p, n_tasks = len(self.bins) + 1, len(self.tasks)
+        common, own = np.zeros(p), np.zeros((n_tasks, p))
+        for k in range(self.n_refits):
+            common += self.forest.gains(int(self.common_trees[k]), int(self.own_trees[k, 0]), p)
+            for t in range(n_tasks):
+                own[t] += self.forest.gains(int(self.own_trees[k, t]), int(self.own_trees[k, t + 1]), p)
+        return common / self.n_refits, own / self.n_refits
+
+
+def assemble_tasks(
+    about: TaskModel, refits: list[TaskRefit], scale: float, codes: Codes, task: Ints, weight: Floats | None
+) -> TaskModel:
+    """The mean of refits as one model.
+
+    scale : of the target while trees were grown. codes (p + 1, n), task (n,) and weight (n,) of the training rows.
+    """
+    parts, common_trees, own_trees = [], [], []
+    n_trees = 0
+    for refit in refits:
+        common_trees.append(n_trees)
+        sizes = [trees.ends.size - 1 for trees in (refit.common, *refit.specific)]
+        own_trees.append(n_trees + np.cumsum(sizes))
+        n_trees += sum(sizes)
+        parts += [refit.common, *refit.specific]
+    counts = []
+    for of_feature, line in zip(about.bins, codes, strict=False):
+        width = of_feature.size + 1
+        cells = np.bincount(task * width + line, weight, len(about.tasks) * width)
+        counts.append(cells.astype(np.float64).reshape(-1, width))
+    model = replace(
+        about,
+        forest=Forest(scaled(concatenate(parts), scale)),
+        base_scores=np.array([refit.base_score for refit in refits]) * scale,
+        common_trees=np.array(common_trees, np.int64),
+        quits=np.stack([refit.quits for refit in refits]),
+        own_trees=np.stack(own_trees).astype(np.int64),
+        counts=tuple(counts),
+    )
+    return replace(model, means=_means(model, codes, task, weight))
+
+
+def _means(model: TaskModel, codes: Codes, task: Ints, weight: Floats | None) -> Floats:
+    """Mean score (K, T + 1) of the training rows of each task, and of all rows by the common trees."""
+    n_tasks = len(model.tasks)
+    heavy = np.ones(task.size) if weight is None else weight
+    totals = np.bincount(task, heavy, n_tasks)
+    own = [np.bincount(task, line * heavy, n_tasks) / totals for line in model.refit_scores(codes, task)]
+    if n_tasks == 1:
+        return np.stack([np.append(line, line) for line in own])
+    common = model.refit_scores(codes, np.full(task.size, UNKNOWN))
+    return np.column_stack([np.stack(own), common @ heavy / heavy.sum()])

@@ -1,0 +1,228 @@
+"""Tables of several tasks: which columns each task has, and rows as codes.
+
+A column that a task lacks is *absent* there, which is another thing than missing: it has a code of its own, one above
+the unseen bin. The task itself is the last line of codes, a category with a level a task.
+
+    codes:  feature 0    0 missing | 1 .. K | K + 1 unseen | K + 2 absent
+            ...
+            task         1 .. tasks (at most MAX_TASK_CODES, the rarest share the last) | one more: unknown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Binned, Bins, fit_bins
+from gamcore.data.table import Feature, TableError, as_frame, kind_of, read_feature, read_texts
+from gamcore.kernels import CODE
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.uint8]
+
+ONE_TASK: Final = "all"
+"""Label of the only task where none is given."""
+
+UNKNOWN: Final = -1
+"""Place of a task that the model does not know."""
+
+MAX_TASK_CODES: Final = 250
+
+
+@dataclass(frozen=True)
+class TaskRows:
+    """Rows of several tasks as one table.
+
+    task : (n,) place of each row's task in `names`, UNKNOWN for others; aliases : columns of `frame` that stand for one
+    of the same name but another type, with that name.
+    """
+
+    frame: pd.DataFrame
+    task: Ints
+    names: tuple[Any, ...]
+    aliases: dict[str, str]
+
+
+def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints, dict[str, str]]:
+    """Tables of tasks below each other, the place of each row's table, and aliases.
+
+    Columns are the same where name and type are. Of columns that share a name but not the type, each type becomes a
+    column of its own, "name (type)".
+    """
+    frames = {name: _plain_frame(table) for name, table in tables.items()}
+    kinds: dict[str, set[str]] = {}
+    for frame in frames.values():
+        for column in frame.columns:
+            if frame[column].notna().any():
+                kinds.setdefault(column, set()).add(kind_of(frame[column]))
+    mixed = {column for column, found in kinds.items() if len(found) > 1}
+    taken = {column for frame in frames.values() for column in frame.columns}
+    aliases: dict[str, str] = {}
+    renamed = []
+    for frame in frames.values():
+        names = {
+            c: _free(f"{c} ({kind_of(frame[c])})", taken) for c in frame.columns if c in mixed and c in filled(frame)
+        }
+        aliases |= {new: old for old, new in names.items()}
+        renamed.append(frame.rename(columns=names))
+    sizes = [len(frame) for frame in renamed]
+    # An all-missing column of one table must not decide the type of the others'.
+    stacked = [frame.dropna(axis=1, how="all") for frame in renamed]
+    # A column without any value is of no use to any task, and is left out.
+    joined = pd.concat(stacked, ignore_index=True)
+    if not joined.columns.size:
+        raise TableError("No column of any task's table has a value: there is nothing to learn from.")
+    return joined, np.repeat(np.arange(len(sizes)), sizes), aliases
+
+
+def _plain_frame(table: Any) -> pd.DataFrame:
+    """A task's table as a frame; categories of several tables need not match, so they become text."""
+    frame = as_frame(table if isinstance(table, pd.DataFrame) or not hasattr(table, "to_pandas") else table.to_pandas())
+    found = {c: frame[c] for c in frame.columns if isinstance(frame[c].dtype, pd.CategoricalDtype)}
+    return frame.assign(**{c: _as_text(series) for c, series in found.items()})
+
+
+def _as_text(series: pd.Series) -> pd.Series:
+    """A category column as the names of its levels."""
+    codes, names = read_texts(series)
+    return pd.Series(np.array([*names, None], object)[codes], series.index)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that no column has."""
+    while name in taken:
+        name += "'"
+    return name
+
+
+def filled(frame: pd.DataFrame) -> set[str]:
+    """Columns with at least one value."""
+    return set(frame.columns[frame.notna().any()])
+
+
+def read_labels(task: Any, n_rows: int) -> NDArray[Any]:
+    """Task labels (n,) of rows; one label serves all rows."""
+    task = ONE_TASK if task is None else task
+    if isinstance(task, str) or not np.iterable(task):
+        return np.full(n_rows, task, dtype=object)
+    labels = pd.Series(task).reset_index(drop=True)
+    if len(labels) != n_rows:
+        raise TableError(f"task has {len(labels)} entries for {n_rows} rows: give one a row.")
+    if labels.isna().any():
+        raise TableError(f"The task is missing in {int(labels.isna().sum())} rows: drop them, or give them a task.")
+    which, distinct = pd.factorize(labels)
+    plain = np.empty(len(distinct), object)
+    for k, label in enumerate(distinct):
+        plain[k] = label.item() if isinstance(label, np.generic) else label
+    return np.asarray(plain[which])
+
+
+def ordered_names(labels: NDArray[Any]) -> tuple[Any, ...]:
+    """Distinct labels, in order where they have one."""
+    found = pd.unique(labels).tolist()
+    odd = [label for label in found if not isinstance(label, str | int | float | bool)]
+    if odd:
+        raise TableError(f"A task is {type(odd[0]).__name__} {odd[0]!r}: label tasks by texts or numbers.")
+    if len({str(label) for label in found}) < len(found):
+        raise TableError("Two tasks have the same name as text, such as 1 and '1': give them one type.")
+    try:
+        return tuple(sorted(found))
+    except TypeError:
+        return tuple(sorted(found, key=str))
+
+
+def places(labels: NDArray[Any], names: tuple[Any, ...]) -> Ints:
+    """Places (n,) of labels among the names of tasks; UNKNOWN for others."""
+    known = {name: t for t, name in enumerate(names)}
+    by_text = {str(name): t for t, name in enumerate(names)}  # a file may have turned 1 into "1"
+    which, distinct = pd.factorize(labels)
+    found = np.array([known.get(label, by_text.get(str(label), UNKNOWN)) for label in distinct], np.int64)
+    return np.asarray(found[which])
+
+
+def rows_by_task(rows: Ints, task: NDArray[np.integer], n_tasks: int) -> list[Ints]:
+    """Some rows of each task, in one pass."""
+    order = rows[np.argsort(task[rows], kind="stable")]
+    return np.split(order, np.searchsorted(task[order], np.arange(1, n_tasks)))
+
+
+def owned_columns(rows: TaskRows, columns: list[str]) -> Bools:
+    """Which task has which column, (T, columns): one that is empty for all rows of a task is absent there."""
+    found = np.ones((len(rows.names), len(columns)), bool)
+    for j, column in enumerate(columns):
+        present = rows.frame[column].notna().to_numpy(bool)
+        counts = np.bincount(rows.task[present], minlength=len(rows.names))
+        if counts.any():  # a column without any value is of no use to anyone; that is seen elsewhere
+            found[:, j] = counts > 0
+    return found
+
+
+def task_codes(task: Ints, n_tasks: int) -> Ints:
+    """Code (T,) of each task in the task's own line."""
+    if n_tasks <= MAX_TASK_CODES:
+        return np.arange(1, n_tasks + 1)
+    rarest_last = np.argsort(-np.bincount(task, minlength=n_tasks), kind="stable")
+    found = np.empty(n_tasks, np.int64)
+    found[rarest_last] = np.minimum(np.arange(n_tasks) + 1, MAX_TASK_CODES)
+    return found
+
+
+def bin_rows(
+    rows: TaskRows,
+    features: tuple[Feature, ...],
+    owned: Bools,
+    of_task: Ints,
+    weight: NDArray[np.float64] | None,
+    max_bins: int,
+) -> Binned:
+    """Learn the bins of each feature from the rows of the tasks that have it, and encode the rows, (p + 1, n); one code
+    is left for *absent*."""
+    codes, bins = _task_line(rows, len(features), of_task), []
+    for j, feature in enumerate(features):
+        inside = owned[rows.task, j]
+        values = read_feature(rows.frame.loc[inside, [feature.column]], feature)
+        bins.append(fit_bins(feature, values, None if weight is None else weight[inside], max_bins - 1))
+        codes[j] = bins[-1].size  # absent
+        codes[j, inside] = bins[-1].encode_training(values)
+    return Binned(codes, tuple(bins))
+
+
+def _task_line(rows: TaskRows, n_features: int, of_task: Ints) -> Codes:
+    """Codes (p + 1, n) of rows, of which the task's line is filled."""
+    codes = np.empty((n_features + 1, len(rows.frame)), CODE)
+    codes[-1] = np.where(rows.task != UNKNOWN, of_task[rows.task], int(of_task.max(initial=0)) + 1)
+    return codes
+
+
+def encode_rows(rows: TaskRows, bins: tuple[Bins, ...], owned: Bools, of_task: Ints) -> Codes:
+    """Codes (p + 1, n) of rows by bins already learnt: features, and the task.
+
+    An unknown task is taken to lack what is empty or not there, except for columns that all tasks have.
+    """
+    codes, known = _task_line(rows, len(bins), of_task), rows.task != UNKNOWN
+    for j, of_feature in enumerate(bins):
+        column = of_feature.feature.column
+        inside = np.where(known, owned[rows.task, j], column in rows.frame.columns)
+        codes[j] = of_feature.size  # absent
+        if not inside.any():
+            continue
+        codes[j, inside] = _read(rows, of_feature, inside)
+        if not owned[:, j].all():
+            codes[j, inside & ~known & (codes[j] == 0)] = of_feature.size
+    return codes
+
+
+def _read(rows: TaskRows, bins: Bins, inside: Bools) -> Codes:
+    column = bins.feature.column
+    there = column if column in rows.frame.columns else rows.aliases.get(column)
+    if there not in rows.frame.columns:
+        task = rows.names[rows.task[np.flatnonzero(inside)[0]]]
+        raise TableError(f"The table lacks column {column!r}, which task {task!r} was trained on: add it.")
+    frame = rows.frame.loc[inside, [there]].set_axis([column], axis=1)
+    return bins.encode(read_feature(frame, bins.feature))

@@ -1,0 +1,1 @@
+"""Intervals, bands, metrics, and what moved between two tables."""

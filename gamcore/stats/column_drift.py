@@ -1,0 +1,308 @@
+"""What moved between two versions of a table: columns that came and went, and the distributions of those that stayed.
+
+Two versions may share rows. The tests take them for apart, so rows that stayed make a move look smaller, never larger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import chi2_contingency, ks_2samp
+
+from gamcore.data.labels import as_date
+from gamcore.data.table import Kind, TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
+from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
+
+Floats = NDArray[np.float64]
+Verdict = Literal["moved", "moved little", "as chance", "too few rows", "dates", "unusable"]
+
+VERDICTS: Final[dict[Verdict, str]] = {
+    "moved": "moved",
+    "moved little": "moved a little",
+    "as chance": "no more than chance",
+    "too few rows": "too few rows to tell",
+    "dates": "see the ranges",
+    "unusable": "cannot be compared",
+}
+MOST_ROWS: Final = 100_000
+"""Rows of a version whose distributions are compared: of more, a sample."""
+LITTLE: Final = 0.05
+"""Distance under which a move, however certain, is a small one."""
+BLUNT: Final = 0.25
+"""Where only moves above this could have been told, that none was told says nothing."""
+MOST_NAMED: Final = 3
+LONGEST: Final = 40
+
+
+@dataclass(frozen=True)
+class ColumnMove:
+    """How one column moved.
+
+    distance : 0 where nothing moved, 1 where the two have nothing in common; of numbers the Kolmogorov-Smirnov
+        distance, of levels the total variation distance; NaN of dates, which are told by their ranges.
+    p, p_missing : of no move of the values, and of the missing share, adjusted by Holm over all columns; NaN where
+        untested.
+    told_from : the least distance that so few rows can tell from chance.
+    came, went : levels. words : what moved, in words.
+    """
+
+    name: str
+    kind: Kind | None
+    verdict: Verdict
+    distance: float
+    p: float
+    p_missing: float
+    missing_then: float
+    missing_now: float
+    told_from: float
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    words: str
+
+    @property
+    def size(self) -> float:
+        """The larger of the moves of its values and of its missing share."""
+        return float(np.fmax(self.distance, abs(self.missing_now - self.missing_then)))
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether it moved more than chance would, by much or by little."""
+        return self.verdict in ("moved", "moved little")
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What moved between two versions of a table.
+
+    came, went : columns. retyped : (column, type then, type now); these are not compared. columns : those of
+    both, the most moved first.
+    """
+
+    rows_then: int
+    rows_now: int
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    retyped: tuple[tuple[str, str, str], ...]
+    columns: tuple[ColumnMove, ...]
+
+    def words(self) -> str:
+        """The distributions in a sentence or two."""
+        moved = [one for one in self.columns if one.has_moved]
+        few = sum(one.verdict == "too few rows" for one in self.columns)
+        if not self.columns:
+            return "No column is in both versions with the same type, so no distribution can be compared."
+        said = "No column moved more than chance would."
+        if moved:
+            little = sum(one.verdict == "moved little" for one in moved)
+            said = f"{len(moved)} of {len(self.columns)} columns moved more than chance would"
+            said += f", {little} of them only a little" if little else ""
+            said += f"; {moved[0].name} moved most." if len(moved) > 1 else f": {moved[0].name}."
+        return f"{said} Of {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
+
+    def frame(self) -> pd.DataFrame:
+        """One row a column that both have, the most moved first."""
+        told = [
+            (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.words, one.distance, one.p, one.missing_then,
+             one.missing_now, one.p_missing)
+            for one in self.columns
+        ]  # fmt: skip
+        names = ["column", "type", "verdict", "how", "distance", "p", "missing then", "missing now", "p of missing"]
+        return pd.DataFrame(told, columns=names)
+
+
+def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
+    """Hold the newer version of a table against the older one; the rows may come in any order."""
+    then, now = as_frame(then), as_frame(now)
+    came = tuple(name for name in now.columns if name not in then.columns)
+    went = tuple(name for name in then.columns if name not in now.columns)
+    retyped, found = [], []
+    for name in (name for name in now.columns if name in then.columns):
+        old, new = kinds(then[name], now[name])
+        if old != new:
+            retyped.append((name, old or "unusable", new or "unusable"))
+        else:
+            found.append(_compared(then[name], now[name], new))
+    found = sorted(_judged(found), key=lambda one: (not one.has_moved, -one.size))
+    return Moved(len(then), len(now), came, went, tuple(retyped), tuple(found))
+
+
+def kinds(then: pd.Series, now: pd.Series) -> tuple[Kind | None, Kind | None]:
+    """The kinds of a column in two versions, None where it cannot be used; one without any value has the other's."""
+    old, new = _kind(then), _kind(now)
+    if then.isna().all():
+        old = new
+    elif now.isna().all():
+        new = old
+    return old, new
+
+
+def _kind(series: pd.Series) -> Kind | None:
+    try:
+        return kind_of(series)
+    except TableError:
+        return None
+
+
+def _compared(then: pd.Series, now: pd.Series, kind: Kind | None) -> ColumnMove:
+    """A column whose p values are not adjusted yet, and whose verdict is open."""
+    missing = float(then.isna().mean()), float(now.isna().mean())
+    told = p_of_rates(missing[0], len(then), missing[1], len(now)) if 0 < sum(missing) < 2 else math.nan
+    start = ColumnMove(str(now.name), kind, "as chance", math.nan, math.nan, told, *missing, math.nan, (), (), "")
+    try:
+        if kind == "number":
+            return _numbers(start, _or_missing(then, read_numbers), _or_missing(now, read_numbers))
+        if kind == "date":
+            return replace(
+                start, verdict="dates", words=ranges(_or_missing(then, read_dates), _or_missing(now, read_dates))
+            )
+        if kind is not None:
+            return _levels(start, then, now)
+    except TableError as error:
+        return replace(start, verdict="unusable", words=str(error))
+    return replace(start, verdict="unusable", words="mixes or nests values")
+
+
+def _or_missing(series: pd.Series, read: Callable[[pd.Series], Floats]) -> Floats:
+    """The values of a column; one without any may be kept as text, which cannot be read."""
+    return np.full(len(series), np.nan) if series.isna().all() else read(series)
+
+
+def _sample(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    if values.size <= MOST_ROWS:
+        return values
+    return np.random.default_rng(0).choice(values, MOST_ROWS, replace=False)
+
+
+def _numbers(start: ColumnMove, then: Floats, now: Floats) -> ColumnMove:
+    old, new = (np.asarray(_sample(values[np.isfinite(values)]), np.float64) for values in (then, now))
+    if not (old.size and new.size):
+        return start
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a handful of rows, there is no p
+        told = ks_2samp(old, new, method="asymp")
+    least = _least(old.size, new.size)
+    middle = [_number(float(np.quantile(values, 0.5, method="nearest"))) for values in (old, new)]
+    return replace(start, distance=float(told.statistic), p=float(told.pvalue) if least < 1 else 1.0, told_from=least,
+                   words=f"median {middle[0]} then, {middle[1]} now")  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
+def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
+    """Levels by their shares; those too rare to be tested are one."""
+    names, old, new = _counts(then, now)
+    if not (old.sum() and new.sum()):
+        return start
+    came = tuple(name for name, a, b in zip(names, old, new, strict=True) if not a and b)
+    went = tuple(name for name, a, b in zip(names, old, new, strict=True) if a and not b)
+    shares = old / old.sum(), new / new.sum()
+    most = int(np.abs(shares[1] - shares[0]).argmax())
+    words = f"{_cut(names[most])}: {shares[0][most]:.1%} then, {shares[1][most]:.1%} now" if names else ""
+    words += "".join(f"; {_some(part)} {verb}" for part, verb in ((came, "came"), (went, "went")) if part)
+    sizes = min(old.sum(), MOST_ROWS), min(new.sum(), MOST_ROWS)
+    old, new = shares[0] * sizes[0], shares[1] * sizes[1]  # as many as are compared of numbers
+    rare = (old + new) * min(sizes) / sum(sizes) < FEWEST_EXPECTED
+    if old.size > 2 and rare.any():
+        old, new = (np.append(counts[~rare], counts[rare].sum()) for counts in (old, new))
+        if old[-1] > old.sum() / 2 or new[-1] > new.sum() / 2:  # an ID, say: no level has rows enough
+            told = f"{len(names):,} levels, most of them rare; {len(came):,} came, {len(went):,} went"
+            return replace(start, verdict="too few rows", came=came, went=went, words=told)
+    distance = float(np.abs(old / old.sum() - new / new.sum()).sum() / 2)
+    return replace(start, distance=distance, p=_p_of_levels(old, new), came=came, went=went, words=words,
+                   told_from=_least(*sizes))  # fmt: skip
+
+
+def _counts(then: pd.Series, now: pd.Series) -> tuple[list[str], Floats, Floats]:
+    """All levels of two columns, and the rows of each."""
+    (old, old_names), (new, new_names) = read_texts(then), read_texts(now)
+    place = {name: i for i, name in enumerate(dict.fromkeys([*old_names, *new_names]))}
+    made = []
+    for codes, names in ((old, old_names), (new, new_names)):
+        counts = np.zeros(len(place))
+        counts[[place[name] for name in names]] = np.bincount(codes[codes >= 0], minlength=len(names))
+        made.append(counts)
+    seen = made[0] + made[1] > 0  # a categorical type may have levels that no row has
+    return [name for name, known in zip(place, seen, strict=True) if known], made[0][seen], made[1][seen]
+
+
+def _p_of_levels(old: Floats, new: Floats) -> float:
+    """p of the same shares; cells with too few rows for it are left out."""
+    if old.size == 2:
+        return p_of_rates(float(old[0] / old.sum()), float(old.sum()), float(new[0] / new.sum()), float(new.sum()))
+    n, m = old.sum(), new.sum()
+    enough = (old + new) * min(n, m) / (n + m) >= FEWEST_EXPECTED
+    if enough.sum() < 2:
+        return 1.0
+    return float(chi2_contingency(np.stack([old[enough], new[enough]]), correction=False).pvalue)
+
+
+def _least(n: float, m: float) -> float:
+    """The least distance whose p is under 5%, alone (Smirnov's limit)."""
+    return math.sqrt(-math.log(ALPHA / 2) / 2 * (n + m) / (n * m))
+
+
+def _judged(found: list[ColumnMove]) -> list[ColumnMove]:
+    """With p values adjusted over all columns, and a verdict each."""
+    p = np.array([[one.p, one.p_missing] for one in found]).reshape(-1, 2)
+    tested = np.isfinite(p)
+    p[tested] = adjusted_by_holm(p[tested])
+    wider = math.sqrt(1 + math.log(max(int(tested.sum()), 1)) / -math.log(ALPHA / 2))  # a limit for all of them
+    judged = []
+    for one, (own, of_missing) in zip(found, p, strict=True):
+        told = replace(one, p=float(own), p_missing=float(of_missing), told_from=one.told_from * wider)
+        judged.append(replace(told, verdict=_verdict(told), words=_with_missing(told)))
+    return judged
+
+
+def _verdict(one: ColumnMove) -> Verdict:
+    if one.verdict == "unusable":
+        return one.verdict
+    sizes = [size for size, p in ((one.distance, one.p), (abs(one.missing_now - one.missing_then), one.p_missing))
+             if p < ALPHA]  # fmt: skip
+    if sizes:
+        return "moved" if max(sizes) >= LITTLE else "moved little"
+    if one.verdict != "as chance":
+        return one.verdict
+    return "too few rows" if not one.told_from <= BLUNT else "as chance"
+
+
+def _with_missing(one: ColumnMove) -> str:
+    if not one.p_missing < ALPHA:
+        return one.words
+    told = f"missing in {one.missing_then:.1%} then, {one.missing_now:.1%} now"
+    return f"{one.words}; {told}" if one.words else told
+
+
+def ranges(then: Floats, now: Floats) -> str:
+    """Where the dates (in days since 1970-01-01) of two versions lie, and how far they overlap."""
+    old, new = then[np.isfinite(then)], now[np.isfinite(now)]
+    if not (old.size and new.size):
+        return "no dates in one of the two"
+    (a, b), (c, d) = ((int(np.floor(days.min())), int(np.floor(days.max()))) for days in (old, new))
+    said = f"{as_date(a).date()} to {as_date(b).date()} then, {as_date(c).date()} to {as_date(d).date()} now"
+    gap, shared = max(a, c) - min(b, d) - 1, min(b, d) - max(a, c) + 1
+    if (a, b) == (c, d):
+        return f"{as_date(a).date()} to {as_date(b).date()} in both"
+    if gap < 0:
+        return f"{said}: {_of_days(shared)} in both"
+    return f"{said}: none in both, {_of_days(gap)} between" if gap else f"{said}: one follows on the other"
+
+
+def _of_days(number: int) -> str:
+    return "1 day" if number == 1 else f"{number:,} days"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(map(_cut, names[:MOST_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -1,0 +1,94 @@
+"""The distribution of a column in two versions of a table, on the same bars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.labels import in_words
+from gamcore.data.table import Kind, TableError, read_dates, read_numbers, read_texts
+
+Floats = NDArray[np.float64]
+
+BARS: Final = 30
+MOST_LEVELS: Final = 12
+OTHERS: Final = "(all others)"
+TAIL: Final = 0.005
+"""Share of the rows, at either end of each version, that the bars need not reach."""
+LARGEST_WHOLE: Final = 2.0**50
+"""Whole numbers from which on halves between them get lost."""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Shares (K,) of the rows with a value, then and now.
+
+    edges : (K + 1,) of numbers and dates (in days since 1970-01-01); labels : (K,) of levels.
+    missing : shares of all rows, then and now.
+    """
+
+    name: str
+    kind: Kind
+    then: Floats
+    now: Floats
+    missing: tuple[float, float]
+    edges: Floats = field(default_factory=lambda: np.empty(0))
+    labels: tuple[str, ...] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """One row a bar, missing cells last; their shares are of all rows."""
+        places = [in_words(k, self.kind, self.edges, self.labels) for k in range(self.then.size)]
+        return pd.DataFrame({
+            "value": [*places, "(missing)"], "then": [*self.then, self.missing[0]],
+            "now": [*self.now, self.missing[1]],
+        })  # fmt: skip
+
+
+def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
+    """A column of a kind in two versions; TableError where it holds no value in one of them."""
+    name, missing = str(now.name), (float(then.isna().mean()), float(now.isna().mean()))
+    if max(missing) == 1.0:
+        raise TableError(f"Column {name!r} has no value in one of the two versions: choose another.")
+    if kind in ("category", "boolean"):
+        labels, old, new = _levels(then, now)
+        return Overlay(name, kind, old, new, missing, labels=labels)
+    read = read_dates if kind == "date" else read_numbers
+    values = [found[np.isfinite(found)] for found in (read(then), read(now))]
+    edges = _edges(values)
+    old, new = (np.histogram(found, edges)[0] / found.size for found in values)
+    return Overlay(name, kind, old, new, missing, edges)
+
+
+def _edges(values: list[Floats]) -> Floats:
+    """Borders of equal bars that reach over both, but for their tails."""
+    ends = [np.quantile(found, (TAIL, 1 - TAIL), method="nearest") for found in values]
+    low, high = float(min(low for low, _ in ends)), float(max(high for _, high in ends))
+    whole = all(np.all(found == np.floor(found)) for found in values)
+    if whole and max(abs(low), abs(high)) < LARGEST_WHOLE:  # a whole number of values a bar, else some look empty
+        width = max(float(np.ceil((high - low + 1) / BARS)), 1.0)
+        bars = int(np.ceil((high - low + 1) / width))
+        return np.asarray(low - 0.5 + width * np.arange(bars + 1))
+    narrowest = BARS * 2.0**-50 * max(abs(low), abs(high), 1.0)
+    if high / 2 - low / 2 < narrowest:
+        low, high = low - narrowest, high + narrowest
+    return np.asarray(2 * np.linspace(low / 2, high / 2, BARS + 1))  # their distance may be beyond all numbers
+
+
+def _levels(then: pd.Series, now: pd.Series) -> tuple[tuple[str, ...], Floats, Floats]:
+    """The most frequent levels of the two, and the shares of each; the others together, last."""
+    shares = []
+    for series in (then, now):
+        codes, names = read_texts(series)
+        found = pd.Series(np.bincount(codes[codes >= 0], minlength=len(names)), names, float)
+        shares.append(found / found.sum())
+    both = pd.concat(shares, axis=1).fillna(0.0)
+    both = both[both.sum(axis=1) > 0]
+    both = both.iloc[np.argsort(-both.max(axis=1).to_numpy(), kind="stable")]
+    shown, rest = both.iloc[:MOST_LEVELS], both.iloc[MOST_LEVELS:]
+    labels = [*shown.index, OTHERS] if len(rest) else [*shown.index]
+    columns = [shown.iloc[:, k].tolist() + ([float(rest.iloc[:, k].sum())] if len(rest) else []) for k in (0, 1)]
+    return tuple(map(str, labels)), np.array(columns[0]), np.array(columns[1])

@@ -1,0 +1,140 @@
+"""95% intervals and tests of rates and means, by SciPy and, for experiments, statsmodels, with their edges in words.
+
+Counts may be effective ones, of weighted rows, so no whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+from scipy.stats import fisher_exact, ttest_ind
+
+from gamcore.extras import extra
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+
+ALPHA: Final = 0.05
+Z: Final = float(ndtri(1 - ALPHA / 2))
+UNKNOWN: Final = (math.nan, math.nan)
+
+FEWEST_ROWS: Final = 1.5
+"""Effective rows that a mean needs more than, to have an interval."""
+
+FEWEST_EXPECTED: Final = 5.0
+"""Count to be expected under which the normal distribution does not tell."""
+
+
+def wilson(rate: float, n: float) -> Interval:
+    """Return Wilson's interval (1927) of a rate of n rows.
+
+    Weighted rows count as their effective number, which need not be whole, as SciPy's interval demands.
+    """
+    if n <= 0:
+        return UNKNOWN
+    shrink = 1 + Z**2 / n
+    middle = (rate + Z**2 / (2 * n)) / shrink
+    reach = Z * math.sqrt(max(rate * (1 - rate), 0.0) / n + Z**2 / (4 * n**2)) / shrink
+    return max(middle - reach, 0.0), min(middle + reach, 1.0)
+
+
+def newcombe(rate: float, n: float, other: float, m: float) -> Interval:
+    """Return Newcombe's interval of the difference of two rates, of n and m rows (1998, method 10: Wilson's ends)."""
+    if n <= 0 or m <= 0:
+        return UNKNOWN
+    (low, high), (other_low, other_high) = wilson(rate, n), wilson(other, m)
+    difference = rate - other
+    return (
+        difference - math.hypot(rate - low, other_high - other),
+        difference + math.hypot(high - rate, other - other_low),
+    )
+
+
+def ratio_of_rates(rate: float, n: float, other: float, m: float) -> Interval:
+    """Interval of the ratio of two rates, on the log scale; unknown where one is 0."""
+    if not (n > 0 and m > 0 and rate > 0 and other > 0):
+        return UNKNOWN
+    with extra("experiments"):
+        from statsmodels.stats.proportion import confint_proportions_2indep
+    low, high = confint_proportions_2indep(rate * n, n, other * m, m, method="log", compare="ratio", alpha=ALPHA,
+                                           correction=False)  # fmt: skip
+    return float(low), float(high)
+
+
+def p_of_rates(rate: float, n: float, other: float, m: float) -> float:
+    """p of no difference between two rates: by z with the pooled rate; of counts under 5 to be expected, Fisher's."""
+    x, y = rate * n, other * m
+    pooled = (x + y) / (n + m)
+    if pooled in (0.0, 1.0):
+        return 1.0
+    if min(pooled, 1 - pooled) * min(n, m) < FEWEST_EXPECTED:
+        counts = [[round(x), round(n - x)], [round(y), round(m - y)]]
+        return float(fisher_exact(counts).pvalue)
+    with extra("experiments"):
+        from statsmodels.stats.proportion import proportions_ztest
+    return float(proportions_ztest([x, y], [n, m])[1])
+
+
+def student(values: Floats, weight: Floats | None = None) -> Interval:
+    """Student's interval of a mean; of weighted rows, by their effective number. Unknown of fewer than two."""
+    mean, square, n = _moments(values, weight)
+    if n < FEWEST_ROWS:
+        return UNKNOWN
+    reach = float(stdtrit(n - 1, 1 - ALPHA / 2)) * math.sqrt(square / (n - 1))
+    return mean - reach, mean + reach
+
+
+def difference_of_means(
+    values: Floats, others: Floats, weight: Floats | None = None, other_weight: Floats | None = None
+) -> Interval:
+    """Welch's interval of the difference of two means; of weighted rows, by their effective numbers."""
+    told = [_moments(values, weight), _moments(others, other_weight)]
+    if min(n for _, _, n in told) < FEWEST_ROWS:
+        return UNKNOWN
+    (mean, square, n), (other, other_square, m) = told
+    parts = square / (n - 1), other_square / (m - 1)
+    if sum(parts) == 0:
+        return UNKNOWN  # a handful of equal rows is no certainty
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
+    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(sum(parts))
+    return mean - other - reach, mean - other + reach
+
+
+def _moments(values: Floats, weight: Floats | None) -> tuple[float, float, float]:
+    """Mean, mean squared distance from it, and effective number of rows."""
+    w = np.ones(values.size) if weight is None else weight
+    if not w.sum() > 0:
+        return math.nan, math.nan, 0.0
+    mean = float(np.average(values, weights=w))
+    return mean, float(np.average((values - mean) ** 2, weights=w)), float(w.sum() ** 2 / np.square(w).sum())
+
+
+def p_of_means(values: Floats, others: Floats) -> float:
+    """p of no difference between two means (Welch); unknown of fewer than two rows, or where nothing varies."""
+    if min(values.size, others.size) < 2 or (np.ptp(values) == 0 and np.ptp(others) == 0):
+        return math.nan
+    return float(ttest_ind(values, others, equal_var=False).pvalue)
+
+
+def ratio_of_means(values: Floats, others: Floats) -> Interval:
+    """Interval of the ratio of two means by the delta method on the log scale; unknown where one is not above 0."""
+    (mean, square, n), (other, other_square, m) = _moments(values, None), _moments(others, None)
+    if not (n >= 2 and m >= 2 and mean > 0 and other > 0 and square + other_square > 0):
+        return UNKNOWN
+    error = math.sqrt(square / (n - 1) / mean**2 + other_square / (m - 1) / other**2)
+    reach = float(stdtrit(n + m - 2, 1 - ALPHA / 2)) * error
+    return mean / other * math.exp(-reach), mean / other * math.exp(reach)
+
+
+def adjusted_by_holm(p: Floats) -> Floats:
+    """p values (k,) adjusted by Holm (1979): of statsmodels' routine, all but the arithmetic is a sweep of the whole
+    process's garbage, which takes longer than the rest of a read-out."""
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted

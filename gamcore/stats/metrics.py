@@ -1,0 +1,203 @@
+"""How good predictions are on rows that no fit has seen: ranking, calibration, costs, residuals, and drift.
+
+Targets y (n,) are 0 or 1 for chances, else numbers; weights are (n,) or None for 1 each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+from sklearn import metrics
+
+from gamcore.stats.intervals import wilson
+
+Floats = NDArray[np.float64]
+
+MOST_POINTS: Final = 400
+"""Points that a drawn curve keeps: more than a screen shows."""
+
+FEWEST_IN_PART: Final = 30
+MOST_ALONE: Final = 1.5
+"""Rows that a mean needs more than, to have an interval."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points of a curve, and the one number that sums it up."""
+
+    x: Floats
+    y: Floats
+    summary: float
+
+
+def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Evenly many of the points, both ends among them."""
+    if x.size <= MOST_POINTS:
+        return x, y
+    kept = np.unique(np.round(np.linspace(0, x.size - 1, MOST_POINTS)).astype(np.int64))
+    return x[kept], y[kept]
+
+
+def roc(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
+    """Share of positives found (y) by share of negatives taken for them (x); the area below."""
+    false, true, _ = metrics.roc_curve(y, chance, sample_weight=weight)
+    return Line(*_thin(false, true), float(metrics.roc_auc_score(y, chance, sample_weight=weight)))
+
+
+def precision_recall(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
+    """Share of positives among those picked (y) by share of positives found (x); average precision."""
+    precision, recall, _ = metrics.precision_recall_curve(y, chance, sample_weight=weight)
+    x, line = _thin(recall[::-1], precision[::-1])
+    return Line(x, line, float(metrics.average_precision_score(y, chance, sample_weight=weight)))
+
+
+def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
+    """Share of positives (y) among the most likely share of rows (x); the share in the first tenth."""
+    weights = np.ones(y.size) if weight is None else weight
+    order = np.argsort(-chance, kind="stable")
+    rows, found = np.cumsum(weights[order]), np.cumsum((weights * y)[order])
+    last = np.append(np.diff(chance[order]) != 0, True)  # rows of one chance have no order among them
+    x = np.concatenate([[0.0], rows[last] / rows[-1]])
+    share = np.concatenate([[0.0], found[last] / found[-1]])
+    tenth = float(np.interp(0.1, x, share))
+    return Line(*_thin(x, share), tenth)
+
+
+def _equal_parts(values: Floats, n_parts: int) -> NDArray[np.int64]:
+    """Part (n,) of each row, the parts of equal size by its value; equal values stay together."""
+    return np.searchsorted(np.unique(np.quantile(values, np.linspace(0, 1, n_parts + 1)[1:-1])), values)
+
+
+def _parts(part: NDArray[np.int64], weight: Floats | None) -> Iterator[tuple[int, NDArray[np.bool_], Floats, float]]:
+    """Each part with any weight: its number, its rows (n,), their weights, and how many rows these amount to."""
+    weights = np.ones(part.size) if weight is None else weight
+    for k in np.unique(part):
+        here = part == k
+        w = weights[here]
+        if w.sum() > 0:
+            yield int(k), here, w, float(w.sum() ** 2 / np.square(w).sum())
+
+
+def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins: int = 10) -> pd.DataFrame:
+    """What happened where the model said so much: rows in `n_bins` parts of equal size by their chance.
+
+    Columns: predicted, observed, lower, upper (Wilson, 95%; weighted rows count as their effective number), rows.
+    """
+    told = []
+    for _, here, w, n in _parts(_equal_parts(chance, n_bins), weight):
+        observed = float(np.average(y[here], weights=w))
+        low, high = wilson(observed, n)
+        predicted = float(np.average(chance[here], weights=w))
+        told.append((predicted, observed, low, high, int(here.sum())))
+    return pd.DataFrame(told, columns=["predicted", "observed", "lower", "upper", "rows"])
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What decisions cost by where the line is drawn.
+
+    thresholds, costs : (m,) cost a row of saying yes from each chance on. best : the cheapest of them, at `least`.
+    never, always : costs of the same answer for all rows.
+    """
+
+    thresholds: Floats
+    costs: Floats
+    best: float
+    least: float
+    never: float
+    always: float
+
+
+def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Floats | None = None) -> Costs:
+    """Costs of saying yes where it is no, and no where it is yes, at every line that these rows can tell apart."""
+    weights = np.ones(y.size) if weight is None else weight
+    order = np.argsort(chance, kind="stable")
+    sorted_chance, total = chance[order], weights.sum()
+    missed = np.concatenate([[0.0], np.cumsum((weights * y)[order])])  # by how many of the lowest are told no
+    refused = np.concatenate([[0.0], np.cumsum((weights * (1 - y))[order])])
+    each = (miss * missed + false_alarm * (refused[-1] - refused)) / total
+    distinct = np.concatenate([[True], np.diff(sorted_chance) > 0, [True]])
+    borders = np.concatenate([[0.0], (sorted_chance[:-1] + sorted_chance[1:]) / 2, [1.0]])
+    thresholds, told = borders[distinct], each[distinct]
+    k = int(told.argmin())
+    return Costs(*_thin(thresholds, told), float(thresholds[k]), float(told[k]), float(each[-1]), float(each[0]))
+
+
+def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
+    """Rows by what they were and what the model says from a threshold on."""
+    said = chance >= threshold
+    cells = [[int((said & (y == 1)).sum()), int((~said & (y == 1)).sum())],
+             [int((said & (y == 0)).sum()), int((~said & (y == 0)).sum())]]  # fmt: skip
+    return pd.DataFrame(cells, index=["was yes", "was no"], columns=["said yes", "said no"])
+
+
+def deviance(
+    y: Floats, predicted: Floats, baseline: float, binary: bool, weight: Floats | None = None
+) -> tuple[float, float]:
+    """Mean deviance of a row, and the share of that of a constant (a mean of other rows) that is explained."""
+    constant = np.full(y.size, baseline)
+    if binary:
+        told = [2 * metrics.log_loss(y, p, sample_weight=weight, labels=[0, 1]) for p in (predicted, constant)]
+    else:
+        told = [metrics.mean_squared_error(y, p, sample_weight=weight) for p in (predicted, constant)]
+    return float(told[0]), float(1 - told[0] / told[1]) if told[1] > 0 else 0.0
+
+
+def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins: int = 20) -> pd.DataFrame:
+    """Mean residual and its interval in at most `n_bins` parts of equal size by the prediction, of 30 rows or so.
+
+    Columns: predicted, residual, lower, upper (95%, t), rows.
+    """
+    n_bins = max(min(n_bins, y.size // FEWEST_IN_PART), 1)
+    told = []
+    for _, here, w, n in _parts(_equal_parts(predicted, n_bins), weight):
+        gap = y[here] - predicted[here]
+        mean = float(np.average(gap, weights=w))
+        error = _half_width(gap, mean, w, n)
+        at = float(np.average(predicted[here], weights=w))
+        told.append((at, mean, mean - error, mean + error, int(here.sum())))
+    return pd.DataFrame(told, columns=["predicted", "residual", "lower", "upper", "rows"])
+
+
+def _half_width(values: Floats, mean: float, weight: Floats, n: float) -> float:
+    """Of the 95% interval of a weighted mean of so many rows in effect; NaN of a single one."""
+    if n < MOST_ALONE:
+        return float("nan")
+    return float(stdtrit(n - 1, 0.975) * np.sqrt(np.average((values - mean) ** 2, weights=weight) / (n - 1)))
+
+
+def stability(counts: Floats, others: Floats) -> tuple[float, float]:
+    """The population stability index between two distributions over the same bins, and its mean where nothing moved.
+
+    0 is the same; .1 to .25 a shift worth a look, more a strong one (Siddiqi 2006, chapter 8). By chance alone it is
+    about (bins - 1) (1 / n + 1 / m), which of few rows is much. An empty bin counts as half a row.
+    """
+    kept = counts + others > 0
+    sizes = [max(float(part.sum()), 1.0) for part in (counts, others)]
+    p, q = (np.maximum(part[kept], 0.5) / size for part, size in zip((counts, others), sizes, strict=True))
+    chance = max(int(kept.sum()) - 1, 0) * (1 / sizes[0] + 1 / sizes[1])
+    return float(((p - q) * np.log(p / q)).sum()), chance
+
+
+def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: Floats | None = None) -> pd.DataFrame:
+    """Means by period (n,): what was, with its 95% interval, and what the model says.
+
+    Columns: period, observed, lower, upper, predicted, rows.
+    """
+    binary = bool(np.isin(y, (0.0, 1.0)).all())
+    told = []
+    for k, here, w, n in _parts(period, weight):
+        mean = float(np.average(y[here], weights=w))
+        if binary:
+            low, high = wilson(mean, n)
+        else:
+            error = _half_width(y[here], mean, w, n)
+            low, high = mean - error, mean + error
+        told.append((k, mean, low, high, float(np.average(predicted[here], weights=w)), int(here.sum())))
+    return pd.DataFrame(told, columns=["period", "observed", "lower", "upper", "predicted", "rows"])

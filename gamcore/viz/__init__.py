@@ -1,0 +1,1 @@
+"""Explanations as plots: described once, drawn by plotly, and written to files."""

@@ -1,0 +1,107 @@
+"""Plots as one page of HTML that needs no network: plotly.js is in it, and nothing else may run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from plotly.offline import get_plotlyjs
+
+from gamcore.viz.files.parts import Part
+from gamcore.viz.plotly_figures.draw import draw
+from gamcore.viz.plots.palette import PALETTES, Mode
+
+FONT_FILE: Final = Path(__file__).parent / "fonts" / "ShapewiseSans-Regular.ttf"
+CONFIG: Final = {"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
+DRAW: Final = """
+for (const place of document.querySelectorAll("[data-plot]")) {
+  const told = JSON.parse(document.getElementById(place.dataset.plot).textContent);
+  Plotly.newPlot(place, told.data, told.layout, %s);
+}
+"""
+
+
+def to_html(title: str, parts: Sequence[Part], about: str = "", mode: Mode = "light") -> bytes:
+    """A page of parts. about : what stands at its end."""
+    script = DRAW % json.dumps(CONFIG)
+    color = PALETTES[mode]
+    body = "\n".join(_part(part, k, mode) for k, part in enumerate(parts))
+    style = _style(mode)
+    policy = (
+        f"default-src 'none'; script-src {_digest(_plotly())} {_digest(script)}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+    )
+    foot = f"<footer>{_paragraphs([about])}</footer>" if about else ""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="{mode}"><meta name="theme-color" content="{color.background}">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{style}</style></head>\n"
+        f"<body><main>\n{body}\n{foot}</main>\n<script>{_plotly()}</script>\n<script>{script}</script></body></html>\n"
+    ).encode()
+
+
+def _part(part: Part, k: int, mode: Mode) -> str:
+    made = f"<h2>{html.escape(part.title)}</h2>" if part.title else ""
+    made += _paragraphs(part.text)
+    if part.plot is not None:
+        figure = draw(part.plot, mode, flat=True)
+        figure.update_layout(autosize=True)
+        told = str(figure.to_json()).replace("<", "\\u003c")
+        words = html.escape(part.plot.words, quote=True)
+        made += (
+            f'<script type="application/json" id="plot-{k}">{told}</script>'
+            f'<figure role="img" aria-label="{words}"><div data-plot="plot-{k}"></div></figure>'
+        )
+    if part.comment:
+        made += _paragraphs([part.comment])
+    if part.table:
+        head, *rows = part.table
+        cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        lines = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        made += f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
+    return f"<section>{made}</section>"
+
+
+def _paragraphs(texts: Sequence[str]) -> str:
+    lines = [line for text in texts for line in text.split("\n") if line.strip()]
+    return "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+
+
+@cache
+def _plotly() -> str:
+    return str(get_plotlyjs())
+
+
+@cache
+def _digest(script: str) -> str:
+    """A script as a policy allows it: by its hash, so that no other script runs."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+@cache
+def _font() -> str:
+    return base64.b64encode(FONT_FILE.read_bytes()).decode()
+
+
+def _style(mode: Mode) -> str:
+    color = PALETTES[mode]
+    return (
+        f"@font-face{{font-family:'Source Sans';src:url(data:font/ttf;base64,{_font()})}}"
+        f"body{{margin:0;background:{color.background};color:{color.ink};font:16px/1.5 'Source Sans',sans-serif}}"
+        "main{max-width:1080px;margin:0 auto;padding:24px}"
+        "section{margin:0 0 32px}h1,h2{line-height:1.25;margin:0 0 8px;font-weight:600;overflow-wrap:anywhere}"
+        "figure{margin:8px 0}p{margin:0 0 8px;max-width:75ch;overflow-wrap:anywhere}"
+        f"footer{{color:{color.muted};font-size:13px;border-top:1px solid {color.hairline};padding-top:12px}}"
+        f"table{{border-collapse:collapse;font-size:14px}}th,td{{text-align:left;padding:4px 16px 4px 0;"
+        f"border-bottom:1px solid {color.hairline};vertical-align:top;overflow-wrap:anywhere}}"
+        f"th{{color:{color.muted};font-weight:400}}"
+        "@media print{section{break-inside:avoid}}"
+    )

@@ -1,0 +1,269 @@
+"""A plot's description as a picture: PNG, SVG or PDF, drawn by matplotlib.
+
+Every picture is a `Figure` of its own (never pyplot), drawn with the house's settings under a lock, since matplotlib
+keeps settings for a whole process: so callers in several threads get each their own. Text stays text in SVG and PDF.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import logging
+import math
+import textwrap
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+from fontTools import subset
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
+from gamcore.viz.plots.palette import PALETTES, Mode, Palette, cut
+from gamcore.viz.plots.spec import Axis, Cells, Panel, Plot, Ribbon, Scale, Steps
+
+Kind = Literal["png", "svg", "pdf"]
+FONTS: Final = Path(__file__).parent / "fonts"
+FAMILY: Final = ["Shapewise Sans", "DejaVu Sans", "Last Resort High-Efficiency", "sans-serif"]
+"""The house's font, and those of matplotlib for letters that it lacks."""
+WIDTH, INCH, DPI = 1_000, 100.0, 200
+"""Pixels of a plot; pixels to an inch; of a PNG, twice as many for sharp screens."""
+TITLE, DETAIL, TEXT = 15.0, 10.0, 9.5
+LINES: Final = {"title": 0.26, "detail": 0.2, "legend": 0.24}
+"""Heights of the lines above a plot, inches."""
+MOST_TITLE = 2
+LETTER: Final = 0.48
+"""Width of a letter, in heights of the font."""
+_drawing = threading.RLock()
+
+
+@contextmanager
+def house() -> Iterator[None]:
+    """The house's settings; one caller at a time."""
+    _fonts()
+    settings: Any = {
+        "font.family": FAMILY, "font.size": TEXT, "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "house",
+        "axes.unicode_minus": True, "text.usetex": False, "text.parse_math": False, "axes.spines.top": False,
+        "axes.spines.right": False, "axes.spines.left": False, "axes.spines.bottom": False,
+        "xtick.major.size": 0, "ytick.major.size": 0,
+        "xtick.minor.size": 0, "ytick.minor.size": 0, "axes.axisbelow": True, "path.simplify": False,
+    }  # fmt: skip
+    with _drawing, mpl.rc_context(settings):
+        yield
+
+
+@cache
+def _fonts() -> None:
+    for file in sorted(FONTS.glob("*.ttf")):
+        fontManager.addfont(file)
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it tells of each weight that a font lacks
+
+
+def picture(plot: Plot, kind: Kind, mode: Mode = "light", about: str = "") -> bytes:
+    """A plot as a file. about : what goes into the file's metadata, such as the model card."""
+    with house():
+        figure = compose(plot, mode)
+        made = io.BytesIO()
+        words: dict[str, Any] = {"Title": plot.title}
+        if kind == "png":
+            words |= {"Description": plot.words, "Comment": about, "Software": "Shapewise"}
+        elif kind == "svg":
+            words |= {"Description": f"{plot.words} {about}".strip(), "Date": None}
+        else:
+            words |= {"Subject": plot.words, "Keywords": about, "Creator": "Shapewise", "CreationDate": None}
+        figure.savefig(made, format=kind, dpi=DPI, metadata=words, facecolor=figure.get_facecolor())
+    return with_fonts(made.getvalue()) if kind == "svg" else made.getvalue()
+
+
+def with_fonts(svg: bytes) -> bytes:
+    """An SVG with the letters that it uses of the house's fonts: text stays text, and looks the same anywhere."""
+    letters = "".join(ElementTree.fromstring(svg).itertext())  # noqa: S314 (just written by us)
+    faces = []
+    for name, weight in (("Regular", 400), ("SemiBold", 600)):
+        options = subset.Options(flavor="woff", notdef_outline=True, hinting=False, layout_features=["kern"])
+        font = subset.load_font(str(FONTS / f"ShapewiseSans-{name}.ttf"), options)
+        chosen = subset.Subsetter(options)
+        chosen.populate(text=letters)
+        chosen.subset(font)
+        file = io.BytesIO()
+        subset.save_font(font, file, options)
+        font.close()
+        source = f"url(data:font/woff;base64,{base64.b64encode(file.getvalue()).decode()})"
+        faces.append(f"@font-face{{font-family:'Shapewise Sans';font-weight:{weight};src:{source}}}")
+    style = f'<style type="text/css">{"".join(faces)}</style>'.encode()
+    return svg.replace(b"<defs>", b"<defs>" + style, 1)
+
+
+def compose(
+    plot: Plot, mode: Mode = "light", size: tuple[float, float] | None = None,
+    margins: tuple[float, float, float, float] = (0.12, 0.12, 0.12, 0.12), titled: bool = True,
+) -> Figure:  # fmt: skip
+    """A plot as a figure of matplotlib, inside `house`.
+
+    size : inches; None for the plot's own. margins : left, right, top, bottom, inches.
+    """
+    color = PALETTES[mode]
+    wide = size[0] if size else (plot.width or WIDTH) / INCH
+    room = wide - margins[0] - margins[1]
+    titles = wrapped(plot.title, room, TITLE, MOST_TITLE) if titled else []
+    named = plot.named()
+    lines, columns = _legend_lines([getattr(mark, "name", "") for mark in named], room, plot.legend == "list")
+    details = wrapped(plot.detail, room, DETAIL, MOST_TITLE) if titled else []
+    head = LINES["title"] * len(titles) + LINES["detail"] * len(details) + LINES["legend"] * lines + 0.06
+    high = size[1] if size else plot.height / INCH + head + margins[2] + margins[3]
+    figure = Figure(figsize=(wide, high), facecolor=color.background, layout="constrained")
+    left, top = margins[0] / wide, 1 - margins[2] / high
+    for line in titles:
+        figure.text(left, top, line, fontsize=TITLE, fontweight=600, color=color.ink, va="top")
+        top -= LINES["title"] / high
+    for line in details:
+        figure.text(left, top - 0.03 / high, line, fontsize=DETAIL, color=color.muted, va="top")
+        top -= LINES["detail"] / high
+    if named:
+        figure.legend(
+            [legend_handle(mark, color) for mark in named],
+            [cut(getattr(mark, "name", ""), 60) for mark in named],
+            loc="upper left", bbox_to_anchor=(left, top), ncols=columns, frameon=False, fontsize=TEXT,
+            labelcolor=color.ink, borderaxespad=0.2, handlelength=1.6, columnspacing=1.6, handletextpad=0.5,
+        )  # fmt: skip
+        top -= LINES["legend"] * lines / high
+    engine: Any = figure.get_layout_engine()
+    bottom = margins[3] / high
+    engine.set(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02,
+               rect=(left, bottom, room / wide, top - 0.06 / high - bottom))  # fmt: skip
+    _panels(figure, plot, color)
+    return figure
+
+
+def wrapped(text: str, room: float, points: float, most: int) -> list[str]:
+    """A text in lines of so many inches; what is more than the last line is cut."""
+    per_line = max(int(room * 72 / (LETTER * points)), 10)
+    lines = textwrap.wrap(text, per_line, break_long_words=True) or []
+    if len(lines) > most:
+        lines = [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), per_line)]
+    return lines
+
+
+def _legend_lines(names: list[str], room: float, listed: bool) -> tuple[int, int]:
+    """Lines of a legend, and its columns."""
+    if not names:
+        return 0, 1
+    longest = max(len(cut(name, 60)) for name in names) * LETTER * TEXT / 72 + 0.55
+    columns = 1 if listed else min(max(int(room / longest), 1), len(names))
+    return math.ceil(len(names) / columns), columns
+
+
+def _panels(figure: Figure, plot: Plot, color: Palette) -> None:
+    grid = figure.add_gridspec(
+        len(plot.heights), len(plot.widths), height_ratios=plot.heights, width_ratios=plot.widths
+    )  # fmt: skip
+    made: dict[tuple[int, int], Any] = {}
+    bars: list[tuple[Any, Scale]] = []
+    for row, column, panel in plot.each():
+        shared_x = next((made[at] for at in made if at[1] == column), None)
+        shared_y = next((made[at] for at in made if at[0] == row), None)
+        axes = figure.add_subplot(grid[row, column], sharex=shared_x, sharey=shared_y)
+        made[row, column] = axes
+        cells = _panel(axes, panel, color, plot.small, figure.get_figwidth() * plot.widths[column] / sum(plot.widths))
+        bars += [(drawn, scale) for drawn, scale in cells if scale.shown]
+    for drawn, scale in bars:
+        _colorbar(figure, drawn, scale, color)
+
+
+def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) -> list[tuple[Any, Scale]]:
+    """Draw a panel; the cells on it, with their scales of colours."""
+    axes.set_facecolor(color.hairline if panel.blank else color.background)
+    lines = any(isinstance(mark, Steps | Ribbon) for mark in panel.marks)
+    axes.margins(x=0.0 if lines else 0.03, y=0.05)
+    _side(axes, panel.x, "x", color, small, wide)
+    _side(axes, panel.y, "y", color, small, wide)
+    cells = []
+    for mark in panel.marks:
+        drawn = draw_mark(axes, mark, panel, color)
+        if isinstance(mark, Cells) and drawn is not None:
+            cells.append((drawn, mark.scale))
+    for side, axis in (("x", panel.x), ("y", panel.y)):
+        _limit(axes, axis, side)
+    if panel.note:
+        axes.annotate(panel.note, (1, 0), xycoords="axes fraction", ha="right", va="bottom", fontsize=8,
+                      color=color.muted)  # fmt: skip
+    return cells
+
+
+def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: float) -> None:
+    """One axis: its scale, ticks, names and grid."""
+    mine = axes.xaxis if side == "x" else axes.yaxis
+    if axis.kind == "log":
+        (axes.set_xscale if side == "x" else axes.set_yscale)("log")
+        mine.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+        mine.set_minor_locator(NullLocator())
+        mine.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    elif axis.kind == "date":
+        locator: Any = AutoDateLocator(minticks=3, maxticks=8)
+        mine.set_major_locator(locator)
+        mine.set_major_formatter(ConciseDateFormatter(locator))
+    elif axis.ticks is not None:
+        mine.set_major_locator(FixedLocator([at for at, _ in axis.ticks]))
+        names = {at: cut(name, 44) for at, name in axis.ticks}
+        mine.set_major_formatter(FuncFormatter(lambda value, _: names.get(round(value, 6), "")))
+    else:
+        mine.set_major_locator(MaxNLocator(4 if small else 7 if wide > 4 else 5, steps=[1, 2, 2.5, 5, 10]))
+        mine.set_major_formatter(FuncFormatter(_formatter(axis.format)))
+    room = 72 * wide / (0.55 * TEXT)
+    crowded = side == "x" and axis.ticks and sum(len(name) + 2 for _, name in axis.ticks) > room
+    axes.tick_params(axis=side, which="both", labelcolor=color.muted, labelsize=8 if small else TEXT, length=0,
+                     **{"labelbottom" if side == "x" else "labelleft": axis.named},
+                     **({"labelrotation": 40} if crowded else {}))  # fmt: skip
+    if crowded:
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+    if axis.grid:
+        axes.grid(True, axis=side, color=color.hairline, linewidth=0.75)
+    if axis.title:
+        mine.set_label_text(cut(axis.title, 70), color=color.muted, fontsize=TEXT)
+
+
+def _formatter(form: str) -> Any:
+    """Numbers with the digits that mean something."""
+    if form == "power":
+        return lambda value, _: "0" if value == 0 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+    if form in ("percent", "signed percent"):
+        sign = "+" if form == "signed percent" else ""
+        return lambda value, _: f"{100 * value:{sign}.3g}%" if value else "0%"
+    return lambda value, _: number(value)
+
+
+def number(value: float) -> str:
+    """A number on an axis: 1.2M rather than 1200000."""
+    for size, letter in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if letter == 'k' else size):.4g}{letter}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:,.6g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _limit(axes: Any, axis: Axis, side: str) -> None:
+    get, put = (axes.get_xlim, axes.set_xlim) if side == "x" else (axes.get_ylim, axes.set_ylim)
+    low, high = axis.limits if axis.limits is not None else sorted(get())
+    if axis.from_zero and axis.limits is None:
+        low = 0.0
+    if not np.isfinite([low, high]).all() or low == high:
+        return
+    put(*((high, low) if axis.flipped else (low, high)))
+
+
+def _colorbar(figure: Any, drawn: Any, scale: Scale, color: Palette) -> None:
+    bar = figure.colorbar(drawn, ax=figure.axes, location="right", shrink=0.7, aspect=32, pad=0.015)
+    bar.outline.set_visible(False)
+    if scale.ticks:
+        bar.set_ticks([at for at, _ in scale.ticks], labels=[name for _, name in scale.ticks])
+    bar.ax.tick_params(labelcolor=color.muted, labelsize=TEXT, length=0)
+    bar.set_label(cut(scale.title, 50), color=color.muted, fontsize=TEXT)

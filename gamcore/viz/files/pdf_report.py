@@ -1,0 +1,158 @@
+"""A report as a PDF: A4 landscape, a chart a page with its caption, text and tables on pages of their own."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from matplotlib.backends.backend_pdf import PdfPages
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from gamcore.viz.files.mpl_picture import LETTER, compose, house, wrapped
+from gamcore.viz.files.parts import Part, Report, Step, quiet
+from gamcore.viz.plots.palette import PALETTES, cut
+
+SIZE: Final = (11.69, 8.27)
+MARGIN: Final = 0.7
+LINE: Final = 0.27
+"""Inches of a line of text of the usual size."""
+TEXT, COVER, HEAD, FOOT = 12.0, 30.0, 20.0, 8.5
+LEADING: Final = 0.021
+"""Inches of a table's line, by points of its font."""
+COLOR: Final = PALETTES["light"]
+MOST_CAPTION: Final = 6
+"""Lines under a plot; more go onto a page of their own."""
+MOST_CELL: Final = 400
+FEW: Final = 8
+"""Rows up to which a table is written larger."""
+
+
+def to_pdf(report: Report, step: Step = quiet) -> bytes:
+    """The report as a file's bytes."""
+    made = io.BytesIO()
+    told = {"Title": report.title, "Subject": report.subtitle, "Creator": "Shapewise", "Keywords": report.about}
+    n = len(report.every)
+    with house(), PdfPages(made, metadata=told) as pages:  # fonts are written at the very end, by the house's settings
+        number = 0
+        for k, part in enumerate((None, *report.every)):
+            step(k / (n + 1), part.heading if part is not None else "cover")
+            for page in [_cover(report)] if part is None else _pages(part):
+                number += 1
+                _foot(page, report.about, number)
+                pages.savefig(page, facecolor=COLOR.background)
+    return made.getvalue()
+
+
+def _page() -> Figure:
+    return Figure(figsize=SIZE, facecolor=COLOR.background)
+
+
+def _write(page: Figure, y: float, text: str, size: float, color: str, weight: int = 400, x: float = MARGIN) -> None:
+    """A line of text, its top so many inches from the top of the page."""
+    page.text(x / SIZE[0], 1 - y / SIZE[1], text, fontsize=size, color=color, fontweight=weight, va="top")
+
+
+def _foot(page: Figure, about: str, number: int) -> None:
+    _write(page, SIZE[1] - 0.45, cut(about.split("\n")[0], 170), FOOT, COLOR.muted)
+    right = (SIZE[0] - MARGIN) / SIZE[0]
+    page.text(right, 0.45 / SIZE[1], str(number), fontsize=FOOT, color=COLOR.muted, va="top", ha="right")
+
+
+def _cover(report: Report) -> Figure:
+    page = _page()
+    page.add_artist(Rectangle((0, 0), 0.16 / SIZE[0], 1, facecolor=COLOR.primary, linewidth=0))
+    y = 2.4
+    for line in wrapped(report.title, SIZE[0] - 2 * MARGIN, COVER, 3):
+        _write(page, y, line, COVER, COLOR.ink, 600)
+        y += 0.55
+    for line in wrapped(report.subtitle, SIZE[0] - 2 * MARGIN, 14, 3):
+        _write(page, y + 0.1, line, 14, COLOR.muted)
+        y += 0.3
+    return page
+
+
+def _pages(part: Part) -> Iterator[Figure]:
+    """A page for the plot with its caption, or as many as text and table need."""
+    if part.plot is None:
+        yield from _texts(part)
+        return
+    said = [*part.text, *([part.comment] if part.comment else [])]
+    lines = [line for text in said for line in _lines(text, SIZE[0] - 2 * MARGIN, TEXT)]
+    caption = lines[:MOST_CAPTION]
+    below = MARGIN + 0.15 + LINE * len(caption)
+    page = compose(part.plot, size=SIZE, margins=(MARGIN, MARGIN, 0.6, below))
+    y = SIZE[1] - below + 0.12
+    for line in caption:
+        _write(page, y, line, TEXT, COLOR.ink)
+        y += LINE
+    yield page
+    if len(lines) > MOST_CAPTION:
+        yield from _texts(Part(f"{part.heading} (continued)", ["\n".join(lines[MOST_CAPTION:])]))
+
+
+def _lines(text: str, room: float, size: float) -> list[str]:
+    """A text in lines of so many inches; an empty one after each paragraph but the last."""
+    per_line = max(int(room * 72 / (LETTER * size)), 8)
+    return [line for paragraph in text.split("\n") for line in textwrap.wrap(paragraph, per_line) or [""]]
+
+
+def _texts(part: Part) -> Iterator[Figure]:
+    """Text, then the table, on as many pages as they need."""
+    room, bottom = SIZE[0] - 2 * MARGIN, SIZE[1] - 0.8
+    page, y = _headed(part.title)
+    for text in [*part.text, *([part.comment] if part.comment else [])]:
+        for line in _lines(text, min(room, 9.0), TEXT):
+            if y + LINE > bottom:
+                yield page
+                page, y = _headed(part.title)
+            _write(page, y, line, TEXT, COLOR.ink)
+            y += LINE
+        y += 0.12
+    rows = [[cut(cell, MOST_CELL) for cell in row] for row in part.table]
+    widths = shares(rows)
+    size = 12.0 if len(rows) <= FEW else 10.0
+    for k, row in enumerate(rows):
+        cells = [_lines(cell, share * room - 0.15, size) for cell, share in zip(row, widths, strict=True)]
+        high = LEADING * size * max(len(cell) for cell in cells) + 0.1
+        if y + high > bottom:
+            yield page
+            page, y = _headed(part.title)
+        _row(page, y, cells, widths, size, k == 0)
+        y += high
+    yield page
+
+
+def _headed(title: str) -> tuple[Figure, float]:
+    page = _page()
+    y = 0.6
+    for line in wrapped(title, SIZE[0] - 2 * MARGIN, HEAD, 2):
+        _write(page, y, line, HEAD, COLOR.ink, 600)
+        y += 0.38
+    return page, y + 0.2
+
+
+def _row(page: Any, y: float, cells: Sequence[Sequence[str]], widths: Sequence[float], size: float, head: bool) -> None:
+    x, room = MARGIN, SIZE[0] - 2 * MARGIN
+    for lines, share in zip(cells, widths, strict=True):
+        for k, line in enumerate(lines):
+            _write(page, y + LEADING * size * k, line, size, COLOR.muted if head else COLOR.ink, x=x)
+        x += share * room
+    under = 1 - (y + LEADING * size * max(len(lines) for lines in cells) + 0.04) / SIZE[1]
+    ends = [MARGIN / SIZE[0], 1 - MARGIN / SIZE[0]]
+    page.add_artist(_rule(ends, under))
+
+
+def _rule(ends: list[float], y: float) -> Any:
+    return Line2D(ends, [y, y], color=COLOR.hairline, linewidth=0.75)
+
+
+def shares(rows: Sequence[Sequence[str]]) -> list[float]:
+    """Widths of a table's columns by what they hold, in shares of the whole; no column takes all."""
+    if not rows:
+        return []
+    longest = [min(max(max(map(len, column)), 6), 60) for column in zip(*rows, strict=True)]
+    return [length / sum(longest) for length in longest]

@@ -1,0 +1,84 @@
+"""One explanation or plot as one file."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import pandas as pd
+
+from gamcore.viz.files.parts import Part
+from gamcore.viz.files.spreadsheets import safe_csv, to_xlsx
+from gamcore.viz.files.tidy import tidy
+from gamcore.viz.plots.describe import describe
+from gamcore.viz.plots.palette import Mode
+from gamcore.viz.plots.spec import Plot
+
+Format = Literal["png", "svg", "pdf", "html", "pptx", "csv", "xlsx", "txt"]
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+MOST_NAME: Final = 40
+
+
+class ExportError(ValueError):
+    """What cannot be exported so; the message says what can."""
+
+
+def render(
+    explanation: Any, fmt: Format, path: str | Path, *, about: str = "", mode: Mode = "light", **words: Any
+) -> Path:
+    """Write an explanation (or a `Plot`) to a file; returns its path.
+
+    fmt : png (twice the screen's pixels), svg, pdf, html (works offline), pptx (a chart that can be edited), csv or
+    xlsx (its numbers), txt (its alternative text). about : what the file says of its origin. words : what
+    `plots.describe` takes for the explanation, such as target, detail and title. The file is whole or not there.
+
+    Raises ExportError for another format or an explanation that has no plot.
+    """
+    place = Path(path)
+    try:
+        plot = explanation if isinstance(explanation, Plot) else describe(explanation, **words)
+    except TypeError as error:
+        raise ExportError(str(error)) from error
+    made = to_bytes(plot, fmt, about, mode)
+    half = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    try:
+        half.write_bytes(made)
+        half.replace(place)
+    finally:
+        half.unlink(missing_ok=True)
+    return place
+
+
+def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> bytes:
+    """A plot as a file's bytes; see `render`."""
+    plot, about = tidy(plot), tidy(about)
+    match fmt:  # libraries are imported by whoever needs them: the app starts half a second sooner
+        case "png" | "svg" | "pdf":
+            from gamcore.viz.files.mpl_picture import picture
+
+            return picture(plot, fmt, mode, about)
+        case "html":
+            from gamcore.viz.files.html_report import to_html
+
+            return to_html(plot.title, [Part(plot=plot)], about, mode)
+        case "pptx":
+            from gamcore.viz.files.pptx_slides import to_slide
+
+            return to_slide(plot, about)
+        case "csv":
+            return safe_csv(plot.numbers)
+        case "xlsx":
+            told = pd.DataFrame({"about": [plot.title, plot.detail, *about.split("\n")]})
+            return to_xlsx({plot.name: plot.numbers, "about": told})
+        case "txt":
+            return f"{plot.title}\n{plot.detail}\n\n{plot.words}\n\n{about}\n".encode()
+    raise ExportError(f"There is no format {fmt!r}: choose one of {', '.join(FORMATS)}.")
+
+
+def file_name(source: str, name: str, extension: str) -> str:
+    """A file's name from names in data: what of, which plot, the date."""
+    parts = [re.sub(r"[^\w]+", "_", part).strip("_")[:MOST_NAME] or "x" for part in (source, name)]
+    return "-".join([*parts, datetime.now(UTC).date().isoformat()]) + f".{extension}"

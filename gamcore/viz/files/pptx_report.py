@@ -1,0 +1,89 @@
+"""A report as slides: a title, the decision, a chart a slide with its takeaway as the title, an appendix."""
+
+from __future__ import annotations
+
+import logging
+import textwrap
+from typing import Any, Final
+
+from gamcore.viz.files.parts import Part, Report, Step, quiet
+from gamcore.viz.files.pdf_report import shares
+from gamcore.viz.files.pptx_charts import Box, grid
+from gamcore.viz.files.pptx_slides import (
+    COLOR,
+    FOOT,
+    HEIGHT,
+    MARGIN,
+    TOP,
+    WIDTH,
+    add_plot,
+    bar,
+    foot,
+    new_deck,
+    saved,
+    titled,
+    write,
+)
+
+ROWS: Final = 15
+"""Rows of a table that a slide has room for."""
+BESIDE: Final = 320
+"""Characters that a slide has room for beside a chart; more go onto a slide of their own."""
+UNDRAWN: Final = "This plot could not be drawn as a chart: take it as a picture."
+log = logging.getLogger(__name__)
+FEW: Final = 8
+"""Rows up to which a table is written larger."""
+MOST_TEXT: Final = 900
+
+
+def to_deck(report: Report, step: Step = quiet) -> bytes:
+    """The report as a file's bytes."""
+    deck = new_deck(report.title, report.about)
+    cover = deck.slides.add_slide(deck.slide_layouts[6])
+    bar(cover, Box(0.0, 0.0, 0.18, HEIGHT), COLOR.primary)
+    write(cover, Box(MARGIN, 2.4, WIDTH - 2 * MARGIN, 1.4), report.title, 36, bold=True)
+    write(cover, Box(MARGIN, 4.0, WIDTH - 2 * MARGIN, 0.9), report.subtitle, 16, COLOR.muted)
+    foot(cover, report.about)
+    n = len(report.every)
+    for k, part in enumerate(report.every):
+        step(k / n, part.heading)
+        if part.plot is not None:
+            said = "\n".join([*part.text, part.comment]).strip()
+            beside = said if len(said) <= BESIDE else ""
+            try:
+                add_plot(deck, part.plot, report.about, beside)
+            except Exception:  # one chart that cannot be made must not cost the others
+                log.exception("%s cannot be drawn", part.heading)
+                beside = f"{UNDRAWN}\n{said}"
+                said = beside
+                _told(deck, Part(part.heading, [said]), report.about)
+            if said != beside:
+                _told(deck, Part(f"{part.heading} (continued)", [said]), report.about)
+        else:
+            _told(deck, part, report.about)
+    return saved(deck)
+
+
+def _told(deck: Any, part: Part, about: str) -> None:
+    """Slides of text and of a table, as many as its rows need."""
+    text = "\n".join([*part.text, *([part.comment] if part.comment else [])])
+    pages = textwrap.wrap(text, MOST_TEXT, replace_whitespace=False) if len(text) > MOST_TEXT else [text]
+    for page in pages[:-1]:  # the last goes with the table
+        slide = titled(deck, part.title)
+        write(slide, Box(MARGIN, TOP - 0.2, WIDTH - 2 * MARGIN, FOOT - TOP), page, 14)
+        foot(slide, about)
+    text = pages[-1]
+    head, rows = list(part.table[:1]), list(part.table[1:])
+    pieces = [rows[k : k + ROWS] for k in range(0, len(rows), ROWS)] or [[]]
+    for k, piece in enumerate(pieces):
+        slide = titled(deck, part.title + (f" ({k + 1} of {len(pieces)})" if len(pieces) > 1 else ""))
+        top, wide = TOP - 0.2, WIDTH - 2 * MARGIN
+        if text and not k:
+            high = 0.33 * (sum(1 + len(line) // 115 for line in text.split("\n"))) + 0.2
+            write(slide, Box(MARGIN, top, wide, high), text, 16 if len(text) < 500 else 13)
+            top += high + 0.1
+        if piece:
+            table = [[str(cell) for cell in row] for row in (*head, *piece)]
+            widths = [share * wide for share in shares(table)]
+            grid(slide, table, Box(MARGIN, top, wide, FOOT - top - 0.1), 14 if len(table) <= FEW else 11, widths)
+        foot(slide, about)

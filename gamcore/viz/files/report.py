@@ -1,0 +1,64 @@
+"""A report as one file: HTML, PDF, slides, or all of them with every plot in an archive."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Final, Literal
+
+from gamcore.viz.files.parts import Part, Report, Step, quiet
+from gamcore.viz.files.plot import ExportError, Format, file_name, to_bytes
+from gamcore.viz.files.tidy import tidy
+
+Kind = Literal["html", "pdf", "pptx", "zip"]
+KINDS: Final[dict[Kind, str]] = {
+    "pptx": "Slides (PPTX)",
+    "pdf": "PDF",
+    "html": "Web page (HTML)",
+    "zip": "All of it (ZIP)",
+}
+SINGLE: Final[tuple[Format, ...]] = ("png", "svg", "csv", "xlsx", "txt")
+"""What an archive holds of each plot."""
+
+
+def to_report(report: Report, kind: Kind, step: Step = quiet) -> bytes:
+    """A report as a file's bytes; step is told what comes next, and may raise to stop."""
+    report = tidy(report)
+    match kind:  # libraries are imported by whoever needs them, as in `plot`
+        case "html":
+            from gamcore.viz.files.html_report import to_html
+
+            step(0.0, report.title)
+            cover = Part(report.title, (report.subtitle,))
+            return to_html(report.title, [cover, *report.every], report.about)
+        case "pdf":
+            from gamcore.viz.files.pdf_report import to_pdf
+
+            return to_pdf(report, step)
+        case "pptx":
+            from gamcore.viz.files.pptx_report import to_deck
+
+            return to_deck(report, step)
+        case "zip":
+            return _archive(report, step)
+    raise ExportError(f"There is no report as {kind!r}: choose one of {', '.join(KINDS)}.")
+
+
+def _archive(report: Report, step: Step) -> bytes:
+    """Slides, PDF and page, then every plot as pictures and numbers."""
+    made = io.BytesIO()
+    plots = [part.plot for part in report.every if part.plot is not None]
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for k, kind in enumerate(("pptx", "pdf", "html")):
+
+            def within(share: float, words: str, k: int = k) -> None:
+                step((k + share) / 4, words)
+
+            name = file_name(report.title, "report", kind)
+            archive.writestr(name, to_report(report, kind, within))  # type: ignore[arg-type]
+        for k, plot in enumerate(plots):
+            step(0.75 + 0.25 * k / len(plots), plot.title)
+            for form in SINGLE:
+                name = file_name(f"{k + 1:02}", plot.name, form)
+                archive.writestr(f"plots/{name}", to_bytes(plot, form, report.card or report.about))
+    return made.getvalue()

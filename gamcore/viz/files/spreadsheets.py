@@ -1,0 +1,140 @@
+"""Tables as CSV and XLSX in which nothing from data is a formula."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, BinaryIO, Final, TextIO
+
+import numpy as np
+import pandas as pd
+import xlsxwriter
+from xlsxwriter.exceptions import FileCreateError
+
+from gamcore.viz.plots.palette import clean
+
+FIRST: Final = "=+-@\uff1d\uff0b\uff0d\uff20"
+"""What a spreadsheet takes for the beginning of a formula; the last four are wide forms of the first."""
+
+RISKY: Final = f"{FIRST}\t\r\n\0"
+INNER: Final = re.compile(rf"([\r\n;\t]\s*)(?=[{re.escape(FIRST)}])")
+"""The same within a text, where a spreadsheet with other separators begins a cell."""
+
+MOST_CELL: Final = 32_767
+"""Characters that a cell of a workbook holds."""
+
+MOST_WHOLE: Final = 10**15
+FIRST_DAY: Final = pd.Timestamp("1900-01-01")
+"""Numbers and days that a workbook knows; those beyond are text."""
+
+MOST_WIDTH, LOOK_ROWS = 60, 200
+"""Characters of the widest column, and rows by which that is told."""
+
+DATE_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
+
+
+def safe_csv(table: pd.DataFrame) -> bytes:
+    """A table as CSV in which no cell or header is a formula to a spreadsheet."""
+    made = io.StringIO()
+    write_csv([table], made)
+    return made.getvalue().encode("utf-8-sig")
+
+
+def write_csv(parts: Iterable[pd.DataFrame], file: TextIO) -> None:
+    """The same of a table that comes in parts, each written before the next is asked for."""
+    for place, part in enumerate(parts):
+        # The line's end has both letters: Python quotes a cell for those of its line's end only.
+        _guarded(part).to_csv(file, index=False, header=place == 0, lineterminator="\r\n")
+
+
+def _guarded(table: pd.DataFrame) -> pd.DataFrame:
+    """Text that a spreadsheet would calculate, behind an apostrophe; numbers are left alone."""
+    found = table.rename(columns=_guard)
+    for place, kind in enumerate(found.dtypes):
+        if kind.kind not in "fiubmM":
+            found.isetitem(place, found.iloc[:, place].astype(object).map(_guard))
+    return found
+
+
+def _guard(cell: object) -> object:
+    if not isinstance(cell, str) or not cell.strip():
+        return cell
+    cell = INNER.sub(r"\1'", cell)
+    return f"'{cell}" if cell[0] in RISKY or cell.lstrip()[0] in RISKY else cell
+
+
+def to_xlsx(sheets: dict[str, pd.DataFrame]) -> bytes:
+    """Tables as the sheets of a workbook."""
+    made = io.BytesIO()
+    write_xlsx({name: [table] for name, table in sheets.items()}, made)
+    return made.getvalue()
+
+
+def write_xlsx(sheets: Mapping[str, Iterable[pd.DataFrame]], file: str | BinaryIO, folder: str | None = None) -> None:
+    """Sheets of tables that come in parts: text stays text, numbers stay numbers; a header that stays in view, columns
+    as wide as what they hold.
+
+    folder : where rows are kept until the workbook is put together; without one they are in memory.
+    """
+    held = {"in_memory": True} if folder is None else {"constant_memory": True, "tmpdir": folder}
+    plain = {"strings_to_formulas": False, "strings_to_urls": False, "default_date_format": DATE_FORMAT}
+    try:
+        with xlsxwriter.Workbook(file, {**held, **plain}) as book:
+            bold = book.add_format({"bold": True, "bottom": 1})
+            for name, parts in zip(sheet_names(list(sheets)), sheets.values(), strict=True):
+                _fill(book.add_worksheet(name), parts, bold)
+    except FileCreateError as error:
+        raise (error.args[0] if isinstance(error.args[0], OSError) else error) from None
+
+
+def _fill(sheet: Any, parts: Iterable[pd.DataFrame], bold: Any) -> None:
+    sheet.freeze_panes(1, 0)
+    row = 0
+    for part in parts:
+        columns = [_cells(part.iloc[:, place]) for place in range(part.shape[1])]
+        if row == 0:
+            for place, (name, cells) in enumerate(zip(map(str, part.columns), columns, strict=True)):
+                sheet.write_string(0, place, name[:255], bold)
+                longest = max(len(str(cell)) for cell in (name, *cells[:LOOK_ROWS]) if cell is not None)
+                sheet.set_column(place, place, min(longest + 2, MOST_WIDTH))
+        for cells_of in zip(*columns, strict=True):
+            row += 1
+            sheet.write_row(row, 0, cells_of)
+
+
+def _cells(series: pd.Series) -> list[Any]:
+    """A column's values as a workbook can hold them."""
+    values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
+    if series.dtype.kind == "b":
+        return values
+    if series.dtype.kind in "iu":  # a sheet's numbers have 15 digits
+        return [cell if cell is None or abs(cell) < MOST_WHOLE else str(cell) for cell in values]
+    return [_cell(cell) for cell in values]
+
+
+def _cell(cell: Any) -> Any:
+    """A value as a workbook can hold it."""
+    if isinstance(cell, str):
+        return clean(cell)[:MOST_CELL]
+    if isinstance(cell, pd.Timestamp):
+        moment = cell.tz_localize(None)
+        return moment.to_pydatetime(warn=False) if moment >= FIRST_DAY else str(moment)
+    if isinstance(cell, float | np.floating):
+        return float(cell) if np.isfinite(cell) else None if np.isnan(cell) else str(cell)
+    if cell is None or isinstance(cell, bool | int):
+        return cell
+    return cell.item() if isinstance(cell, np.generic) else str(cell)
+
+
+def sheet_names(names: list[str]) -> list[str]:
+    """Names as a workbook takes them: 31 characters, none of its signs, each once."""
+    found: list[str] = []
+    for name in names:
+        plain = "".join(" " if c in "[]:*?/\\'" or not c.isprintable() else c for c in name).strip()[:31] or "table"
+        unique, k = plain, 1
+        while unique.lower() in (other.lower() for other in found):
+            k += 1
+            unique = f"{plain[: 30 - len(str(k))]} {k}"
+        found.append(unique)
+    return found

@@ -1,0 +1,23 @@
+"""Descriptions without what no file can hold."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gamcore.viz.plots.palette import clean
+
+
+def tidy(value: Any) -> Any:
+    """A description with all of its texts cleaned (`palette.clean`), whatever names data have."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, tuple | list):
+        return type(value)(tidy(one) for one in value)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return np.array([tidy(one) for one in value.ravel()], object).reshape(value.shape)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{of.name: tidy(getattr(value, of.name)) for of in fields(value)})
+    return value

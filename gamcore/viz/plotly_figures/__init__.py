@@ -1,0 +1,13 @@
+"""Plots as plotly figures: drawing only, nothing is computed here.
+
+Every figure sets its own template: importing streamlit swaps plotly's default for one whose colours only the browser
+fills in. Names from data are escaped, and reach hover boxes as text, never through a template.
+"""
+
+from gamcore.extras import extra
+
+with extra("plots"):
+    from gamcore.viz.plotly_figures.draw import draw
+    from gamcore.viz.plotly_figures.selection import boxable, brushable
+
+__all__ = ["boxable", "brushable", "draw"]

@@ -1,0 +1,160 @@
+"""A plot's description as a plotly figure: drawing only, nothing is computed here.
+
+The figure is put together as plain mappings and made at once: plotly checks whatever it is given again at every change.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gamcore.viz.plotly_figures.shapes import Place, backdrop, label, note, shapes
+from gamcore.viz.plotly_figures.style import Told, escape, heading, more_pixels, template
+from gamcore.viz.plotly_figures.traces import colors, places, traces
+from gamcore.viz.plots.palette import PALETTES, Mode, Palette
+from gamcore.viz.plots.spec import Axis, Bars, Cells, Panel, Plot, Scale
+
+FORMATS = {"plain": None, "percent": ".0%", "signed percent": "+.0%", "count": ",", "factor": "~g", "power": None}
+LEGEND_PIXELS = 20
+BARE = 12
+"""Pixels above a plot that has neither title nor legend."""
+SMALL_X, SMALL_Y = 4, 5
+"""Ticks of a small plot."""
+BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
+"""Gaps between panels, as shares of the plot."""
+
+
+def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = False) -> go.Figure:
+    """The figure of a plot in a theme; without its title where the page says it.
+
+    flat : never by the graphics card, which needs a browser's right to make code.
+    """
+    color = PALETTES[mode]
+    layout: Told = {"template": template(mode), "width": plot.width, "hovermode": "closest"}
+    layout |= _grid(plot) | {"shapes": [], "annotations": []}
+    data: list[Told] = []
+    for row, column, panel in plot.each():
+        number = _number(plot, row, column)
+        place = Place(f"x{number}", f"y{number}")
+        axes = {"xaxis": place.x, "yaxis": place.y}
+        data += [trace | axes for mark in panel.marks for trace in traces(mark, panel, color, flat)]
+        _panel(layout, panel, place, color)
+        layout[f"xaxis{number}"] |= _axis(panel.x, color, SMALL_X if plot.small else None)
+        layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
+    return go.Figure({"data": data, "layout": layout | _around(plot, titled, color)})
+
+
+def _number(plot: Plot, row: int, column: int) -> str:
+    """What plotly adds to the names of a panel's axes."""
+    number = 1 + row * len(plot.panels[0]) + column
+    return str(number) if number > 1 else ""
+
+
+def _grid(plot: Plot) -> Told:
+    """Where the axes of all panels are: those of a column go by the lowest one's, those of a row by the first one's."""
+    rows, columns = len(plot.panels), len(plot.panels[0])
+    if rows * columns == 1:
+        return {"xaxis": {}, "yaxis": {}}
+    across, down = _domains(plot.widths, BETWEEN_COLUMNS), _domains(plot.heights, BETWEEN_ROWS)
+    axes: Told = {}
+    for row in range(rows):
+        for column in range(columns):
+            number = _number(plot, row, column)
+            x: Told = {"anchor": f"y{number}", "domain": across[column]}
+            low, high = down[row]
+            y: Told = {"anchor": f"x{number}", "domain": [1 - high, 1 - low]}
+            if row < rows - 1:
+                x |= {"matches": f"x{_number(plot, rows - 1, column)}", "showticklabels": False}
+            if column:
+                y |= {"matches": f"y{_number(plot, row, 0)}", "showticklabels": False}
+            axes |= {f"xaxis{number}": x, f"yaxis{number}": y}
+    return axes
+
+
+def _domains(sizes: tuple[float, ...], between: float) -> list[list[float]]:
+    """From where to where panels of some sizes reach, side by side from 0 to 1."""
+    room = (1 - between * (len(sizes) - 1)) / sum(sizes)
+    ends = [end * room + k * between for k, end in enumerate(accumulate(sizes))]
+    return [[end - size * room, end] for end, size in zip(ends, sizes, strict=True)]
+
+
+def _panel(layout: Told, panel: Panel, place: Place, color: Palette) -> None:
+    """Add to a layout what a panel has beside its data."""
+    for mark in panel.marks:
+        layout["shapes"] += shapes(mark, panel, place, color)
+        layout["annotations"] += label(mark, panel, place, color)
+        if isinstance(mark, Cells) and mark.scale.shown:
+            layout["coloraxis"] = _coloraxis(mark.scale, color)
+        if isinstance(mark, Bars):
+            layout |= {"bargap": 0, "barmode": "overlay"}
+    if panel.note:
+        layout["annotations"].append(note(panel.note, place, color))
+    if panel.blank:  # zero has the colour of the page: what is no row at all must not
+        layout["shapes"].append(backdrop(place, color.hairline))
+
+
+def _around(plot: Plot, titled: bool, color: Palette) -> Told:
+    """Height, margins, title and legend."""
+    named = len(plot.named())
+    told: Told = {"showlegend": named > 0, "legend": {}, "dragmode": "pan"}
+    top = 100 if titled else 34 if named else BARE
+    if plot.legend != "right":
+        told["legend"] = {"x": 0, "xanchor": "left", "y": 1.01, "yanchor": "bottom"}
+        top += 50 if titled else 0
+    if plot.legend == "list":
+        told["legend"]["orientation"] = "v"
+        top += LEGEND_PIXELS * named - 70
+    if plot.small:
+        title = {"text": escape(plot.title, 40), "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.96}
+        margin = {"l": 36, "r": 8, "t": 30, "b": 24}
+        return told | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
+    top += more_pixels(plot.title) if titled else 0
+    told["height"] = plot.height + top - BARE
+    if titled:
+        return told | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}
+    return told | {"margin": {"t": top, "r": 60 if any(_texts(plot)) else 16, "b": 44}}
+
+
+def _texts(plot: Plot) -> list[str]:
+    return [text for mark in plot.main.marks if isinstance(mark, Bars) and mark.lying for text in mark.texts]
+
+
+def _axis(axis: Axis, color: Palette, most: int | None) -> Told:
+    """An axis; most : ticks, about, where there is little room."""
+    drawn: Told = {"title": {"text": escape(axis.title, 60)}, "showticklabels": axis.named}
+    drawn["showgrid"] = axis.grid
+    if axis.grid:
+        drawn["gridcolor"] = color.hairline
+    if axis.ticks is not None:
+        drawn |= {"tickmode": "array", "tickvals": [at for at, _ in axis.ticks],
+                  "ticktext": [escape(name, 60) for _, name in axis.ticks]}  # fmt: skip
+    if FORMATS[axis.format]:
+        drawn["tickformat"] = FORMATS[axis.format]
+    if axis.format == "power":
+        drawn |= {"exponentformat": "power", "nticks": 5, "tickangle": 0}
+    if axis.kind == "log":
+        drawn |= {"type": "log", "tickformat": "~g", "dtick": "D2", "minor": {"showgrid": False}}
+    limits = axis.limits
+    if limits is not None and axis.kind == "log":
+        limits = math.log10(max(limits[0], 1e-12)), math.log10(max(limits[1], 1e-12))
+    if limits is not None:
+        shown = places(np.array(limits), axis.kind)
+        drawn["range"] = [*shown[::-1]] if axis.flipped else [*shown]
+    elif axis.flipped:
+        drawn["autorange"] = "reversed"
+    if axis.from_zero:
+        drawn["rangemode"] = "tozero"
+    if most is not None:
+        drawn["nticks"] = most
+    return drawn
+
+
+def _coloraxis(scale: Scale, color: Palette) -> Told:
+    bar: Told = {"thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02}
+    bar["title"] = {"text": escape(scale.title, 40), "side": "top"}
+    if scale.ticks:
+        bar |= {"tickvals": [at for at, _ in scale.ticks], "ticktext": [name for _, name in scale.ticks]}
+    return {"cmin": scale.low, "cmax": scale.high, "colorscale": colors(scale, color), "colorbar": bar}

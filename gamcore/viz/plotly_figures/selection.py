@@ -1,0 +1,52 @@
+"""What lets somebody mark a part of a figure: unseen points to select, since lines and heat maps have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gamcore.explain.curves import Curve
+from gamcore.explain.surfaces import Surface
+from gamcore.viz.plotly_figures.traces import places
+from gamcore.viz.plots.curves import level_order, visible_edges
+from gamcore.viz.plots.palette import PALETTES, Mode
+from gamcore.viz.plots.spec import SELECTED, Floats
+from gamcore.viz.plots.surfaces import centres
+
+
+def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:
+    """Let somebody drag a range on a curve, without dimming the rest."""
+    same = {"marker": {"opacity": 1}}
+    figure.update_traces(selected=same, unselected=same, selector={"type": "bar"})
+    if curve.scores.size:
+        at, scores = np.arange(curve.scores.size, dtype=np.float64), curve.scores
+        if curve.labels:
+            scores = scores[level_order(curve)]
+        else:
+            edges = visible_edges(curve)
+            at = (edges[:-1] + edges[1:]) / 2
+        figure.add_trace(_handles(places(at, curve.kind), scores))
+    figure.update_layout(
+        dragmode="select", selectdirection="h",
+        newselection={"line": {"color": PALETTES[mode].accent, "width": 1}},
+        activeselection={"fillcolor": PALETTES[mode].accent, "opacity": SELECTED},
+    )  # fmt: skip
+
+
+def boxable(figure: go.Figure, found: Surface) -> None:
+    """Let somebody drag a rectangle on a heat map."""
+    first, second = np.meshgrid(centres(found.first), centres(found.second))
+    handles = _handles(places(first.ravel(), found.first.kind), places(second.ravel(), found.second.kind))
+    (cells, *_) = figure.select_traces(selector={"type": "heatmap"})
+    figure.add_trace(handles.update(xaxis=cells.xaxis, yaxis=cells.yaxis))
+    figure.update_layout(dragmode="select")
+
+
+def _handles(x: Any, y: Floats) -> go.Scatter:
+    hidden = {"marker": {"opacity": 0}}
+    return go.Scatter(
+        x=x, y=y, mode="markers", marker={"opacity": 0, "size": 1}, hoverinfo="skip", showlegend=False, name="handles",
+        selected=hidden, unselected=hidden,
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Marks that are not data (lines, areas, frames) and notes as plotly shapes and annotations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gamcore.viz.plotly_figures.style import Told, escape
+from gamcore.viz.plotly_figures.traces import places
+from gamcore.viz.plots.palette import Palette
+from gamcore.viz.plots.spec import Area, Frame, Line, Mark, Panel
+
+
+@dataclass(frozen=True)
+class Place:
+    """The axes of a panel, "x3" and "y3": a mark stands at their values or spans their domains."""
+
+    x: str
+    y: str
+
+    def at(self, x: bool = False, y: bool = False) -> Told:
+        """What places are said in: values of the axes that are named, shares of the others' lengths."""
+        return {"xref": self.x if x else f"{self.x} domain", "yref": self.y if y else f"{self.y} domain"}
+
+    def upright(self, at: Any, line: Told) -> Told:
+        """A line across the panel at a place of its x axis."""
+        return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": line, **self.at(x=True)}
+
+    def lying(self, at: Any, line: Told) -> Told:
+        """The same of its y axis."""
+        return {"type": "line", "x0": 0, "x1": 1, "y0": at, "y1": at, "line": line, **self.at(y=True)}
+
+
+def shapes(mark: Mark, panel: Panel, place: Place, color: Palette) -> list[Told]:
+    """The shapes of a mark; none of one that is a trace."""
+    match mark:
+        case Line():
+            line = {"color": color.of(mark.role), "width": mark.width, "dash": "dot" if mark.dotted else "solid"}
+            return [place.upright(mark.at, line) if mark.upright else place.lying(mark.at, line)]
+        case Frame():
+            x, y = places(np.array(mark.x), panel.x.kind), places(np.array(mark.y), panel.y.kind)
+            line = {"color": color.of(mark.role), "width": 2}
+            corners = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
+            return [{"type": "rect", **corners, "line": line, **place.at(x=True, y=True)}]
+        case Area():
+            return _area(mark, panel, place, color.of(mark.role))
+    return []
+
+
+def _area(mark: Area, panel: Panel, place: Place, paint: str) -> list[Told]:
+    low, high = places(np.array([mark.low, mark.high]), panel.x.kind)
+    filled = {"type": "rect", "x0": low, "x1": high, "y0": 0, "y1": 1, "fillcolor": paint, "opacity": mark.opacity,
+              "line": {"width": 0}, "layer": "below", **place.at(x=True)}  # fmt: skip
+    ends = (low, high) if mark.lined else ()
+    return [filled, *(place.upright(end, {"color": paint, "width": 1}) for end in ends)]
+
+
+def backdrop(place: Place, paint: str) -> Told:
+    """A panel filled with a colour."""
+    return {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below", "fillcolor": paint,
+            "line": {"width": 0}, **place.at()}  # fmt: skip
+
+
+def label(mark: Mark, panel: Panel, place: Place, color: Palette) -> list[Told]:
+    """What is written at a line or an area."""
+    if not isinstance(mark, Line | Area) or not mark.text:
+        return []
+    told = {"text": escape(mark.text), "showarrow": False}
+    if isinstance(mark, Area):
+        quiet = color.muted if mark.role == "density" else color.of(mark.role)
+        at = {"x": places(np.array([mark.low]), panel.x.kind)[0], "y": 1, "xanchor": "left", "yanchor": "top"}
+        return [{**told, **at, **place.at(x=True), "font": {"color": quiet, "size": 12}, "xshift": 4}]
+    at = {"x": mark.at, "y": 1, "xanchor": "left"} if mark.upright else {"x": 1, "y": mark.at, "xanchor": "right"}
+    font = {"size": 11, "color": color.muted}
+    return [{**told, **at, "yanchor": "bottom", "font": font, **place.at(x=mark.upright, y=not mark.upright)}]
+
+
+def note(text: str, place: Place, color: Palette) -> Told:
+    """A remark in the corner of a panel."""
+    return {"text": escape(text), "x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
+            "font": {"size": 11, "color": color.muted}, **place.at()}  # fmt: skip

@@ -1,0 +1,181 @@
+"""Marks of data as plotly traces: plain mappings, which are checked once when the whole figure is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+import numpy as np
+
+from gamcore.data.labels import as_date
+from gamcore.viz.plotly_figures.style import Told, escape
+from gamcore.viz.plots.palette import Palette
+from gamcore.viz.plots.spec import (
+    Area,
+    Bars,
+    Cells,
+    Floats,
+    Frame,
+    Line,
+    Mark,
+    Panel,
+    Path,
+    Points,
+    Ribbon,
+    Scale,
+    Steps,
+    Whiskers,
+)
+
+SYMBOLS = {"dot": "circle", "dash": "line-ew", "bar": "line-ns"}
+PALE = 0.45
+MANY = 3_000
+"""Points from which the browser's graphics card draws them."""
+
+DAY_MS = 86_400_000
+
+
+def places(values: Floats, kind: str) -> Any:
+    """Numbers, or dates as plotly takes them."""
+    return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
+
+
+def _hover(told: Sequence[str]) -> Told:
+    """What a mark says where somebody points at it: names are data, so they are escaped, and in no template."""
+    if not len(told):
+        return {"hoverinfo": "skip"}
+    return {"hovertext": ["<br>".join(escape(line, 400) for line in text.split("\n")) for text in told],
+            "hoverinfo": "text"}  # fmt: skip
+
+
+def _named(name: str) -> Told:
+    if not name:
+        return {"showlegend": False}
+    return {"name": escape(name, 60), "legendrank": 1 if name == "effect" else 1000}
+
+
+def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Told]:
+    """The traces of a mark; none of one that is a shape. flat : never drawn by the graphics card."""
+    match mark:
+        case Steps():
+            return [_steps(mark, panel, color)]
+        case Ribbon():
+            return _ribbon(mark, panel, color)
+        case Bars():
+            return [_bars(mark, panel, color)]
+        case Whiskers():
+            return _whiskers(mark, panel, color)
+        case Points():
+            return [_points(mark, panel, color, flat)]
+        case Path():
+            return [_path(mark, panel, color)]
+        case Cells():
+            return _cells(mark, panel, color)
+        case Line() | Area() | Frame():
+            return []
+    assert_never(mark)
+
+
+def _lines(x: Any, y: Any, **told: Any) -> Told:
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, **told}
+
+
+def _path(mark: Path, panel: Panel, color: Palette) -> Told:
+    line = {"color": color.of(mark.role), "width": mark.width, "dash": mark.dash or "solid"}
+    told = _named(mark.name) | _hover(mark.told)
+    return _lines(places(mark.x, panel.x.kind), mark.y, line=line, opacity=mark.opacity, **told)
+
+
+def _corners(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Points of a step function whose value k stands between edges k and k + 1."""
+    return np.repeat(edges, 2)[1:-1], np.repeat(values, 2)
+
+
+def _steps(mark: Steps, panel: Panel, color: Palette) -> Told:
+    along, across = _corners(mark.edges, mark.values)
+    x, y = (across, places(along, panel.y.kind)) if mark.upright else (places(along, panel.x.kind), across)
+    line = {"color": color.of(mark.role), "width": mark.width, "dash": "dot" if mark.dotted else "solid"}
+    told = _named(mark.name) | _hover([text for text in mark.told for _ in range(2)])
+    return _lines(x, y, line=line, opacity=mark.opacity, **told)
+
+
+def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Told]:
+    quiet: Told = {"line": {"width": 0}, "hoverinfo": "skip"}
+    x, lower = _corners(mark.edges, mark.lower)
+    at, fill = places(x, panel.x.kind), color.shade(mark.role, color.wide if mark.wide else color.band)
+    upper = np.repeat(mark.upper, 2)
+    return [
+        _lines(at, lower, showlegend=False, **quiet),
+        _lines(at, upper, fill="tonexty", fillcolor=fill, **_named(mark.name), **quiet),
+    ]
+
+
+def _bars(mark: Bars, panel: Panel, color: Palette) -> Told:
+    n = len(mark.sizes)
+    along, width = places(mark.at, (panel.y if mark.lying else panel.x).kind), mark.width
+    if panel.x.kind == "date" and not mark.lying:
+        width = np.asarray(mark.width) * DAY_MS
+    paint = color.of(mark.roles) if isinstance(mark.roles, str | int) else [color.of(mark.role(k)) for k in range(n)]
+    edge = {"color": color.zero, "width": 1} if mark.outlined else {"width": 0}
+    drawn: Told = {"type": "bar", "width": width, "base": mark.base, "marker": {"color": paint, "line": edge}}
+    if len(mark.texts):
+        inside = color.ink if mark.outlined else color.background
+        drawn |= {"text": [escape(text) for text in mark.texts], "cliponaxis": False, "textangle": 0,
+                  "textposition": "auto" if panel.stacked else "outside",
+                  "insidetextfont": {"color": inside}, "outsidetextfont": {"color": color.ink}}  # fmt: skip
+    x, y = (mark.sizes, along) if mark.lying else (along, mark.sizes)
+    drawn |= {"x": x, "y": y, "orientation": "h" if mark.lying else "v"}
+    return drawn | _named(mark.name) | _hover(mark.told)
+
+
+def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Told]:
+    """An error bar a place, and an entry in the legend, which error bars alone do not get."""
+    middle = (mark.lower + mark.upper) / 2
+    paint = color.of(mark.role)
+    error = {"type": "data", "array": mark.upper - middle, "color": paint, "thickness": mark.width,
+             "width": 5 if mark.capped else 0}  # fmt: skip
+    at = places(mark.at, (panel.y if mark.lying else panel.x).kind)
+    x, y = (middle, at) if mark.lying else (at, middle)
+    bars = {"type": "scatter", "x": x, "y": y, "mode": "markers", "marker": {"size": 1, "color": paint},
+            "showlegend": False, "hoverinfo": "skip", "error_x" if mark.lying else "error_y": error}  # fmt: skip
+    if not mark.name:
+        return [bars]
+    return [bars, _lines([None], [None], line={"color": paint, "width": mark.width}, **_named(mark.name))]
+
+
+def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Told:
+    paint, dot = color.of(mark.role), mark.symbol == "dot"
+    marker = {"color": paint, "size": mark.size, "opacity": mark.opacity, "symbol": SYMBOLS[mark.symbol]}
+    if not dot:
+        marker["line"] = {"width": 2, "color": paint}
+    drawn = {"type": "scattergl" if mark.x.size > MANY and not flat else "scatter", "mode": "markers", "marker": marker,
+             "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind)}  # fmt: skip
+    return drawn | _named(mark.name) | _hover(mark.told)
+
+
+def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Told]:
+    """The cells that many rows are behind, and the pale ones."""
+    shared: Told = {
+        "type": "heatmap", "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind), "xgap": mark.gap,
+        "ygap": mark.gap, "hoverongaps": False, "hoverinfo": "text" if mark.told.size else "skip",
+    }  # fmt: skip
+    if mark.told.size:
+        shared["hovertext"] = [_hover(list(row))["hovertext"] for row in mark.told]
+    if mark.texts.size:
+        shared["text"] = [[escape(text).replace("\n", "<br>") for text in row] for row in mark.texts]
+        shared |= {"texttemplate": "%{text}", "textfont": {"color": color.ink}}
+    if mark.scale.shown:
+        shared["coloraxis"] = "coloraxis"
+    else:
+        shared |= {"zmin": mark.scale.low, "zmax": mark.scale.high, "colorscale": colors(mark.scale, color)}
+        shared["showscale"] = False
+    drawn = [{"z": np.where(mark.pale, np.nan, mark.values), "name": "cells", **shared}]
+    if mark.pale.any():
+        drawn.append({"z": np.where(mark.pale, mark.values, np.nan), "opacity": PALE, "name": "few rows", **shared})
+    return drawn
+
+
+def colors(scale: Scale, color: Palette) -> list[tuple[float, str]]:
+    """Colours along a scale."""
+    places = np.linspace(0.0, 1.0, len(scale.roles))
+    return [(float(at), color.of(role)) for at, role in zip(places, scale.roles, strict=True)]

@@ -1,0 +1,24 @@
+"""Explanations as neutral descriptions of plots: nothing is drawn here, and no library is named.
+
+The screen (`figures`) and files (`export`) draw the same description, so a file looks like the screen.
+"""
+
+from gamcore.viz.plots.bars import importance, pair_ranking, task_importance, waterfall
+from gamcore.viz.plots.comparison import comparison
+from gamcore.viz.plots.curves import common_limits, curve, is_cut, small
+from gamcore.viz.plots.describe import describe
+from gamcore.viz.plots.moved import moved
+from gamcore.viz.plots.palette import PALETTES, Mode
+from gamcore.viz.plots.quality import actual, calibration, cost_line, over_time, progress, ranked, residuals
+from gamcore.viz.plots.segment import marked
+from gamcore.viz.plots.spec import Plot
+from gamcore.viz.plots.strategies import lifts, overlap, reach
+from gamcore.viz.plots.surfaces import slices, surface
+from gamcore.viz.plots.tasks import similarity
+
+__all__ = [
+    "PALETTES", "Mode", "Plot", "actual", "calibration", "common_limits", "comparison", "cost_line", "curve",
+    "describe", "importance", "is_cut", "lifts", "marked", "moved", "over_time", "overlap", "pair_ranking",
+    "progress", "ranked", "reach", "residuals", "similarity", "slices", "small", "surface", "task_importance",
+    "waterfall",
+]  # fmt: skip

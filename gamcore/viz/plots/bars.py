@@ -1,0 +1,176 @@
+"""Lists as bars: what matters, pairs by strength, and the parts of one prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from gamcore.explain.curves import Breakdown, Importance
+from gamcore.explain.tasks import TaskImportance
+from gamcore.model.scales import Scale, say, unit
+from gamcore.viz.plots.curves import effect_axis
+from gamcore.viz.plots.palette import MOST_LABEL, cut
+from gamcore.viz.plots.spec import Axis, Bars, Floats, Line, Mark, Panel, Plot, Role, single
+
+FEWEST_SHOWN, MOST_SHOWN = 8, 25
+ROW = 26
+LONGEST = 36
+
+
+def levels(names: list[str], title: str = "", flipped: bool = True) -> Axis:
+    """An axis of names, the first at the top."""
+    return Axis(title, ticks=tuple((float(k), name) for k, name in enumerate(names)), flipped=flipped,
+                limits=(-0.6, len(names) - 0.4))  # fmt: skip
+
+
+def importance(
+    found: Importance, most: int = 20, measure: str = "mean_abs", axis: str | None = None, detail: str = ""
+) -> Plot:
+    """Bars, the most important on top; `axis` is what they are, where they are not effects."""
+    frame = found.frame().sort_values(measure, ascending=False, ignore_index=True).head(most)
+    what = "mean absolute effect" if measure == "mean_abs" else "range of the effect"
+    sizes = frame[measure].to_numpy(np.float64)
+    said = [say(size, found.scale).lstrip("+") for size in sizes]
+    told = [f"{cut(name, 400)}\n{text}" for name, text in zip(frame["feature"], said, strict=True)]
+    bars = Bars(np.arange(len(frame), dtype=np.float64), sizes - found.zero, found.zero, lying=True, told=told)
+    title = axis or f"{what} ({unit(found.loss, found.scale, 'units of the target')})"
+    panel = Panel(
+        effect_axis(title, found.scale), levels([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,)
+    )
+    first = str(frame["feature"].iloc[0]) if len(frame) else "Nothing"
+    return Plot(
+        "importance", f"{first} moves predictions most", detail or title, single(panel),
+        f"Bars of feature importance; {first} is the most important.", frame, height=60 + ROW * max(len(frame), 4),
+    )  # fmt: skip
+
+
+def task_importance(found: TaskImportance, most: int = 20, detail: str = "") -> Plot:
+    """Bars of all gain by feature, the common part beside the specific one, the most important on top."""
+    frame = found.frame().head(most)
+    at = np.arange(len(frame), dtype=np.float64)
+    marks: list[Mark] = []
+    parts: list[tuple[str, str, Role]] = [
+        ("common", "in the trees that tasks share", "primary"), ("specific", "in trees of one task", "accent"),
+    ]  # fmt: skip
+    base = np.zeros(len(frame))
+    for part, label, role in parts:
+        sizes = frame[part].to_numpy(np.float64)
+        told = [f"{cut(name, 400)}\n{size:.1%} {label}" for name, size in zip(frame["feature"], sizes, strict=True)]
+        marks.append(Bars(at, sizes, base, roles=role, lying=True, name=label, told=told))
+        base = base + sizes
+    x = Axis("share of all gain", format="percent", grid=True)
+    panel = Panel(x, levels([cut(name, MOST_LABEL) for name in frame["feature"]]), tuple(marks), stacked=True)
+    common = float(frame["common"].sum())
+    return Plot(
+        "importance", f"{common:.0%} of what the trees gain, tasks share", detail or "share of all gain, by feature",
+        single(panel), f"Bars of importance over all tasks: {common:.0%} of the gain is common.", frame,
+        height=90 + ROW * max(len(frame), 3), legend="left",
+    )  # fmt: skip
+
+
+def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: str = "") -> Plot:
+    """Bars of the strongest pairs, those of the model in the primary colour, and a bar for what each of these is worth.
+
+    ranking : feature_1, feature_2, strength, rank, strongest first, with attrs["chance"]; worth : feature_1, feature_2,
+    worth.
+    """
+    fitted = {(a, b): w for a, b, w in worth[["feature_1", "feature_2", "worth"]].itertuples(index=False)}
+    chance = ranking.attrs["chance"]
+    known = [pair in fitted for pair in ranking[["feature_1", "feature_2"]].itertuples(index=False, name=None)]
+    telling = np.flatnonzero(np.array(known, bool) | (ranking["strength"].to_numpy() > chance))
+    most = min(max(telling.max(initial=0) + 3, FEWEST_SHOWN), MOST_SHOWN)  # the rest is below chance, bar by bar
+    shown = ranking.head(most)
+    pairs = list(zip(shown["feature_1"], shown["feature_2"], strict=True))
+    at, strength = np.arange(len(shown), dtype=np.float64), shown["strength"].to_numpy(np.float64)
+    names = [cut(f"{a} × {b}", 200) for a, b in pairs]
+    told = [
+        f"{name}\nrank {rank}: {size:.2e}" for name, rank, size in zip(names, shown["rank"], strength, strict=True)
+    ]  # fmt: skip
+    roles: list[Role] = ["primary" if pair in fitted else "density" for pair in pairs]
+    y = levels([cut(name, 44) for name in names])
+    error = "log-loss" if loss == "logistic" else "squared error"
+    gain = Axis(f"what one cut of both takes off the {error}", format="power", grid=True)
+    panels = [
+        Panel(gain, y, (Bars(at, strength, roles=roles, lying=True, told=told),
+                        Line(chance, True, text="by chance")))
+    ]  # fmt: skip
+    if fitted:
+        gains = np.array([fitted.get(pair, np.nan) for pair in pairs], np.float64)
+        told = [f"{name}\nheld-out gain {value:.2e}" for name, value in zip(names, gains, strict=True)]
+        worths = Bars(at, gains, lying=True, told=told)
+        panels.append(
+            Panel(Axis("gain on held-out rows", format="power", grid=True), y, (worths, Line(0.0, True, dotted=False)))
+        )
+    first = f"{pairs[0][0]} and {pairs[0][1]}" if pairs else "No pair"
+    return Plot(
+        "pairs", f"{first} interact most", detail or "pairs of features by strength; those of the model in blue",
+        (tuple(panels),), f"Bars of the {len(shown)} strongest pairs.", shown.reset_index(drop=True),
+        widths=(0.6, 0.4) if fitted else (1.0,), height=90 + 24 * max(len(shown), 3),
+    )  # fmt: skip
+
+
+def waterfall(
+    found: Breakdown, row: int, target: str, scale: Scale = "link", cells: dict[str, str] | None = None,
+    most: int = 12, detail: str = "",
+) -> Plot:  # fmt: skip
+    """The parts of one row's score, the largest first, from the average to the score; the small ones together.
+
+    cells : what the row has, by the names of terms.
+
+    In points, each part is what it adds to the chance after those above it: their sum is exact, their sizes depend on
+    the order a little.
+    """
+    parts = found.contributions[row]
+    order = np.argsort(-np.abs(parts), kind="stable")
+    order = order[parts[order] != 0.0]
+    shown, rest = order[:most], order[most:]
+    known = cells or {}
+    names = [f"{name} = {known[name]}" if name in known else name for name in (found.features[j] for j in shown)]
+    values = [float(parts[j]) for j in shown]
+    if rest.size:
+        names.append(f"{rest.size} others")
+        values.append(float(parts[rest].sum()))
+    at = found.intercept + np.concatenate([[0.0], np.cumsum(values)])
+    at[-1] = found.scores[row]
+    drawn = 100 * expit(at) if scale == "points" else at
+    steps = np.diff(drawn)
+    told = [_total(at[0], found.loss, scale), *_parts(at, scale), _total(at[-1], found.loss, scale)]
+    roles: list[Role] = ["muted", *("accent" if step > 0 else "primary" for step in steps), "muted"]
+    bars = Bars(
+        np.arange(len(names) + 2, dtype=np.float64), np.array([drawn[0], *steps, drawn[-1]]),
+        np.array([0.0, *drawn[:-1], 0.0]), roles=roles, lying=True, texts=told,
+    )  # fmt: skip
+    low, high = min(float(drawn.min()), 0.0), max(float(drawn.max()), 0.0)
+    margin = 0.12 * (high - low or 1.0)  # room for the numbers beside the bars
+    x = Axis(_axis(found.loss, scale, target), limits=(low - margin, high + margin), grid=True)
+    y = levels([cut(name, LONGEST) for name in ("average row", *names, "this row")])
+    numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})
+    end = _total(at[-1], found.loss, scale)
+    return Plot(
+        "row", f"From {told[0]} to {end}: {names[0] if names else 'nothing'} moves this row most",
+        detail or "the parts of one prediction, the largest first", single(Panel(x, y, (bars,))),
+        f"From the average row ({told[0]}) to this row ({end}), part by part.", numbers,
+        height=80 + 30 * len(told),
+    )  # fmt: skip
+
+
+def _parts(at: Floats, scale: Scale) -> list[str]:
+    """The steps between some scores, as text."""
+    if scale == "points":
+        return [f"{value:+.1f}" for value in np.diff(100 * expit(at))]
+    steps = np.diff(at)
+    return [f"×{np.exp(value):.3g}" if scale == "ratio" else f"{value:+.3g}" for value in steps]
+
+
+def _total(score: float, loss: str, scale: Scale) -> str:
+    """A whole score as text."""
+    if loss != "logistic" or scale == "link":
+        return f"{score:.4g}"
+    return f"{expit(score):.1%}" if scale == "points" else f"odds {np.exp(score):.3g}"
+
+
+def _axis(loss: str, scale: Scale, target: str) -> str:
+    if loss != "logistic":
+        return target
+    return {"link": "log-odds", "ratio": f"log-odds of {target}", "points": f"chance of {target}, %"}[scale]

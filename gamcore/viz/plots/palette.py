@@ -1,0 +1,82 @@
+"""The colours of both themes, by what they are for, and names from data as labels."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gamcore.viz.plots.spec import Role
+
+Mode = Literal["light", "dark"]
+FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
+MOST_LABEL: Final = 28
+TURNING: Final = "\u202d\u202e"
+"""Overrides of the direction of writing."""
+
+MARK: Final = "\ufeff"
+"""The mark of a file's beginning, which some write into texts."""
+OKABE_ITO: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+"""Colours of things side by side, in a fixed order (Okabe and Ito 2008)."""
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of one theme; how opaque a band and a wide one are."""
+
+    background: str
+    ink: str
+    muted: str
+    hairline: str
+    primary: str
+    accent: str
+    density: str
+    zero: str
+    few: str
+    band: float
+    wide: float
+
+    def of(self, role: Role) -> str:
+        """The colour of a role, as #RRGGBB."""
+        return OKABE_ITO[role % len(OKABE_ITO)] if isinstance(role, int) else str(getattr(self, role))
+
+    def shade(self, role: Role, opacity: float) -> str:
+        """The colour of a role that what is behind shows through."""
+        red, green, blue = rgb(self.of(role))
+        return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+PALETTES: Final[dict[Mode, Palette]] = {
+    "light": Palette(
+        "#FFFFFF", "#17212B", "#5E6B78", "#E6EAEE", "#1F5FA8", "#C2571A", "#C9D3DD", "#8A96A3", "#A9B4BF", 0.16, 0.09
+    ),
+    "dark": Palette(
+        "#0F151B", "#E8EDF2", "#9AA7B4", "#26313B", "#6FB1FF", "#FF9A5C", "#33424F", "#71808E", "#55636F", 0.20, 0.11
+    ),
+}
+
+
+def rgb(color: str) -> tuple[int, int, int]:
+    """#RRGGBB as numbers."""
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def clean(text: str) -> str:
+    """A text without what no file can hold (controls, halves of letters, the mark of a file's beginning, at which PDFs
+    break) and without what turns the rest around."""
+    return "".join(
+        c for c in text if c == "\n" or not (unicodedata.category(c) in ("Cc", "Cs", "Cn") or c in TURNING or c == MARK)
+    )
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def shorten(text: str, n_labels: int) -> str:
+    """A label that leaves room for its neighbours: cut in the middle, since names often differ at their end."""
+    most = MOST_LABEL if n_labels <= 8 else MOST_LABEL // 2
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}…{text[-(most - most // 2 - 1) :]}"

@@ -1,0 +1,156 @@
+"""How good predictions are: ranking, calibration, costs, residuals, means over time; and the course of a training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gamcore.stats.metrics import Costs
+from gamcore.stats.metrics import Line as Ranked
+from gamcore.viz.plots.spec import Area, Axis, Bars, Floats, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
+
+HEIGHT = 340
+WHOLE = (0.0, 1.02)
+MOST_POINTS = 1_000
+
+
+def ranked(found: Ranked, name: str, words: str, axes: tuple[str, str], guide: tuple[list[float], list[float]]) -> Plot:
+    """A curve of shares, with the line that no skill gives."""
+    each = [f"{x:.1%}\n{y:.1%}" for x, y in zip(found.x, found.y, strict=True)]
+    marks = (Path(np.array(guide[0]), np.array(guide[1]), "zero", 1.0, "dot"), Path(found.x, found.y, told=each))
+    x, y = (Axis(title, limits=WHOLE, format="percent") for title in axes)
+    numbers = pd.DataFrame({axes[0]: found.x, axes[1]: found.y})
+    told = f"{axes[1]} by {axes[0]}. {words}"
+    return Plot(name, words, "held-out rows", single(Panel(x, _grid(y), marks)), told, numbers, height=HEIGHT)
+
+
+def calibration(found: pd.DataFrame, chance: Floats) -> Plot:
+    """What happened against what was said, with intervals; where the chances are, below."""
+    top = float(max(found["upper"].max(), found["predicted"].max())) * 1.05
+    counts, edges = np.histogram(chance, np.linspace(0, min(top, 1.0), 41))
+    bars = Bars(
+        (edges[:-1] + edges[1:]) / 2, 0.12 * top * counts / max(counts.max(), 1), width=np.diff(edges), roles="density",
+        told=[f"{n:,} rows" for n in counts],
+    )  # fmt: skip
+    ends = np.array([0.0, top])
+    marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *_interval(found, "predicted", "observed", ".1%"))
+    x, y = (Axis(title, limits=(0.0, top), format="percent") for title in ("predicted chance", "what happened"))
+    inside = int(((found["predicted"] >= found["lower"]) & (found["predicted"] <= found["upper"])).sum())
+    words = f"What happened against what was predicted; {inside} of {len(found)} parts agree."
+    return Plot(
+        "calibration", f"Predicted chances hold in {inside} of {len(found)} parts of the held-out rows",
+        "each part with its 95% interval; on the dotted line, a chance is just what it says",
+        single(Panel(x, _grid(y), marks)), words, found, height=420,
+    )  # fmt: skip
+
+
+def cost_line(found: Costs, chosen: float) -> Plot:
+    """Cost a row by where the line is drawn; the cheapest, and the one that is chosen."""
+    told = [f"{x:.1%}\n{y:,.4g} a row" for x, y in zip(found.thresholds, found.costs, strict=True)]
+    marks = (
+        Path(found.thresholds, found.costs, told=told),
+        Line(chosen, True, "accent", False, 1.6),
+        Points(np.array([found.best]), np.array([found.least]), size=9),
+    )
+    x, y = Axis("say yes from a chance of", limits=(0.0, 1.0), format="percent"), Axis("cost a row", from_zero=True)
+    numbers = pd.DataFrame({"threshold": found.thresholds, "cost a row": found.costs})
+    said = f"Cost a row by threshold; the cheapest is {found.best:.3f}."
+    return Plot(
+        "costs", f"A row costs least with a line at {found.best:.1%}", f"held-out rows · the line is at {chosen:.1%}",
+        single(Panel(x, _grid(y), marks)), said, numbers, height=HEIGHT,
+    )  # fmt: skip
+
+
+def residuals(found: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
+    """Residuals of some rows, and their means by the prediction."""
+    dots = Points(predicted, gaps, "density", 4, opacity=0.6)
+    marks = (dots, Line(0.0), *_interval(found, "predicted", "residual", ",.4g"))
+    x, y = Axis(f"predicted {target}"), Axis("what was minus what was predicted")
+    off = int(((found["lower"] > 0) | (found["upper"] < 0)).sum())
+    return Plot(
+        "residuals", f"Residuals are off zero in {off} of {len(found)} parts of the held-out rows",
+        f"a dot a row; means by parts of equal size, with 95% intervals · {target}", single(Panel(x, _grid(y), marks)),
+        "Residuals against predictions.", found, height=420,
+    )  # fmt: skip
+
+
+def actual(predicted: Floats, y: Floats, target: str) -> Plot:
+    """Some rows: what was, against what was predicted."""
+    both = np.concatenate([predicted, y])
+    ends = np.array([float(both.min()), float(both.max())])
+    told = [f"{a:,.4g}\n{b:,.4g}" for a, b in zip(predicted, y, strict=True)]
+    marks = (Points(predicted, y, size=4, opacity=0.35, told=told), Path(ends, ends, "zero", 1.0, "dot"))
+    panel = Panel(Axis(f"predicted {target}"), _grid(Axis(f"{target} as it was")), marks)
+    numbers = pd.DataFrame({"predicted": predicted, "actual": y})
+    return Plot(
+        "actual", f"{target}: what was, against what was predicted", "held-out rows; on the dotted line, they agree",
+        single(panel), "Targets against predictions.", numbers, height=420,
+    )  # fmt: skip
+
+
+def over_time(found: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
+    """What was, with its interval, and what the model says, by period; where the held-out rows begin."""
+    at, digits = np.arange(len(found), dtype=np.float64), ".1%" if binary else ",.4g"
+    marks: list[Mark] = []
+    if held_from is not None:
+        marks.append(Area(held_from - 0.5, len(found) - 0.5, "density", 0.25, "held out"))
+    marks += _interval(found.assign(at=at), "at", "observed", digits, "as it was", labels)
+    said = found["predicted"].to_numpy(np.float64)
+    told = [f"{value:{digits}} predicted" for value in said]
+    marks.append(Path(at, said, "accent", 1.8, "dash", name="predicted", told=told))
+    step = max(1, len(labels) // 12)
+    x = Axis(ticks=tuple((float(k), labels[k]) for k in range(0, len(labels), step)))
+    y = Axis("rate" if binary else "mean", format="percent" if binary else "plain")
+    words = f"Means of {len(found)} periods."
+    return Plot(
+        "over-time", "What was, and what the model says, over time", "by period, with 95% intervals of what was",
+        single(Panel(x, _grid(y), tuple(marks))), words, found.assign(period=labels), height=360,
+    )  # fmt: skip
+
+
+def _grid(axis: Axis) -> Axis:
+    return Axis(axis.title, axis.kind, axis.limits, axis.ticks, axis.format, True, from_zero=axis.from_zero)
+
+
+def _interval(
+    found: pd.DataFrame, x: str, y: str, digits: str, name: str = "", labels: list[str] | None = None
+) -> list[Mark]:
+    """Points with intervals, joined by a line."""
+    at, values = found[x].to_numpy(np.float64), found[y].to_numpy(np.float64)
+    lower, upper = found["lower"].to_numpy(np.float64), found["upper"].to_numpy(np.float64)
+    where = labels or [f"{place:{digits}}" for place in at]
+    told = [
+        f"{place}\n{value:{digits}} ({low:{digits}} to {high:{digits}})\n{rows:,.0f} rows"
+        for place, value, low, high, rows in zip(where, values, lower, upper, found["rows"], strict=True)
+    ]
+    return [
+        Whiskers(at, lower, upper, "primary", 1.4, True), Path(at, values, width=1.4),
+        Points(at, values, name=name, told=told),
+    ]  # fmt: skip
+
+
+def progress(points: Floats) -> Plot:
+    """Losses by round: the validation loss of each refit, and the training loss of the latest.
+
+    points : (n, 4) refit, round, training loss, validation loss; NaN where not measured.
+    """
+    marks: list[Mark] = []
+    latest = points[-1, 0] if len(points) else 0
+    for refit in np.unique(points[:, 0]):
+        mine = points[points[:, 0] == refit]
+        mine = mine[:: max(1, len(mine) // MOST_POINTS)]
+        newest = refit == latest
+        name = "validation, latest refit" if newest else ""
+        marks.append(Path(mine[:, 1], mine[:, 3], width=2.2 if newest else 1, opacity=1 if newest else 0.35, name=name))
+        measured = mine[np.isfinite(mine[:, 2])]
+        if newest and len(measured):
+            marks.append(Path(measured[:, 1], measured[:, 2], "muted", 1.5, "dot", name="training"))
+    late = points[points[:, 1] > 0.1 * points[:, 1].max(initial=0), 2:]
+    limits = None
+    if np.isfinite(late).sum() > 20:  # the first steps fall so far that the rest would look flat
+        low, high = float(np.nanmin(late)), float(np.nanmax(late))
+        limits = (low - 0.1 * (high - low), high + 0.3 * (high - low))
+    numbers = pd.DataFrame(points, columns=["refit", "round", "training", "validation"])
+    panel = Panel(Axis("round"), Axis("mean loss", limits=limits, grid=True), tuple(marks))
+    words = "Training and validation loss by round."
+    return Plot("progress", words, "mean loss", single(panel), words, numbers, height=260)

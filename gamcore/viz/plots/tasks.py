@@ -1,0 +1,39 @@
+"""How alike tasks are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gamcore.viz.plots.palette import shorten
+from gamcore.viz.plots.spec import Axis, Cells, Panel, Plot, Scale, single
+
+MOST_NAMED, MOST_WRITTEN = 30, 12
+"""Tasks beyond which a matrix has no room for their names, and for numbers in its cells."""
+
+
+def similarity(found: pd.DataFrame, detail: str = "") -> Plot:
+    """How alike the curves of each two tasks are: a matrix, alike blue, reversed orange."""
+    n = len(found)
+    names = [shorten(str(name), n) for name in found.index]
+    values = found.to_numpy(np.float64)
+    told, texts = np.empty((n, n), object), np.empty((0, 0), object)
+    for i, j in np.ndindex(n, n):
+        told[i, j] = f"{names[i]}, {names[j]}: {values[i, j]:.2f}"
+    if n <= MOST_WRITTEN:
+        texts = np.where(np.isnan(values), "", np.char.mod("%.2f", np.nan_to_num(values))).astype(object)
+    ends = ((-1.0, "reversed"), (0.0, "unlike"), (1.0, "alike"))
+    edges = np.arange(n + 1, dtype=np.float64) - 0.5
+    cells = Cells(
+        edges, edges, values, Scale(-1.0, 1.0, ("accent", "background", "primary"), ticks=ends),
+        np.zeros((n, n), bool), told, texts, gap=1.0,
+    )  # fmt: skip
+    ticks = tuple((float(k), name) for k, name in enumerate(names)) if n <= MOST_NAMED else ()
+    axis = Axis(ticks=ticks, named=n <= MOST_NAMED, limits=(-0.5, n - 0.5))
+    flipped = Axis(ticks=ticks, named=n <= MOST_NAMED, limits=(-0.5, n - 0.5), flipped=True)
+    side = min(max(44 * n, 160), 640)
+    return Plot(
+        "alike", "How alike the curves of each two tasks are", detail or "1: the same up to a factor; -1: reversed",
+        single(Panel(axis, flipped, (cells,))), "A matrix of how alike the curves of each two tasks are.",
+        found.reset_index(names="task"), height=side + 90, width=300 + 2 * side,
+    )  # fmt: skip

@@ -1,0 +1,6 @@
+"""Shapewise, the application: a workspace of tables and models, the work done on them, and what pages show."""
+
+from importlib.util import find_spec
+
+if missing := [name for name in ("sqlalchemy", "psutil", "streamlit") if find_spec(name) is None]:
+    raise ImportError(f'The application needs {", ".join(missing)}: run pip install "gamcore[app]".')

@@ -1,0 +1,79 @@
+"""`python -m shapewise backup|restore|check|sweep|adopt`: copy a workspace, check it, make room."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from shapewise.errors import StoreError
+from shapewise.store import backup
+from shapewise.store import database as meta
+from shapewise.store.cleanup import PURGE_AFTER, sweep
+from shapewise.store.items import adopt
+from shapewise.store.workspace import Workspace, default_root
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m shapewise", description=__doc__)
+    parser.add_argument(
+        "--workspace", type=Path, default=default_root(), help="its folder; GAMCORE_WORKSPACE by default"
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("backup", help="copy it to a new folder, while it is in use").add_argument("to", type=Path)
+    restore = commands.add_parser("restore", help="bring a backup back to an empty place")
+    restore.add_argument("of", type=Path)
+    restore.add_argument("--partly", action="store_true", help="what is whole, where not all is")
+    commands.add_parser("check", help="check every record, hash and model; nothing is deleted")
+    tidy = commands.add_parser("sweep", help="remove what is no longer needed, as every start of the app does")
+    tidy.add_argument("--now", action="store_true", help="delete at once instead of using the trash: cannot be undone")
+    tidy.add_argument("--anyway", action="store_true", help="also files without a record, however many")
+    commands.add_parser("adopt", help="declare that these records and files belong together, whatever they say")
+    return parser
+
+
+def _is_there(root: Path) -> bool:
+    """Whether a folder is a workspace, be it one that lacks its records."""
+    elsewhere = os.environ.get("GAMCORE_META_URL") or os.environ.get("GAMCORE_OBJECTS_URL")
+    return bool(elsewhere) or (root / meta.FILE).is_file() or (root / "objects").is_dir()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; 0 where all is well, 1 where something is not, which is said."""
+    told = _parser().parse_args(arguments)
+    try:
+        if told.command == "restore":
+            space = backup.restore(told.of, told.workspace, told.partly)
+            print(f"Restored {told.of} to {told.workspace}.")
+        elif not _is_there(told.workspace):
+            raise StoreError(f"There is no workspace in {told.workspace}: give its folder with --workspace.")
+        elif told.command == "adopt":
+            adopt(told.workspace)
+            space = Workspace(told.workspace)
+            print("The records and the files belong together now.")
+        else:
+            space = Workspace(told.workspace)
+        if told.command == "backup":
+            copied, damaged = backup.backup(space, told.to)
+            print(f"Copied the records and {copied:,} objects to {told.to}.")
+            for digest in damaged:
+                print(f"objects/{digest[:12]}: lost or changed, and not in the copy", file=sys.stderr)
+            return 1 if damaged else 0
+        if told.command == "sweep":
+            swept = sweep(space, timedelta(0) if told.now else PURGE_AFTER, told.now, told.anyway)
+            print(f"Swept: {swept.words()}.")
+            if swept.stopped:
+                print(f"Stopped: {swept.stopped}", file=sys.stderr)
+            return 1 if swept.stopped else 0
+        problems = list(backup.check(space))
+    except (StoreError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n".join(problems) or "Everything is there and as it was.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

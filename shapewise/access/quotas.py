@@ -1,0 +1,101 @@
+"""How much a workspace lets people use: of the disk, of memory, of processors, of time. Zero is no limit."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from shapewise.errors import StoreError
+
+OWN: Final = 350 * 2**20
+"""Bytes of a worker that only imports the libraries."""
+
+
+MOST_TABLE: Final = 2 * 2**30
+TABLE_SHARE: Final = 4
+"""Of a job's memory, what a table that it holds may take: it is copied, and refits want their share."""
+
+
+def is_shared() -> bool:
+    """Whether the app serves a team: GAMCORE_MODE=shared. StoreError where it is neither that nor single: a slip must
+    not open the app to everybody."""
+    mode = os.environ.get("GAMCORE_MODE", "").strip().lower() or "single"
+    if mode not in ("single", "shared"):
+        raise StoreError(f"GAMCORE_MODE is {mode!r}: set it to single or shared.")
+    return mode == "shared"
+
+
+def _control(name: str) -> str:
+    """A limit of this process's container; empty where there is none."""
+    try:
+        return Path("/sys/fs/cgroup", name).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine, or the container, has."""
+    most = _control("memory.max")
+    return min(int(psutil.virtual_memory().total), int(most) if most.isdigit() else 2**62)
+
+
+def machine_cores() -> int:
+    """Processors that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota, _, period = _control("cpu.max").partition(" ")
+    return min(cores, max(int(quota) // int(period), 1)) if quota.isdigit() and period.isdigit() else cores
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a server, each settable by GAMCORE_<NAME>.
+
+    slots : jobs at once; slots_each : of one person; queue_each : waiting or going on, of one person. threads : of a
+    job. memory : resident bytes of a job. seconds : of a job. bytes : on disk, of one person. rows : of a table.
+    table_memory : bytes above which a table is not held in memory, but worked on from the disk; a quarter of a job's,
+    at most 2 GiB, where it is not told.
+    """
+
+    slots: int = 0
+    slots_each: int = 0
+    queue_each: int = 0
+    threads: int = 0
+    memory: int = 0
+    seconds: int = 0
+    bytes: int = 0
+    rows: int = 0
+    table_memory: int = MOST_TABLE
+
+    @classmethod
+    def told(cls) -> Limits:
+        """The limits that the environment sets, over those that fit this machine; StoreError where one is no number."""
+        found: dict[str, int] = {}
+        for of in fields(cls):
+            text = os.environ.get(f"GAMCORE_{of.name.upper()}", "").strip()
+            try:
+                found |= {of.name: int(text)} if text else {}
+            except ValueError as error:
+                raise StoreError(f"GAMCORE_{of.name.upper()} is {text!r}: set it to a whole number.") from error
+        limits = replace(cls._usual(), **found)
+        if "table_memory" in found or not limits.memory:
+            return limits
+        return replace(limits, table_memory=min(limits.memory // TABLE_SHARE, MOST_TABLE))
+
+    def environment(self) -> dict[str, str]:
+        """What to set so that another process is told the same."""
+        return {f"GAMCORE_{of.name.upper()}": str(getattr(self, of.name)) for of in fields(self)}
+
+    @classmethod
+    def _usual(cls) -> Limits:
+        cores, memory = machine_cores(), machine_memory()
+        if not is_shared():  # one person may use the machine up, and wait for nobody
+            return cls(slots=max(cores, 2), threads=cores, memory=int(0.8 * memory))
+        slots = max(cores // 2, 1)
+        return cls(
+            slots=slots, slots_each=1, queue_each=10, threads=max(cores // slots, 1), memory=int(0.7 * memory / slots),
+            seconds=4 * 3600, bytes=20 * 10**9, rows=500_000_000,
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Boards of strategies, their plans and outcomes, and the proof of what is exported."""

@@ -1,0 +1,149 @@
+"""Segments and boards of strategies in the workspace: what somebody marked, put in order and planned is there tomorrow.
+
+A segment is a rule read off a model's curve, with what held-out rows said of it; a board is a set of strategies on a
+table, its plan, and where its experiment is read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from gamcore.decide.rules import Rule, RuleError
+from gamcore.decide.rules_json import from_dict
+from gamcore.decide.segments import Evidence
+from gamcore.decide.strategies import StrategySet
+from shapewise.store.workspace import Workspace, clean_name, known, new_id, now
+
+
+@dataclass(frozen=True)
+class SavedSegment:
+    """A rule that was kept, the model that it was read off, and its evidence then."""
+
+    id: str
+    name: str
+    table: str
+    model: str
+    scenario: str
+    rule: dict[str, Any]
+    created: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def read(self) -> Rule:
+        """Its rule."""
+        return from_dict(self.rule)
+
+    def told(self) -> Evidence | None:
+        """Its evidence, where there was any; NaN is kept as null."""
+        if not self.evidence:
+            return None
+        nan = float("nan")
+        known: dict[str, Any] = {name: nan if value is None else value for name, value in self.evidence.items()}
+        for name in ("interval", "opportunity_interval"):
+            low, high = (nan if end is None else end for end in self.evidence[name])
+            known[name] = low, high
+        return Evidence(**known)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A set of strategies for a table, as it is stored; `plan` and `outcome` are what the page Experiment keeps."""
+
+    id: str
+    name: str
+    table: str
+    created: str
+    strategies: dict[str, Any]
+    plan: dict[str, Any] = field(default_factory=dict)
+    outcome: dict[str, Any] = field(default_factory=dict)
+
+    def read(self) -> StrategySet:
+        """Its strategies."""
+        return StrategySet.from_dict(self.strategies)
+
+
+def _plain(value: Any) -> Any:
+    """NaN as null, tuples as lists: JSON has neither."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and value != value else value
+
+
+def add_segment(
+    workspace: Workspace, name: str, rule: Rule, table: str, scenario: tuple[str, str], evidence: Evidence | None
+) -> SavedSegment:
+    """Keep a segment; scenario: id and name of its model."""
+    told = asdict(evidence) if evidence else {}
+    made = SavedSegment(
+        new_id(), clean_name(name), table, scenario[0], scenario[1], rule.to_dict(), now(), _plain(told)
+    )
+    workspace.add("segments", made.id, _plain(asdict(made)))
+    return made
+
+
+def segment(workspace: Workspace, identifier: str) -> SavedSegment:
+    """A kept segment."""
+    return known(SavedSegment, workspace.thing("segments", identifier).about)
+
+
+def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
+    """Segments of a table, the oldest first."""
+    found = workspace.listed("segments", lambda told: known(SavedSegment, told))
+    return [one for one in found if one.table == table]
+
+
+def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:
+    """Store a new set of strategies."""
+    named = replace(made, name=clean_name(made.name))
+    board = Board(new_id(), named.name, table, now(), named.to_dict())
+    workspace.add("boards", board.id, _plain(asdict(board)))
+    return board
+
+
+def board(workspace: Workspace, identifier: str) -> Board:
+    """A stored board; RuleError where its strategies cannot be read."""
+    return _board(workspace.thing("boards", identifier).about)
+
+
+def _board(told: dict[str, Any]) -> Board:
+    found = known(Board, told)
+    found.read()
+    return found
+
+
+def boards(workspace: Workspace, table: str | None = None) -> list[Board]:
+    """Boards of a table, or of all, the oldest first."""
+    return [one for one in workspace.listed("boards", _board) if table in (None, one.table)]
+
+
+def change(
+    workspace: Workspace,
+    identifier: str,
+    strategies: Callable[[StrategySet], StrategySet] | None = None,
+    plan: dict[str, Any] | None = None,
+    outcome: dict[str, Any] | None = None,
+) -> Board:
+    """Change a board as it is now: what somebody else changed meanwhile stays, but for the same part.
+
+    strategies : makes the new set of the present one. plan : the new plan. outcome : its parts go over those there are.
+    RuleError where strategies cannot be told apart, StoreError where the board is gone.
+    """
+
+    def changed(told: dict[str, Any]) -> dict[str, Any]:
+        now_is = _board(told)
+        if strategies is not None:
+            made = strategies(now_is.read())
+            made.cascade().check()
+            if not made.name.strip():
+                raise RuleError("Give the board a name.")
+            now_is = replace(now_is, name=clean_name(made.name), strategies=made.to_dict())
+        if plan is not None:
+            now_is = replace(now_is, plan=plan)
+        if outcome is not None:
+            now_is = replace(now_is, outcome={**now_is.outcome, **outcome})
+        return told | dict(_plain(asdict(now_is)))
+
+    return _board(workspace.edit("boards", identifier, changed))

@@ -1,0 +1,150 @@
+"""The guided example: from the sample funnel *renewal* to three strategies as in a published case, and an experiment.
+
+Three scenarios of one dialogue, a strategy from each: A an OR of two curves, B and C a threshold, in the order A, C, B,
+for those who began the dialogue and left. Nothing is written down here but what an analyst decides; cuts are the
+models'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gamcore.decide.experiment_readout import Role
+from gamcore.decide.rules import Levels, Rule, either, rounded
+from gamcore.decide.segments import HeldOut, Segment, suggest
+from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.model.additive import AdditiveModel
+from shapewise.decisions import boards as board
+from shapewise.decisions.boards import Board
+from shapewise.ingest.read import read_file
+from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
+from shapewise.training.dataset import read_data
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train
+
+SAMPLES: Final = Path(__file__).parents[2] / "sample_data"
+FUNNEL, OUTCOME = "renewal.parquet", "renewal_experiment.parquet"
+UNUSED: Final = ("customer_id", "confirm_page_seconds", "step")
+SIZES: Final = {FUNNEL: (30_000, 15), OUTCOME: (75_093, 14)}
+NAME: Final = "Renewal: three messages"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A scenario of the funnel, and the strategy that is read off its model."""
+
+    goal: str
+    strategy: str
+    columns: tuple[str, ...]
+    action: str
+    value: float
+
+    @property
+    def scenario(self) -> str:
+        """Its name."""
+        return f"{self.goal} against drop"
+
+
+PARTS: Final = (
+    Part("renew", "A", ("sex", "position_clicks"), "Skip the overview: show the renewal first", 30.0),
+    Part("other assets", "C", ("fund_visits",), "Open with the funds they looked at", 24.0),
+    Part("lower risk", "B", ("balance",), "Offer a deposit of lower risk", 20.0),
+)
+ENTRY, RATE, COST = "entry_1_click", 0.22, 0.05
+LIFTS: Final = (0.1, 0.2, 0.3)
+METRICS: Final[dict[str, tuple[float, float, Role]]] = {
+    "entry_1_click": (0.22, 0.15, "primary"), "entry_1_stayed": (0.55, 0.08, "primary"),
+    "entry_2_click": (0.15, 0.15, "expected null"), "entry_2_stayed": (0.30, 0.15, "primary"),
+}  # fmt: skip
+A_WEEK: Final = 65_000
+
+
+def load(workspace: Workspace, name: str) -> TableAbout:
+    """A sample table, stored once."""
+    loaded = read_file(name, (SAMPLES / name).read_bytes())
+    return workspace.add_table(loaded.frame, Path(name).stem, loaded.notes)
+
+
+def find(workspace: Workspace, name: str) -> TableAbout | None:
+    """A sample table, where it is loaded; somebody's own of that name has another size."""
+    size = SIZES[name]
+    return next((table for table in workspace.tables() if (table.rows, table.columns) == size), None)
+
+
+def spec(table: TableAbout, columns: list[str], part: Part) -> Spec:
+    """What a scenario's model learns."""
+    features = [name for name in columns if name not in UNUSED]
+    return Spec(table.id, "step", part.scenario, features, positive=[part.goal], negative=["drop"])
+
+
+def model(workspace: Workspace, table: str, part: Part) -> ModelAbout | None:
+    """A scenario's model, where it is trained."""
+    return next((m for m in workspace.models() if m.table == table and m.name == part.scenario), None)
+
+
+def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jobs: int) -> Part | None:
+    """Train the first scenario that has no model with bands yet; nothing where all have one. About a second each."""
+    for part in PARTS:
+        about = model(workspace, table.id, part)
+        if about is None or not about.bands:
+            about = about or train(workspace, spec(table, columns, part), n_jobs)
+            add_bands(workspace, about.id, n_jobs)
+            return part
+    return None
+
+
+def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
+    """The strategies of the scenarios' models, in their order, each segment kept with its evidence."""
+    frame, made = workspace.read_table(table.id), []
+    for part in PARTS:
+        about = model(workspace, table.id, part)
+        if about is None:
+            raise StoreError(f"There is no model of {part.scenario!r} yet: train it first.")
+        fitted = workspace.load_model(about.id).model
+        assert isinstance(fitted, AdditiveModel)
+        data = read_data(frame, Spec.from_dict(about.spec), table.held_out_by)
+        held = data.X.index[data.held_out]
+        X, y = frame.loc[held], data.y[data.held_out].to_numpy(float)
+        found = suggest(fitted, X, y)
+        rule = rounded(either(_the_one(found, column, part) for column in part.columns), frame)
+        tried = found[0].evidence.tried
+        told = HeldOut(fitted, X, y).evidence(rule, tried)
+        board.add_segment(workspace, f"{part.strategy}: {rule.words()}", rule, table.id, (about.id, about.name), told)
+        made.append(
+            Strategy(
+                part.strategy, rule, part.action, ENTRY, RATE, LIFTS, part.value, COST, part.scenario, about.id
+            )
+        )  # fmt: skip
+    return made
+
+
+def _the_one(found: list[Segment], column: str, part: Part) -> Rule:
+    """What the model sets apart upwards by one column."""
+    for segment in found:
+        if segment.up and segment.rule.columns == (column,):
+            return segment.rule
+    raise StoreError(f"The model of {part.scenario!r} sets nothing apart by {column!r}: measure its bands first.")
+
+
+def make_board(workspace: Workspace, table: TableAbout) -> Board:
+    """The three strategies in the order A, C, B, for those who left."""
+    made = StrategySet(NAME, tuple(read_off(workspace, table)), Levels("step", ("drop",)))
+    return board.add_board(workspace, made, table.id)
+
+
+def plan_of(made: Board) -> dict[str, Any]:
+    """What the page Experiment is filled with; the test begins with the board as it is."""
+    rows = [
+        {"metric": name, "role": role, "base": base, "lift": lift, "deviation": None}
+        for name, (base, lift, role) in METRICS.items()
+    ]
+    return {"a_day": A_WEEK / 7, "share": 0.5, "power": 0.8, "metrics": rows, "tested": made.strategies}
+
+
+def outcome_of(table: TableAbout) -> dict[str, Any]:
+    """Where its experiment is read from."""
+    roles = {name: role for name, (_, _, role) in METRICS.items()}
+    read = {"table": table.id, "arm": "arm", "treated": "treated", "roles": roles, "share": 0.5, "before": {}}
+    return {"way": "rows", "rows": read}

@@ -1,0 +1,1 @@
+"""From files that people bring to typed tables, read by a child process with limits."""

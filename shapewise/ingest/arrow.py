@@ -1,0 +1,151 @@
+"""Parquet and Arrow files: bounded before and while they are unpacked, checked before anything looks inside."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.ipc
+import pyarrow.parquet
+
+from shapewise.errors import FULL_DISK
+from shapewise.ingest.arrow_types import Changed, plain_columns, plain_table
+from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
+
+MAX_TABLE: Final = 4 * 2**30
+MAX_CELLS: Final = 500_000_000
+MAX_RATIO: Final = 300
+"""Times its own size that a file may unpack to, where that is more than 1 GiB: sorted categories reach about 100."""
+
+BATCH_ROWS: Final = 4096
+LOOK_ROWS: Final = 512
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Errors of the Arrow library as one sentence about a file of some kind."""
+    try:
+        yield
+    except ReaderError:
+        raise
+    except OSError as error:
+        if error.errno in FULL_DISK:  # it is not the file that is at fault
+            raise
+        raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, KeyError, NotImplementedError) as error:
+        raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
+
+
+def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
+    """A Parquet, Feather or Arrow file."""
+    with refusing(suffix[1:]):
+        if suffix == ".parquet":
+            file = open_parquet(io.BytesIO(data))
+            # The footer's byte counts can be made up or run-length encoded; rows times columns cannot lie.
+            _check_cells(file.metadata.num_rows * max(file.metadata.num_columns, 1))
+            check_ratio(memory_of(file), len(data))
+            table = _gather(file.iter_batches(BATCH_ROWS), file.schema_arrow)
+        else:
+            _check_ratio_of_arrow(data)
+            stream = pa.ipc.open_file(io.BytesIO(data))
+            table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
+        table.validate(full=True)  # offsets and text as they should be: nothing below looks again
+        changed = Changed()
+        plain = plain_table(table, plain_columns(table.schema, notes), changed)
+        frame = plain.to_pandas(ignore_metadata=True)
+    for column in plain.schema:
+        if column.type == pa.bool_() and frame[column.name].dtype == object:
+            frame[column.name] = frame[column.name].astype("boolean")
+    changed.tell(notes)
+    return frame
+
+
+def open_parquet(source: Path | io.BytesIO, **options: object) -> pa.parquet.ParquetFile:
+    """A Parquet file opened so that a batch takes the memory of a batch, whatever the size of its row groups."""
+    with source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getbuffer()[:4]) as file:
+        if file.read(4) == b"PARE":
+            raise ReaderError("The Parquet file is encrypted: write it without encryption and load it again.")
+    # Times of old writers (int96) reach years that nanoseconds do not; text keeps its categories until it is asked.
+    return pa.parquet.ParquetFile(
+        source, coerce_int96_timestamp_unit="us", pre_buffer=False, buffer_size=2**18, **options
+    )
+
+
+def memory_of(file: pa.parquet.ParquetFile) -> int:
+    """Bytes of the whole table, estimated from a few rows of its first, middle and last row groups.
+
+    The footer cannot be believed about bytes, and the rows of a small file may all be one long text.
+    """
+    rows = file.metadata.num_rows
+    if rows == 0 or file.metadata.num_row_groups == 0:
+        return 0
+    last = file.metadata.num_row_groups - 1
+    sizes = []
+    for group in sorted({0, last // 2, last}):
+        batch = next(file.iter_batches(LOOK_ROWS, row_groups=[group]), None)
+        if batch is not None and batch.num_rows:
+            sizes.append(sum(_expanded(column) for column in batch.columns) / batch.num_rows)
+    return int(rows * max(sizes, default=0.0))
+
+
+def _expanded(column: pa.Array) -> int:
+    """Bytes of a column when categories are written out as values."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pc.binary_length(column.dictionary)
+    _check_field(pc.max(lengths).as_py() or 0)
+    return int(pc.sum(pc.take(lengths, column.indices)).as_py() or 0) + 8 * len(column)
+
+
+def _check_field(longest: int) -> None:
+    if longest > 4 * MAX_FIELD:  # bytes; of one to four a character
+        raise ReaderError(f"A cell has {longest:,} bytes, more than {MAX_FIELD:,} characters: shorten its column.")
+
+
+def check_ratio(memory: int, size: int) -> None:
+    """Refuse a file of `size` bytes whose table would take many times as many."""
+    if memory > max(MAX_UNPACKED, MAX_RATIO * size):
+        raise ReaderError(
+            f"The file unpacks to about {memory >> 20:,} MiB, more than {MAX_RATIO} times its size: "
+            "keep fewer rows or columns."
+        )
+
+
+def _check_ratio_of_arrow(data: bytes) -> None:
+    """Like `check_ratio`, from the counts of rows, which stand outside of what is packed."""
+    with pa.BufferReader(data) as file:
+        fragment = pa.dataset.IpcFileFormat().make_fragment(file)
+        schema, rows = fragment.physical_schema, fragment.count_rows()
+    widths = (1 if pa.types.is_boolean(kind) else getattr(kind, "bit_width", 32) // 8 for kind in map(_fixed, schema))
+    check_ratio(rows * sum(widths), len(data))
+
+
+def _fixed(column: pa.Field) -> pa.DataType:
+    """The type of a column's part of fixed width: offsets of text and lists, indices of categories."""
+    kind = column.type
+    return kind if pa.types.is_primitive(kind) else pa.int32()
+
+
+def _check_cells(cells: int) -> None:
+    if cells > MAX_CELLS:
+        raise ReaderError(f"The file holds {cells:,} cells, more than {MAX_CELLS:,}: keep fewer rows or columns.")
+
+
+def _gather(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Batches as one table, given up as soon as they are too much: a small file may unpack to a huge one."""
+    kept, cells, size = [], 0, 0
+    for batch in batches:
+        cells += batch.num_rows * max(batch.num_columns, 1)
+        size += batch.nbytes
+        _check_cells(cells)
+        if size > MAX_TABLE:
+            raise ReaderError(f"The file unpacks to more than {MAX_TABLE >> 30} GiB: keep fewer rows or columns.")
+        kept.append(batch)
+    return pa.Table.from_batches(kept, schema)

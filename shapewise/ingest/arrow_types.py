@@ -1,0 +1,102 @@
+"""Columns of Parquet and Arrow files as the plain types that tables here have: numbers, text, truth values, times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shapewise.ingest.common import ReaderError, clean_names
+from shapewise.ingest.text import check_lengths
+from shapewise.ingest.types import EXACT, infinity_note, rounding_note
+
+DIGITS: Final = 15
+"""Decimal digits that float64 always keeps."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to keep: its place in the file, its name here, and its type here."""
+
+    place: int
+    name: str
+    kind: pa.DataType
+
+
+@dataclass
+class Changed:
+    """Values that became missing or were rounded, by column; added up over batches."""
+
+    infinite: dict[str, int] = field(default_factory=dict)
+    rounded: dict[str, int] = field(default_factory=dict)
+
+    def tell(self, notes: list[str]) -> None:
+        notes.extend(infinity_note(name, count) for name, count in self.infinite.items() if count)
+        notes.extend(rounding_note(name, count) for name, count in self.rounded.items() if count)
+
+
+def plain_kind(kind: pa.DataType) -> pa.DataType | None:
+    """The type a column has here; None where its cells do not hold one number, text, date or truth value each."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return plain_kind(kind.value_type) and kind
+    if types.is_decimal(kind) or types.is_null(kind) or types.is_float16(kind):
+        return pa.float64()
+    if types.is_date(kind):
+        return pa.timestamp("ms")
+    if types.is_timestamp(kind):
+        return pa.timestamp(kind.unit)
+    text = types.is_string(kind) or types.is_large_string(kind)
+    return kind if text or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) else None
+
+
+def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> list[Column]:
+    """The columns of a file that hold plain values, under clean names; `decode` writes categories out as values."""
+    kept, nested = [], []
+    for place, column in enumerate(schema):
+        kind = plain_kind(column.type)
+        if kind is None:
+            nested.append(column.name)
+        else:
+            kept.append(
+                (place, column, plain_kind(kind.value_type) if decode and pa.types.is_dictionary(kind) else kind)
+            )
+    if nested:
+        notes.append(f"Left out columns that do not hold one plain value a cell: {', '.join(nested[:5])}.")
+    if not kept:
+        raise ReaderError("No column of the file holds plain values: flatten its nested columns first.")
+    names = clean_names([column.name for _, column, _ in kept], notes)
+    for name, (_, column, _) in zip(names, kept, strict=True):
+        if pa.types.is_timestamp(column.type) and column.type.tz:
+            notes.append(f"{name}: times of the zone {column.type.tz} are in UTC here.")
+        if pa.types.is_decimal(column.type) and column.type.precision > DIGITS:
+            notes.append(f"{name}: decimals of {column.type.precision} digits are rounded to about {DIGITS} here.")
+    return [Column(place, name, kind) for name, (place, _, kind) in zip(names, kept, strict=True)]
+
+
+def plain_table(table: pa.Table, columns: list[Column], changed: Changed) -> pa.Table:
+    """A table's kept columns in their types here; infinite values become null and are counted."""
+    arrays = [_plain(table.column(column.place), column, changed) for column in columns]
+    plain = pa.table(arrays, names=[column.name for column in columns])
+    check_lengths(plain)
+    return plain
+
+
+def _plain(values: pa.ChunkedArray, column: Column, changed: Changed) -> pa.ChunkedArray:
+    if pa.types.is_timestamp(values.type) and values.type.tz:
+        values = values.cast(pa.timestamp(values.type.unit, "UTC"))
+    values = values.cast(column.kind)
+    if pa.types.is_floating(column.kind):
+        infinite = pc.is_inf(values)
+        count = pc.sum(infinite).as_py() or 0
+        if count:
+            changed.infinite[column.name] = changed.infinite.get(column.name, 0) + count
+            values = pc.if_else(infinite, pa.scalar(None, column.kind), values)
+    elif column.kind in (pa.int64(), pa.uint64()):
+        large = pc.greater_equal(values, pa.scalar(EXACT, column.kind))
+        if column.kind == pa.int64():
+            large = pc.or_(large, pc.less_equal(values, pa.scalar(-EXACT, column.kind)))
+        changed.rounded[column.name] = changed.rounded.get(column.name, 0) + (pc.sum(large).as_py() or 0)
+    return values

@@ -1,0 +1,239 @@
+"""Reading a file in a child process that is watched: what it takes too much of, it is ended for."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import IO, Any, Final
+
+import psutil
+
+from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
+from shapewise.store.atomic_files import size_of
+
+log = logging.getLogger(__name__)
+POLL_SECONDS: Final = 0.05
+START_SECONDS: Final = 60.0
+PASSED: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
+                 "PYTHONPATH")  # fmt: skip
+
+# The package's own __init__ loads the kernels and all they need, which a reader has no use for: a second and 150 MB.
+PROGRAM: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from shapewise.ingest.child import main; main(sys.argv[2])"
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What reading a file may take.
+
+    memory: bytes of resident memory above what the imports take. Address space is no measure, as imports map far more
+        than they use. 2 GiB reads text of 128 MiB and Parquet of a table of 340 MiB whole; larger ones go by batches.
+    seconds: wall time.
+    table: bytes of a table as a DataFrame above which it counts as big and gets a sample.
+    disk: bytes of what is stored, 0 for as many as there is room for.
+    """
+
+    memory: int = 2 * 2**30
+    seconds: float = 3600.0
+    table: int = 2 * 2**30
+    disk: int = 0
+
+
+@dataclass(frozen=True)
+class Loading:
+    """A table that was read: its size, its bytes as a DataFrame (estimated where it is big), what was changed on the
+    way in, and the rows of its sample (0 where it is small enough to have none)."""
+
+    rows: int
+    columns: int
+    memory: int
+    notes: list[str]
+    sampled: int
+
+
+def kind_of(source: Path, name: str) -> str:
+    """The ending that says how to read a file, .csv.gz for one; "folder" for a folder."""
+    if source.is_dir():
+        return "folder"
+    if source.exists() and not source.is_file():  # a pipe or a device would keep its reader waiting
+        raise ReaderError(f"{name[:60]!r} is not a regular file: choose another.")
+    path = PurePath(name.lower())
+    kind = path.suffix
+    if kind == ".gz":
+        kind = PurePath(path.stem).suffix + kind
+        if kind.removesuffix(".gz") not in TEXT_SUFFIXES:
+            raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz are read compressed: unpack the file first.")
+    elif kind not in SUFFIXES:
+        shown = "".join(c for c in kind[:20] if c.isprintable())
+        raise ReaderError(f"Files ending in {shown or 'nothing'} are not read: use {', '.join(SUFFIXES)}.")
+    return kind
+
+
+def load(
+    source: Path,
+    name: str,
+    into: Path,
+    limits: Limits | None = None,
+    tell: Callable[[float, str], None] | None = None,
+) -> Loading:
+    """Read a file, or a folder of Parquet files, into the folder `into` as table.parquet.
+
+    A table that is big by the limits gets sample.parquet beside it: at most 500,000 of its rows, in order. `name` is
+    what the user calls the file and gives its ending alone. ReaderError where it cannot be read or takes too much;
+    then `into` is as it was.
+    """
+    return Reading(source, name, into, limits or Limits(), tell or (lambda share, words: None)).finish()
+
+
+def _environment() -> dict[str, str]:
+    """What a child that reads hostile files may know: no secrets, no addresses of databases."""
+    known = {name: text for name, text in os.environ.items() if name in PASSED or name.startswith("LC_")}
+    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other pools keep what they once had
+
+
+class Reading:
+    """One file being read: the child, what it said, and the most memory it was seen with."""
+
+    def __init__(self, source: Path, name: str, into: Path, limits: Limits, tell: Callable[[float, str], None]) -> None:
+        self._limits, self._tell, self._into = limits, tell, into
+        self._kind, self._source = kind_of(source, name), source
+        self._staging = into / f".loading.{secrets.token_hex(4)}.tmp"
+        self.base = self.peak = 0  # bytes: when the child was ready, and at most
+        self.seconds = 0.0  # since it was ready
+
+    def finish(self) -> Loading:
+        """Read to the end; see `load`."""
+        made = not self._into.exists()
+        self._staging.mkdir(parents=True)
+        try:
+            with tempfile.TemporaryFile() as errors:
+                done = self._watch(self._begin(errors), errors)
+            self._keep()
+            return Loading(**done)
+        except BaseException:
+            shutil.rmtree(self._into if made else self._staging, ignore_errors=True)
+            raise
+
+    def _keep(self) -> None:
+        for name in ("sample.parquet", "table.parquet"):  # whoever finds the table finds its sample
+            if (self._staging / name).exists():
+                (self._staging / name).replace(self._into / name)
+        self._staging.rmdir()
+
+    def _begin(self, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        package = Path(__file__).parents[2]
+        job = {
+            "source": str(self._source.resolve()), "kind": self._kind, "into": str(self._staging.resolve()),
+            "memory": self._limits.memory, "table": self._limits.table, "server": os.getpid(),
+        }  # fmt: skip
+        # -P: the folder that the server was started in is no place to import from.
+        return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            [sys.executable, "-P", "-c", PROGRAM, str(package), json.dumps(job)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            env=_environment(),
+        )
+
+    def _watch(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> dict[str, Any]:
+        """What the child says at its end. It does not outlive this call."""
+        assert process.stdout is not None
+        said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        listener = threading.Thread(target=_listen, args=(process.stdout, said), daemon=True, name="loader")
+        listener.start()
+        try:
+            return self._heed(psutil.Process(process.pid), said, process, errors)
+        finally:
+            process.kill()
+            process.wait()
+            listener.join(5.0)
+            process.stdout.close()
+
+    def _heed(
+        self,
+        seen: psutil.Process,
+        said: queue.SimpleQueue[dict[str, Any] | None],
+        process: subprocess.Popen[bytes],
+        errors: IO[bytes],
+    ) -> dict[str, Any]:
+        began = time.monotonic()
+        while True:
+            try:
+                words = said.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                words = {}
+            if words is None:
+                raise _crash(process.wait(), errors)
+            if "ready" in words:
+                self.base, began = _resident(seen), time.monotonic()
+            self.peak = max(self.peak, _resident(seen), words.get("peak", 0))
+            self.seconds = time.monotonic() - began
+            if "error" in words:
+                raise ReaderError(words["error"])
+            if "done" in words:
+                self._check_disk()
+                return dict(words["done"])
+            if "share" in words:
+                self._tell(words["share"], words["words"])
+            self._check()
+
+    def _check(self) -> None:
+        if self.base and self.peak - self.base > self._limits.memory:
+            raise ReaderError(
+                f"Reading the file took more than {self._limits.memory >> 20:,} MiB of memory: "
+                "save it as Parquet, or keep fewer rows, fewer columns or shorter cells."
+            )
+        self._check_disk()
+        allowed = self._limits.seconds if self.base else START_SECONDS
+        if self.seconds > allowed:
+            raise ReaderError(f"Reading the file took more than {allowed:,.0f} seconds: load fewer rows or columns.")
+
+    def _check_disk(self) -> None:
+        if self._limits.disk and sum(map(size_of, self._staging.iterdir())) > self._limits.disk:
+            raise ReaderError(
+                f"The table needs more than the {self._limits.disk / 1e6:,.0f} MB that you may still keep: delete what "
+                "you no longer need, or load fewer rows or columns."
+            )
+
+
+def _resident(seen: psutil.Process) -> int:
+    try:
+        return int(seen.memory_info().rss)
+    except psutil.Error:  # it has just ended
+        return 0
+
+
+def _listen(out: IO[bytes], said: queue.SimpleQueue[dict[str, Any] | None]) -> None:
+    """Hand on the child's lines; None when there will be no more."""
+    for line in out:
+        try:
+            said.put(dict(json.loads(line)))
+        except ValueError:  # cut off in the middle of a line
+            break
+    said.put(None)
+
+
+def _crash(code: int, errors: IO[bytes]) -> ReaderError:
+    """The refusal of a file that its reader broke on; what is known stands in the log under the same number."""
+    number = secrets.token_hex(4)
+    errors.seek(0)
+    words = errors.read()[-20_000:].decode(errors="replace").strip()
+    log.error("Reading a file failed (error %s, exit code %d): %s", number, code, words)
+    return ReaderError(
+        f"The file could not be read, as its reader broke off (error {number} in the log): "
+        "save the table again, as CSV in UTF-8 or as Parquet."
+    )

@@ -1,0 +1,144 @@
+"""Tables larger than memory: written batch by batch as one Parquet file, with a sample of their rows beside it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet
+
+from gamcore.data.mixing import mixed
+
+Tell = Callable[[float, str], None]
+
+GROUP_ROWS: Final = 2**17
+GROUP_BYTES: Final = 2**24
+"""A row group is written at whichever comes first: wide tables and long texts have shorter groups."""
+
+SAMPLE_ROWS: Final = 500_000
+SAMPLE_SHARE: Final = 4
+SEED: Final = np.uint64(0x5EED)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: rows, columns, bytes as a DataFrame, and rows of the sample."""
+
+    rows: int
+    columns: int
+    memory: int
+    sampled: int
+
+
+def sample_size(rows: int, memory: int, limit: int) -> int:
+    """Rows of the sample of a table of `memory` bytes: at most 500,000 and a quarter of the limit of a table."""
+    return min(rows, SAMPLE_ROWS, int(limit / SAMPLE_SHARE * rows / max(memory, 1)))
+
+
+def hashes(start: int, stop: int) -> npt.NDArray[np.uint64]:
+    """One evenly spread 64-bit number a row number, the same whatever the batches."""
+    return mixed((np.arange(start, stop, dtype=np.uint64) + SEED) * np.uint64(0x9E3779B97F4A7C15))
+
+
+def threshold(size: int, rows: int) -> int:
+    """Rows are sampled whose hash is below this: about `size` of them, and more than `size` once in millions."""
+    if size >= rows:
+        return 2**64
+    return int(2**64 * max(size - 5 * size**0.5, size / 2) / rows)
+
+
+def sampled_rows(start: int, stop: int, below: int) -> npt.NDArray[np.int64]:
+    """Which of the rows from `start` to `stop` are sampled, counted from `start`."""
+    if below >= 2**64:
+        return np.arange(stop - start)
+    return np.flatnonzero(hashes(start, stop) < np.uint64(below))
+
+
+class Groups:
+    """A Parquet file that is written in row groups of even size from batches of any.
+
+    told : what the file says of itself; without it, the types that pandas reads it with.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, told: dict[bytes, bytes] | None = None) -> None:
+        known = _pandas(schema) if told is None else told
+        self._writer = pa.parquet.ParquetWriter(path, schema.with_metadata(known), compression="zstd")
+        self._waiting: list[pa.Table] = []
+        self._rows = self._bytes = 0
+        self.rows = self.memory = 0
+
+    def add(self, table: pa.Table) -> None:
+        """Add rows; a full group is written."""
+        self._waiting.append(table)
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
+        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        group = pa.concat_tables(self._waiting)
+        self.memory += frame_bytes(group)
+        self.rows += group.num_rows
+        self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write what is left and the footer, a file without rows is whole too; where something failed, just let go."""
+        if kind is None:
+            if self._waiting:
+                self._flush()
+            self._writer.close()
+        else:
+            with contextlib.suppress(OSError, pa.ArrowException):
+                self._writer.close()
+
+
+def _pandas(schema: pa.Schema) -> dict[bytes, bytes]:
+    """What tells pandas that truth values may be missing; it would make objects of them."""
+    frame = schema.empty_table().to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    return dict(pa.Schema.from_pandas(frame, preserve_index=False).metadata)
+
+
+def frame_bytes(table: pa.Table) -> int:
+    """Bytes of a table as a DataFrame: text with offsets of 8 bytes, numbers that may be missing as float64."""
+    size = 0
+    for column in table.columns:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            size += int(pa.compute.sum(pa.compute.binary_length(column)).as_py() or 0) + 8 * len(column)
+        else:
+            width = 8 if column.null_count else max(column.type.bit_width // 8, 1)
+            size += width * len(column)
+    return size
+
+
+def write(
+    batches: Iterator[pa.Table], schema: pa.Schema, rows: int, sample: int, into: Path, tell: Tell, share: float = 0.0
+) -> Written:
+    """Write table.parquet and, where `sample` is above 0, sample.parquet into a folder.
+
+    `rows` is the number that the batches will have together; `share` is how much of all work was done before.
+    """
+    below, seen = threshold(sample, rows), 0
+    with contextlib.ExitStack() as files:
+        table = files.enter_context(Groups(into / "table.parquet", schema))
+        some = files.enter_context(Groups(into / "sample.parquet", schema)) if sample else None
+        for batch in batches:
+            table.add(batch)
+            if some is not None:
+                places = sampled_rows(seen, seen + batch.num_rows, below)[: sample - some.rows]
+                if len(places):
+                    some.add(batch.take(pa.array(places)))
+            seen += batch.num_rows
+            tell(share + (1 - share) * seen / max(rows, 1), f"{seen:,} of {rows:,} rows")
+    return Written(table.rows, len(schema), table.memory, some.rows if some is not None else 0)

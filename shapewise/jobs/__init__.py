@@ -1,0 +1,1 @@
+"""Work in child processes: the queue, its scheduler, and the processes themselves."""

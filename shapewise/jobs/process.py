@@ -1,0 +1,213 @@
+"""Child processes that work on a folder of the workspace, so that the work outlives the page that began it.
+
+A folder's files: about.json (what to do), process.json (who works on it), cancel (asks it to stop), log.txt (what it
+printed), spare (room for the next), end.json (how it ended: state and message, and what else the work tells).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import psutil
+
+from shapewise.access.quotas import Limits
+from shapewise.errors import room
+from shapewise.store.atomic_files import keep_spare, read_json, use_spare, write_json
+
+State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+
+START_SECONDS: Final = 30.0
+GRACE_SECONDS: Final = 5.0
+"""Time a worker has to heed a request to stop, and then a signal to."""
+
+LOOK_SECONDS: Final = 0.5
+LAST_WORD: Final = 2**14
+NICE: Final = 5
+"""Workers give way to the server: people wait for pages, not for trainings."""
+
+SERVER: Final = "GAMCORE_SERVER"
+POOLS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
+
+
+ORPHANED: Final = "The server stopped while this went on: begin it again."
+CANCELLED: Final = {"state": "cancelled", "message": "Cancelled."}
+
+
+class StoppedError(Exception):
+    """The work was cancelled, or nobody is left to want it."""
+
+
+class OrphanedError(StoppedError):
+    """The server that began the work is gone."""
+
+
+def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
+    """Let `python -m MODULE FOLDER` work on a folder, and know what it may use: limits it reads as this server did."""
+    paths = [str(Path(__file__).parents[2]), *_inherited()]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), SERVER: str(os.getpid()), **limits.environment()}
+    if limits.threads:  # that libraries start by themselves
+        environment |= dict.fromkeys(POOLS, str(limits.threads))
+    # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
+    keep_spare(folder, LAST_WORD)
+    with (folder / "log.txt").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            [sys.executable, "-m", module, str(folder.resolve())],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=environment,
+        )
+    write_json(folder / "process.json", {"pid": process.pid, "started": psutil.Process(process.pid).create_time()})
+    return process
+
+
+def _inherited() -> list[str]:
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+
+
+def process_of(folder: Path) -> psutil.Process | None:
+    """The folder's worker, if it lives: a process id alone may have been given to another."""
+    try:
+        told = read_json(folder / "process.json")
+        process = psutil.Process(told["pid"])
+        same = abs(process.create_time() - told["started"]) < 1.0
+        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+    except (OSError, ValueError, KeyError, psutil.Error):
+        return None
+
+
+def end_of(folder: Path) -> dict[str, Any]:
+    """How the work ended, with its state and message; it may still be running."""
+    alive = process_of(folder) is not None  # before looking for the end: a worker writes its end, then goes
+    if (folder / "end.json").is_file():
+        return dict(read_json(folder / "end.json"))
+    if not alive and (folder / "cancel").exists():
+        return dict(CANCELLED)
+    if not alive and _has_begun(folder):
+        return {"state": "interrupted", "message": f"The worker ended without a word.{_last_words(folder)}"}
+    return {"state": "running", "message": ""}
+
+
+def write_end(folder: Path, end: dict[str, Any]) -> None:
+    """Write how the work ended, unless that is written already, or the folder was taken away meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
+        if not (folder / "end.json").is_file():
+            _end(folder, end)
+
+
+def _end(folder: Path, end: dict[str, Any]) -> None:
+    """Write how the work ended, in the place that was kept for it: a full disk is no reason not to say so."""
+    use_spare(folder)
+    write_json(folder / "end.json", end)
+
+
+def ask_to_stop(folder: Path) -> None:
+    """Leave word in a folder, unless it was taken away meanwhile, that its work is not wanted any more."""
+    with contextlib.suppress(FileNotFoundError):
+        (folder / "cancel").touch()
+
+
+def _has_begun(folder: Path) -> bool:
+    """Whether a worker was there, or should long have been: between the folder and the process is a moment."""
+    return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
+
+
+def tail(folder: Path, size: int = 2000) -> str:
+    """The last of what a worker printed."""
+    path = folder / "log.txt"
+    return path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
+
+
+def _last_words(folder: Path) -> str:
+    lines = tail(folder).splitlines()
+    return f" Its last words: {lines[-1][:300]}" if lines else ""
+
+
+# In the child
+
+
+def look_for_a_stop(folder: Path) -> None:
+    """Raise StoppedError in a worker that nobody wants any more."""
+    if (folder / "cancel").exists():
+        raise StoppedError("Cancelled.")
+    if _is_orphan():
+        raise OrphanedError(ORPHANED)
+
+
+def _is_orphan() -> bool:
+    server = os.environ.get(SERVER, "")
+    return bool(server) and os.getppid() != int(server)
+
+
+def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[type[Exception], ...], what: str) -> int:
+    """Do a child's work and write how it ended; the exit code is 0 where it ended as it should.
+
+    work : returns what to tell beyond that. refused : errors whose message is for the person who waits; of others they
+    get a number, and the log the rest.
+    """
+    threading.Thread(target=_leave_with_the_server, args=(folder,), daemon=True, name="leave").start()
+    os.nice(NICE)
+    end: dict[str, Any] = {"state": "failed", "message": ""}
+    try:
+        with room():
+            end |= {"state": "done"} | work()
+    except StoppedError as stop:
+        state = "interrupted" if isinstance(stop, OrphanedError) else "cancelled"
+        end |= {"state": state, "message": str(stop)}
+    except refused as error:
+        end["message"] = str(error)
+    except MemoryError:
+        end["message"] = "There was not enough memory: use fewer rows or features."
+    except Exception as error:  # whatever it is, the page must be told
+        number = secrets.token_hex(4)
+        print(f"error {number}", file=sys.stderr)
+        traceback.print_exc()
+        end["message"] = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): its log has the rest."
+    _end(folder, end)
+    return 0 if end["state"] != "failed" else 1
+
+
+def _leave_with_the_server(folder: Path) -> None:
+    """End a worker whose server is gone, and that does not come round to look for itself."""
+    while not _is_orphan():
+        time.sleep(LOOK_SECONDS)
+    time.sleep(GRACE_SECONDS)
+    write_end(folder, {"state": "interrupted", "message": ORPHANED})
+    os._exit(1)
+
+
+# In the server
+
+
+def cancel(folder: Path) -> None:
+    """Ask the work to stop; a worker that does not listen is terminated, then killed."""
+    ask_to_stop(folder)
+    threading.Thread(target=_insist, args=(folder,), daemon=True, name=f"cancel-{folder.name}").start()
+
+
+def _insist(folder: Path) -> None:
+    process = process_of(folder)
+    for act in (None, psutil.Process.terminate, psutil.Process.kill):
+        if process is None:
+            break
+        try:
+            if act is not None:
+                act(process)
+            process.wait(GRACE_SECONDS)
+            break
+        except psutil.TimeoutExpired:
+            continue
+        except psutil.Error:
+            break
+    write_end(folder, CANCELLED)

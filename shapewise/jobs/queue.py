@@ -1,0 +1,180 @@
+"""Work that child processes do, in the order it was asked for, as many at once as there are slots.
+
+A job has a record (see meta.py) and a folder jobs/<id> (see child.py). It waits ("queued"), goes on ("running") or has
+ended; how is in its folder, written by its worker, or by the keeper for a worker that cannot any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from shapewise.access.permissions import LOCAL, Person, may
+from shapewise.access.quotas import OWN
+from shapewise.errors import DeniedError, StoreError
+from shapewise.jobs import process as child
+from shapewise.jobs.scheduler import keeper
+from shapewise.store import records
+from shapewise.store.atomic_files import new_folder, owner, read_json, write_json
+from shapewise.store.database import job
+from shapewise.store.workspace import Workspace, new_id
+
+NAMES: Final = {"runs": "training", "packs": "file"}
+
+
+def submit(
+    space: Workspace, kind: str, about: dict[str, Any], memory: int = 0, seconds: float = 0.0, disk: int = 0,
+    what: str = "",
+) -> str:  # fmt: skip
+    """Queue work, and start it where a slot is free; the job's id.
+
+    memory : bytes it will need, as estimated; seconds : that it may take at most; disk : bytes of what it makes.
+    StoreError where that is more than a job may use or this person may keep, or they have enough jobs already.
+    what : it is about, for the audit log.
+    """
+    _check(space, memory, seconds)
+    with space.meta.reading() as connection:  # before anything is written; what others begin meanwhile is counted below
+        _check_queue(connection, space)
+    space.check_room(disk)
+    identifier = new_id()
+    told = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
+    with new_folder(space.root / "jobs" / identifier) as making:
+        write_json(making / "about.json", {**about, **told, "by": owner()})
+    try:
+        with space.meta.writing() as connection:
+            _check_queue(connection, space)
+            connection.execute(job.insert().values(**told, state="queued"))
+            records.note(connection, space.person.id, "begin", kind, identifier, detail=what[:200])
+    except BaseException:
+        shutil.rmtree(space.root / "jobs" / identifier, ignore_errors=True)
+        raise
+    keeper(space).wake()
+    return identifier
+
+
+def _check(space: Workspace, memory: int, seconds: float) -> None:
+    if not may(space.person, "create"):
+        raise DeniedError("You may view what is shared with you, not make something of it: ask to be an editor.")
+    limits = space.limits
+    if limits.memory and memory + OWN > limits.memory:
+        raise StoreError(
+            f"This would need about {(memory + OWN) / 1e9:.1f} GB of memory, more than the "
+            f"{limits.memory / 1e9:.1f} GB of a job here: use fewer rows, features or pairs."
+        )
+    if limits.seconds and seconds > limits.seconds:
+        raise StoreError(
+            f"This would take about {seconds / 3600:.1f} hours, more than the {limits.seconds / 3600:.1f} of a job "
+            "here: use fewer rows or features, or a faster preset."
+        )
+
+
+def _check_queue(connection: sa.Connection, space: Workspace) -> None:
+    most = space.limits.queue_each
+    mine = sa.select(sa.func.count()).where(job.c.owner == space.person.id, job.c.state != "ended")
+    if most and int(connection.execute(mine).scalar_one()) >= most:
+        raise StoreError(f"You already have {most} jobs waiting or running: wait for one to finish, or cancel one.")
+
+
+def folder(space: Workspace, kind: str, identifier: str) -> Path:
+    """The folder of a job of this person, or of anybody's for an administrator."""
+    return space.root / "jobs" / str(_row(space, kind, identifier).id)
+
+
+def _row(space: Workspace, kind: str, identifier: str) -> sa.Row[Any]:
+    with space.meta.reading() as connection:
+        found = connection.execute(sa.select(job).where(job.c.id == identifier, job.c.kind == kind)).first()
+    if found is None or not may(space.person, "view", found.owner) or not (space.root / "jobs" / found.id).is_dir():
+        raise StoreError(f"There is no such {NAMES.get(kind, kind)} in the workspace: it may have been deleted.")
+    return found
+
+
+def end_of(space: Workspace, kind: str, identifier: str) -> dict[str, Any]:
+    """How a job stands, with its state and message; of one that waits, its place."""
+    found = _row(space, kind, identifier)
+    if found.state == "queued":
+        keeper(space).wake()
+        return {"state": "queued", "message": "", "place": place(space, found)}
+    return child.end_of(space.root / "jobs" / identifier)
+
+
+def place(space: Workspace, found: sa.Row[Any]) -> int:
+    """The place of a job among those that wait, whoever's they are; 1 is next."""
+    before = sa.or_(job.c.created < found.created, sa.and_(job.c.created == found.created, job.c.id < found.id))
+    with space.meta.reading() as connection:
+        count = sa.select(sa.func.count()).where(job.c.state == "queued", before)
+        return 1 + int(connection.execute(count).scalar_one())
+
+
+def ids(space: Workspace, kind: str, active: bool = False) -> list[str]:
+    """Jobs of this person, the newest first; only those that have not ended, where asked."""
+    chosen = sa.select(job.c.id).where(job.c.kind == kind, job.c.owner == space.person.id)
+    chosen = chosen.where(job.c.state != "ended") if active else chosen
+    with space.meta.reading() as connection:
+        return list(connection.execute(chosen.order_by(job.c.created.desc(), job.c.id)).scalars())
+
+
+def everyones(space: Workspace, most: int = 100) -> Iterator[tuple[str, str, str, str, str]]:
+    """Id, kind, owner, time and state of all jobs, the newest first; for an administrator."""
+    if not may(space.person, "administer"):
+        raise DeniedError("Only an administrator sees everybody's jobs.")
+    with space.meta.reading() as connection:
+        rows = connection.execute(sa.select(job).order_by(job.c.created.desc()).limit(most)).all()
+    for row in rows:
+        there = (space.root / "jobs" / row.id).is_dir()
+        state = row.state if row.state == "queued" or not there else child.end_of(space.root / "jobs" / row.id)["state"]
+        yield row.id, row.kind, row.owner, row.created, state
+
+
+def cancel(space: Workspace, kind: str, identifier: str) -> None:
+    """Ask a job to stop; one that waits never starts."""
+    found = _row(space, kind, identifier)
+    never = sa.update(job).where(job.c.id == identifier, job.c.state == "queued").values(state="ended")
+    with space.meta.writing() as connection:
+        waited = connection.execute(never).rowcount == 1
+        records.note(connection, space.person.id, "cancel", kind, identifier)
+    target = space.root / "jobs" / found.id
+    if waited:
+        child.ask_to_stop(target)
+        child.write_end(target, child.CANCELLED)
+    elif not (target / "end.json").is_file():
+        child.cancel(target)
+        if child.process_of(target) is None:  # nobody is left who would free its slot
+            with space.meta.writing() as connection:
+                connection.execute(sa.update(job).where(job.c.id == identifier).values(state="ended"))
+
+
+def is_stopping(space: Workspace, kind: str, identifier: str) -> bool:
+    """Whether a job was asked to stop."""
+    return (folder(space, kind, identifier) / "cancel").exists()
+
+
+def log_of(space: Workspace, kind: str, identifier: str) -> str:
+    """The last of what a job printed."""
+    return child.tail(folder(space, kind, identifier), 6000)
+
+
+def forget(space: Workspace, kind: str, identifier: str) -> None:
+    """Take a job of this person's that has ended off the disk; it may be gone already."""
+    with contextlib.suppress(StoreError):
+        if end_of(space, kind, identifier)["state"] in ("queued", "running"):
+            return
+    with space.meta.writing() as connection:
+        mine = job.c.id == identifier, job.c.kind == kind, job.c.owner == space.person.id
+        if connection.execute(sa.delete(job).where(*mine)).rowcount:
+            records.note(connection, space.person.id, "delete", kind, identifier)
+            shutil.rmtree(space.root / "jobs" / identifier, ignore_errors=True)
+
+
+def space_of(target: Path) -> Workspace:
+    """The workspace of a job's folder, as the job's owner sees it."""
+    owner = str(read_json(target / "about.json").get("owner", LOCAL.id))
+    space = Workspace(target.parent.parent)
+    if owner == LOCAL.id:
+        return space
+    with space.meta.reading() as connection:
+        return space.seen_by(records.somebody(connection, owner) or Person(owner, owner, "editor"))

@@ -1,0 +1,210 @@
+"""What starts jobs and watches over them: a thread of the server, while there is something to start or to watch.
+
+Several servers may serve one workspace: each claims jobs in a transaction that counts what goes on, so that no job is
+started twice and no slot is filled twice. A server watches the workers that it started itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+import psutil
+import sqlalchemy as sa
+
+from shapewise.access.quotas import Limits
+from shapewise.errors import GoneError
+from shapewise.jobs import process as child
+from shapewise.store.atomic_files import read_json
+from shapewise.store.database import job
+from shapewise.store.workspace import Workspace
+
+log = logging.getLogger(__name__)
+TICK: Final = 0.2
+RECOVER_SECONDS: Final = 5.0
+MODULES: Final = {"runs": "shapewise.workers.train", "packs": "shapewise.workers.files"}
+
+
+@cache
+def _here(pid: int) -> str:
+    """A process of this machine, so that no other is taken for it: ids are given again."""
+    return f"{socket.gethostname()}:{pid}:{psutil.Process(pid).create_time():.2f}"
+
+
+def _is_gone(server: str, alone: bool) -> bool:
+    """Whether a server has ended. alone : whether all servers are on this machine, as those of an embedded database
+    are: then another name is one of before, as every container has its own. Of other machines nothing is known."""
+    host, _, rest = server.partition(":")
+    if host != socket.gethostname():
+        return alone
+    pid, _, started = rest.partition(":")
+    try:
+        return f"{psutil.Process(int(pid)).create_time():.2f}" != started
+    except (psutil.Error, ValueError):
+        return True
+
+
+class Keeper:
+    """The keeper of one workspace's jobs in this process."""
+
+    def __init__(self, space: Workspace) -> None:
+        self._space = space
+        self._limits: Limits = space.limits
+        self._own: dict[str, subprocess.Popen[bytes]] = {}
+        self._began: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._recovered = -RECOVER_SECONDS
+
+    def wake(self) -> None:
+        """Start what can be started now, and keep watch while anything waits or goes on."""
+        with self._lock:
+            busy = self._try(self._step)
+            if busy and (self._thread is None or not self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._watch, daemon=True, name=f"keeper-{self._space.root.name}")
+                self._thread.start()
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(TICK)
+            with self._lock:
+                if not (self._space.root.is_dir() and self._try(self._step)):
+                    self._thread = None
+                    return
+
+    def _try(self, act: Callable[[], bool | None]) -> bool:
+        """Do something; whether to come back, as where it failed: a busy record or a full disk may be better then."""
+        try:
+            return bool(act())
+        except GoneError as error:
+            log.error("The jobs of %s are not looked after any more: %s", self._space.root, error)
+            return False
+        except Exception:
+            log.exception("The jobs of %s could not be looked after", self._space.root)
+            time.sleep(TICK)
+            return True
+
+    def _step(self) -> bool:
+        """See to workers, then start what waits; whether there is anything to come back for."""
+        for identifier, process in list(self._own.items()):
+            if process.poll() is None:
+                self._try(partial(self._look_at, identifier, process))
+            if process.poll() is not None:
+                self._try(partial(self._end, identifier))
+        if time.monotonic() - self._recovered >= RECOVER_SECONDS:
+            self._recovered = time.monotonic()
+            self._recover()
+        while (claimed := self._claim()) is not None:
+            self._start(claimed)
+        with self._space.meta.reading() as connection:
+            waits = sa.select(sa.func.count()).where(job.c.state == "queued")
+            return bool(self._own) or int(connection.execute(waits).scalar_one()) > 0
+
+    def _claim(self) -> str | None:
+        """The first job that waits and may start, made to be ours."""
+        with self._space.meta.reading() as connection:  # most looks find nothing: they need not wait for writers
+            if connection.execute(sa.select(job.c.id).where(job.c.state == "queued").limit(1)).first() is None:
+                return None
+        with self._space.meta.writing() as connection:
+            running: dict[str, int] = {}
+            for owner in connection.execute(sa.select(job.c.owner).where(job.c.state == "running")).scalars():
+                running[owner] = running.get(owner, 0) + 1
+            if self._limits.slots and sum(running.values()) >= self._limits.slots:
+                return None
+            waiting = sa.select(job.c.id, job.c.owner).where(job.c.state == "queued").order_by(job.c.created, job.c.id)
+            for identifier, owner in connection.execute(waiting).all():
+                if self._limits.slots_each and running.get(owner, 0) >= self._limits.slots_each:
+                    continue
+                taken = sa.update(job).where(job.c.id == identifier).values(state="running", server=_here(os.getpid()))
+                connection.execute(taken)
+                return str(identifier)
+        return None
+
+    def _folder(self, identifier: str) -> Path:
+        return self._space.root / "jobs" / identifier
+
+    def _start(self, identifier: str) -> None:
+        folder = self._folder(identifier)
+        try:
+            told = read_json(folder / "about.json")
+            self._own[identifier] = child.begin(folder, MODULES[told["kind"]], self._limits)
+            self._began[identifier] = time.monotonic()
+        except (OSError, ValueError, KeyError) as error:
+            log.exception("Job %s could not be started", identifier)
+            child.write_end(folder, {"state": "failed", "message": f"The work could not be started ({error})."})
+            self._set_ended(identifier)
+
+    def _look_at(self, identifier: str, process: subprocess.Popen[bytes]) -> None:
+        """Stop a worker that uses more memory or time than a job may."""
+        most, seconds = self._limits.memory, self._limits.seconds
+        if most and resident(process.pid) > most:
+            self._kill(identifier, process, f"The work used more than the {most / 1e9:.1f} GB of memory that a job may "
+                       "use here: use fewer rows, features or pairs.")  # fmt: skip
+        elif seconds and time.monotonic() - self._began[identifier] > seconds:
+            self._kill(identifier, process, f"The work took more than the {seconds / 3600:.1f} hours that a job may "
+                       "take here: use fewer rows or features, or a faster preset.")  # fmt: skip
+
+    def _kill(self, identifier: str, process: subprocess.Popen[bytes], message: str) -> None:
+        log.warning("Job %s is stopped: %s", identifier, message)
+        folder = self._folder(identifier)
+        model = read_json(folder / "model.json") if (folder / "model.json").is_file() else {}
+        child.write_end(folder, {"state": "failed", "message": message} | model)  # before it is dead without a word
+        process.kill()
+        process.wait()
+
+    def _end(self, identifier: str) -> None:
+        folder = self._folder(identifier)
+        self._set_ended(identifier)
+        del self._own[identifier], self._began[identifier]
+        if folder.is_dir():  # last: where the disk is full, others must go on; how it ended is read off the folder
+            child.write_end(folder, child.end_of(folder))
+
+    def _set_ended(self, identifier: str) -> None:
+        with self._space.meta.writing() as connection:
+            connection.execute(sa.update(job).where(job.c.id == identifier).values(state="ended"))
+
+    def _recover(self) -> None:
+        """End what was going on when its server went away."""
+        with self._space.meta.reading() as connection:
+            rows = connection.execute(sa.select(job.c.id, job.c.server).where(job.c.state == "running")).all()
+        for identifier, server in rows:
+            folder = self._folder(identifier)
+            gone = server == _here(os.getpid()) or _is_gone(server, self._space.meta.embedded)
+            if identifier in self._own or not gone:
+                continue
+            if folder.is_dir() and child.process_of(folder) is not None:
+                continue  # it will see that its server is gone, and end by itself
+            child.write_end(folder, {"state": "interrupted", "message": child.ORPHANED})
+            self._set_ended(identifier)
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process holds, pages of files that it has mapped among them."""
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+_keepers: dict[str, Keeper] = {}
+_lock = threading.Lock()
+
+
+def keeper(space: Workspace) -> Keeper:
+    """The keeper of a workspace in this process."""
+    with _lock:
+        return _keepers.setdefault(str(space.root.resolve()), Keeper(space))
+
+
+def forget(root: Path) -> None:
+    """Look no more after a workspace's jobs; its folder may then be taken away."""
+    with _lock:
+        _keepers.pop(str(root.resolve()), None)

@@ -1,0 +1,1 @@
+"""Recipes of reports, the card of a model, and the jobs that make files."""

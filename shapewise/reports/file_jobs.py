@@ -1,0 +1,122 @@
+"""Files that take a while, made by a child process: reports, and tables that are scored.
+
+jobs/<id>/  about.json     what is made of what
+            progress.json  the share that is done, and what comes next
+            out.<ending>   the file, once it is whole
+            and what `child` keeps
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from gamcore.viz.files.plot import file_name
+from shapewise.jobs import queue as jobs
+from shapewise.jobs.process import State
+from shapewise.reports.recipes import Recipe
+from shapewise.scoring.score_file import Kind, Wanted, check
+from shapewise.store.atomic_files import read_json, size_of
+from shapewise.store.workspace import StoreError, Workspace
+
+KIND: Final = "packs"
+Work = Literal["report", "scores"]
+REPORT_BYTES: Final = 200_000
+"""Of a report, at least."""
+
+MOST_KEPT: Final = 20
+"""Packs of the past that are kept; the oldest go first."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A file as it stands. about : what it is made of. share, words : how far it is."""
+
+    id: str
+    work: Work
+    about: dict[str, Any]
+    created: str
+    state: State
+    message: str
+    share: float
+    words: str
+    name: str
+    path: Path
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it waits or is worked on."""
+        return self.state in ("queued", "running")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, 0 while there is none."""
+        return size_of(self.path) if self.state == "done" else 0
+
+
+def start_report(workspace: Workspace, recipe: Recipe, model: str, kind: str) -> str:
+    """Queue a report; returns the pack's id."""
+    about = {"recipe": asdict(recipe), "model": model, "kind": kind}
+    return _start(workspace, "report", about, file_name(recipe.name, "report", kind), REPORT_BYTES)
+
+
+def start_scores(
+    workspace: Workspace, model: str, table: str, kind: Kind, top: int = 3, keep: Sequence[str] = ()
+) -> str:
+    """Queue the scoring of all rows of a table; returns the pack's id. keep : columns of the table, all without."""
+    name = file_name(workspace.table(table).name, f"scored by {workspace.model(model).name}", kind)
+    needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep)))
+    about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
+    return _start(workspace, "scores", about, name, needed, seconds)
+
+
+def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str, disk: int, seconds: float = 0.0) -> str:
+    workspace.model(about["model"])
+    for old in packs(workspace)[MOST_KEPT - 1 :]:
+        delete(workspace, old.id)
+    told = {"work": work, "about": about, "name": name}
+    return jobs.submit(workspace, KIND, told, seconds=seconds, disk=disk, what=name)
+
+
+def pack(workspace: Workspace, identifier: str) -> Pack:
+    """A pack as it stands."""
+    folder = jobs.folder(workspace, KIND, identifier)
+    told = read_json(folder / "about.json")
+    end = jobs.end_of(workspace, KIND, identifier)
+    waits = f"Waiting: number {end['place']} in the queue" if end["state"] == "queued" else "Starting"
+    progress: dict[str, Any] = {"share": 0.0, "words": waits}
+    if (folder / "progress.json").is_file():
+        progress = read_json(folder / "progress.json")
+    path = folder / f"out.{told['about']['kind']}"
+    return Pack(identifier, told["work"], told["about"], told["created"], end["state"], end["message"],
+                float(progress["share"]), str(progress["words"]), told["name"], path)  # fmt: skip
+
+
+def packs(workspace: Workspace, work: Work | None = None) -> list[Pack]:
+    """All packs, the newest first."""
+    found = []
+    for identifier in jobs.ids(workspace, KIND):
+        with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):  # one deleted meanwhile
+            found.append(pack(workspace, identifier))
+    return [one for one in found if work in (None, one.work)]
+
+
+def cancel(workspace: Workspace, identifier: str) -> None:
+    """Ask the work on a pack to stop."""
+    jobs.cancel(workspace, KIND, identifier)
+
+
+def delete(workspace: Workspace, identifier: str) -> None:
+    """Take a pack that has ended off the disk."""
+    jobs.forget(workspace, KIND, identifier)
+
+
+def content(workspace: Workspace, identifier: str) -> bytes:
+    """The file of a pack that is done."""
+    found = pack(workspace, identifier)
+    if not found.size:
+        raise StoreError("The file is not there any more: make it again.")
+    return found.path.read_bytes()

@@ -1,0 +1,1 @@
+"""All rows of a table, scored; held-out rows, measured."""

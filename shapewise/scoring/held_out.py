@@ -1,0 +1,49 @@
+"""The held-out rows of a stored model, predicted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.estimators.gam import from_saved
+from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training.dataset import Data, read_data
+from shapewise.training.spec import Spec
+from shapewise.training.task_dataset import predicted
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The held-out rows of a model: targets, predictions, weights; and the mean target of the training rows."""
+
+    y: Floats
+    predicted: Floats
+    weight: Floats | None
+    baseline: float
+    binary: bool
+
+
+def of(data: Data, said: Floats) -> HeldOut:
+    """Held-out rows with what is predicted (n,) for them."""
+    held, y = data.held_out, data.y.to_numpy(np.float64)
+    weights = [None if data.weight is None else data.weight[part] for part in (held, ~held)]
+    return HeldOut(y[held], said, weights[0], float(np.average(y[~held], weights=weights[1])), data.binary)
+
+
+def held_out(space: Workspace, identifier: str) -> HeldOut | None:
+    """Those of a stored model; None where its table is gone, or nothing is held out."""
+    model = space.model(identifier)
+    if not model.spec or model.of_tasks:
+        return None
+    spec = Spec.from_dict(model.spec)
+    try:
+        data = read_data(space.read_table(spec.table), spec, space.table(spec.table).held_out_by)
+    except (StoreError, OSError):
+        return None
+    if not data.measurable:
+        return None
+    return of(data, predicted(from_saved(space.load_model(identifier)), data.X[data.held_out]))

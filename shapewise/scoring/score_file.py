@@ -1,0 +1,155 @@
+"""A scored table as a file, written as it is made: what is in memory is a batch, however many rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
+from shapewise.ingest.writer import Groups
+from shapewise.scoring.score_rows import Scorer
+from shapewise.store.batches import arrow_batches, beginning, plain, typed
+from shapewise.store.workspace import StoreError, Workspace
+
+Kind = Literal["parquet", "csv", "xlsx"]
+Parts = Iterator[tuple[pa.RecordBatch, pd.DataFrame]]
+KINDS: Final[dict[Kind, str]] = {"parquet": "Parquet", "csv": "CSV", "xlsx": "Excel"}
+MOST_SHEET_ROWS: Final = 1_000_000
+"""Rows that a sheet holds."""
+
+MOST_BYTES: Final = 2**30
+"""Of a file: the server has it in memory while a browser takes it."""
+
+NEW_BYTES: Final = 16
+REASON_BYTES: Final = 2
+CELL_BYTES: Final[dict[Kind, float]] = {"parquet": 0.0, "csv": 9.0, "xlsx": 7.5}
+"""Of a file: a row's prediction and score, a reason with its effect, and a cell where all are written out."""
+
+CELL_SECONDS: Final[dict[Kind, float]] = {"parquet": 2e-7, "csv": 1e-6, "xlsx": 5e-6}
+SECOND: Final = 10**6
+DAY: Final = 24 * 3600 * SECOND
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a table: its scores as some kind of file, with the largest `top` reasons a row and the columns
+    `keep`; with all of them where that is empty."""
+
+    space: Workspace
+    table: str
+    kind: Kind
+    top: int = 3
+    keep: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The table's file."""
+        return self.space.table_path(self.table)
+
+    def columns(self, names: list[str]) -> list[str]:
+        """Columns to keep of those that there are."""
+        gone = [name for name in self.keep if name not in names]
+        if gone:
+            raise StoreError(f"The table has no column {gone[0]!r}: choose among those that it has.")
+        return list(self.keep or names)
+
+
+def expected_bytes(wanted: Wanted) -> int:
+    """Bytes of the file, about."""
+    with pq.ParquetFile(wanted.path) as file:
+        told, keep = file.metadata, wanted.columns(file.schema_arrow.names)
+    if wanted.kind != "parquet":
+        return int(told.num_rows * (len(keep) + 2 + 2 * wanted.top) * CELL_BYTES[wanted.kind])
+    groups = [told.row_group(place) for place in range(told.num_row_groups)]
+    parts = (group.column(place) for group in groups for place in range(group.num_columns))
+    held = sum(part.total_compressed_size for part in parts if part.path_in_schema in keep)
+    return int(held + told.num_rows * (NEW_BYTES + REASON_BYTES * wanted.top))
+
+
+def check(wanted: Wanted) -> tuple[int, float]:
+    """Bytes of the file and seconds until it is there, about; an error in words where it is more than can be had."""
+    rows, needed = wanted.space.table(wanted.table).rows, expected_bytes(wanted)
+    if wanted.kind == "xlsx" and rows > MOST_SHEET_ROWS:
+        raise StoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {rows:,}: take Parquet or CSV.")
+    if needed > MOST_BYTES:
+        raise StoreError(
+            f"The file would have about {needed / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} that a browser is "
+            "handed: keep fewer columns, or score it where the data is, with the model as SQL."
+        )
+    cells = wanted.space.table(wanted.table).columns + 2 + 2 * wanted.top
+    return needed, rows * cells * CELL_SECONDS[wanted.kind]
+
+
+def write(
+    wanted: Wanted, estimator: GAMRegressor | GAMClassifier, into: Path, about: str, step: Callable[[float], None]
+) -> None:
+    """Score all rows of a table and write them to a file; what is said of it goes into metadata or onto a sheet.
+
+    step is told the share that is done, batch by batch.
+    """
+    like, schema = beginning(wanted.space.shown_path(wanted.table)), pq.read_schema(wanted.path)
+    keep = wanted.columns(schema.names)
+    scorer = Scorer(estimator, wanted.top, keep)
+    read = list(dict.fromkeys([*keep, *(name for name in scorer.columns if name in schema.names)]))
+    rows = wanted.space.table(wanted.table).rows
+
+    def parts() -> Parts:
+        done = 0
+        for batch in arrow_batches(wanted.path, like[read]):
+            step(done / max(rows, 1))
+            yield batch.select(keep), scorer(typed(batch, like[read]))
+            done += batch.num_rows
+
+    kept = pa.schema([schema.field(name) for name in keep], schema.metadata)
+    match wanted.kind:
+        case "parquet":
+            _parquet(into, parts(), kept, scorer.schema, about)
+        case "csv":
+            days = {field.name: _format(wanted.path, field.name) for field in kept if _is_day(field.type)}
+            with into.open("w", encoding="utf-8-sig", newline="") as file:
+                write_csv((_dated(frame, days) for frame in map(_joined, parts())), file)
+        case "xlsx":
+            said = pd.DataFrame({"about": about.split("\n")})
+            with wanted.space.new_folder() as rows_of:
+                write_xlsx({"scores": map(_joined, parts()), "about": [said]}, str(into), str(rows_of))
+
+
+def _joined(part: tuple[pa.RecordBatch, pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat([plain(part[0]), part[1]], axis=1)
+
+
+def _parquet(into: Path, parts: Parts, kept: pa.Schema, new: pa.Schema, about: str) -> None:
+    """Cells of the table as they are there, of whatever type, and what the model says beside them."""
+    schema = pa.schema([*kept, *new])
+    with Groups(into, schema, {**(kept.metadata or {}), b"about": about.encode()}) as written:
+        for batch, frame in parts:
+            said = pa.RecordBatch.from_pandas(frame, new, preserve_index=False)
+            written.add(pa.Table.from_arrays([*batch.columns, *said.columns], schema=schema))
+
+
+def _is_day(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind)) and kind.tz is None
+
+
+def _format(path: Path, name: str) -> str:
+    """How all dates of a column are written: with hours where one has them, and parts of seconds likewise."""
+    form = "%Y-%m-%d"
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=[name]):
+            moments = pc.cast(batch.column(0).drop_null(), pa.timestamp("us"), safe=False).to_numpy().astype("int64")
+            if (moments % SECOND).any():
+                return "%Y-%m-%d %H:%M:%S.%f"
+            form = "%Y-%m-%d %H:%M:%S" if (moments % DAY).any() else form
+    return form
+
+
+def _dated(frame: pd.DataFrame, forms: dict[str, str]) -> pd.DataFrame:
+    return frame.assign(**{name: frame[name].dt.strftime(form) for name, form in forms.items()})

@@ -1,0 +1,144 @@
+"""Rows scored by a stored model: what does not fit, and the predictions with what moved them most."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from gamcore.data.binning import Bins
+from gamcore.data.table import Kind as ColumnKind
+from gamcore.data.table import TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+
+
+class ScoreError(ValueError):
+    """A table that a model cannot score; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a column of a table fits a model: its problem in words, rows that it touches, and whether scoring stops."""
+
+    column: str
+    problem: str
+    rows: int
+    stops: bool = False
+
+
+def fits(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> list[Fit]:
+    """What does not fit: columns that are missing or of another kind, levels never seen, values beyond those seen."""
+    frame = as_frame(frame)
+    found: list[Fit] = []
+    for of in bins:
+        column, feature = of.feature.column, of.feature
+        if column not in frame.columns:
+            if feature.part == "value":
+                found.append(Fit(column, "is missing: every row gets the effect of a missing cell", len(frame)))
+        elif feature.part == "value":
+            found += _column(frame[column], of)
+    return found
+
+
+def _column(series: pd.Series, of: Bins) -> list[Fit]:
+    feature = of.feature
+    if series.isna().all():
+        return [Fit(feature.column, "has no value", len(series))] if of.n_values else []
+    try:
+        if feature.kind in ("category", "boolean"):
+            codes, names = read_texts(series)
+            known = {*of.levels, *of.pooled} | ({"0", "1"} if feature.kind == "boolean" else set())
+            strange = np.array([name not in known for name in names] + [False])
+            unseen = strange[codes]
+            return [Fit(feature.column, _levels(names, strange), int(unseen.sum()))] if unseen.any() else []
+        kind = kind_of(series)
+        if kind not in (feature.kind, "boolean"):
+            return [Fit(feature.column, f"was a {feature.kind} in training and is a {kind}", len(series), True)]
+        values = read_dates(series) if feature.kind == "date" else read_numbers(series)
+    except TableError as error:
+        return [Fit(feature.column, str(error), len(series), True)]
+    beyond = (values < of.low) | (values > of.high)
+    if not beyond.any():
+        return []
+    words = "has values beyond those seen in training: they get the effect of the nearest"
+    return [Fit(feature.column, words, int(beyond.sum()))]
+
+
+def _levels(names: list[str], strange: np.ndarray) -> str:
+    unseen = [name for name, odd in zip(names, strange[:-1], strict=True) if odd]
+    more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
+    return f"has levels never seen in training, which get the average effect: {', '.join(unseen[:3])}{more}"
+
+
+class Scorer:
+    """A model's prediction of rows, their score, and the parts of the score that are largest, by name and size.
+
+    top : how many of those. taken : names that no new column may have. Columns that the model misses count as missing
+    cells; ScoreError where one is of another kind than in training.
+    """
+
+    def __init__(self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str]) -> None:
+        self._estimator, self._top = estimator, top
+        self._kinds: dict[str, ColumnKind] = {}
+        for of in estimator.model_.bins:
+            self._kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
+        self._names = {name: _free(name, taken) for name in self._new()}
+
+    def _new(self) -> list[str]:
+        model = self._estimator.model_
+        parts = min(self._top, len(model.terms) + len(model.pairs))
+        return ["prediction", "score", *(f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))]
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of a table that the model looks at."""
+        return list(self._kinds)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the new columns."""
+        return pa.schema([(name, pa.string() if plain.startswith("reason") else pa.float64())
+                          for plain, name in self._names.items()])  # fmt: skip
+
+    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The new columns of some rows."""
+        frame = as_frame(frame)
+        bins = self._estimator.model_.bins
+        stops = [f"{one.column!r} {one.problem}" for one in fits(frame, bins) if one.stops]
+        if stops:
+            raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
+        X = _columns(frame, self._kinds)
+        told = self._estimator.explain_rows(X)
+        names = np.array(told.features, object)
+        order = np.argsort(-np.abs(told.contributions), axis=1, kind="stable")[:, : self._top]
+        chosen = np.take_along_axis(told.contributions, order, axis=1)
+        binary = isinstance(self._estimator, GAMClassifier)
+        predicted = self._estimator.predict_proba(X)[:, 1] if binary else told.scores
+        found = {"prediction": predicted, "score": told.scores}
+        for k in range(order.shape[1]):
+            found |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
+        return pd.DataFrame({self._names[name]: values for name, values in found.items()}, index=frame.index)
+
+
+def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
+    """The columns that a model looks at; one that is missing, or has no value, as missing cells of its kind."""
+    found = {}
+    for name, kind in kinds.items():
+        if name in part.columns and part[name].notna().any():
+            found[name] = part[name]
+        elif kind == "date":
+            found[name] = pd.Series(pd.NaT, part.index, "datetime64[us]")
+        else:
+            empty = (np.nan, "float64") if kind == "number" else (None, "object")
+            found[name] = pd.Series(empty[0], part.index, empty[1])
+    return pd.DataFrame(found, index=part.index)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name that no column has."""
+    while name in taken:
+        name += "_"
+    return name

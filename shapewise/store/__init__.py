@@ -1,0 +1,1 @@
+"""The workspace on disk: records, files under their hash, people, backups, cleanup."""

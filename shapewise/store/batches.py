@@ -1,0 +1,146 @@
+"""A table in a Parquet file, some rows at a time, and which of them are its sample's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pandas.api import types
+
+from gamcore.data.table import kind_of, read_dates, read_numbers, read_texts
+from shapewise.memory import plain_pool
+
+Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+BATCH_BYTES: Final = 2**24
+FEWEST_ROWS, MOST_ROWS = 256, 65_536
+"""Of a batch: as many rows of the sample's size a row as so many bytes hold."""
+
+HEAD_ROWS: Final = 10_000
+BUFFER_BYTES: Final = 2**17
+"""Read at once of a column: without it, whole columns of a row group would be."""
+
+WHOLE_NUMBERS: Final[dict[Any, Any]] = {
+    pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(), pa.uint16(): pd.UInt16Dtype(), pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+}  # fmt: skip
+
+
+def count_rows(path: Path) -> int:
+    """Rows of a table, by the file's own word."""
+    with pq.ParquetFile(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def beginning(path: Path) -> pd.DataFrame:
+    """The first rows of a table with the types that it has when read whole, which a gap further down may change."""
+    with plain_pool(), pq.ParquetFile(path) as file:
+        rows = [next(file.iter_batches(HEAD_ROWS))] if file.metadata.num_rows else []
+        head: pd.DataFrame = pa.Table.from_batches(rows, file.schema_arrow).to_pandas()
+        groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
+    parts = (group.column(place) for group in groups for place in range(group.num_columns))
+    gaps = {part.path_in_schema for part in parts if part.statistics is None or part.statistics.null_count}
+    broken = [name for name in head if name in gaps and isinstance(head[name].dtype, np.dtype)]
+    return head.astype({name: np.float64 for name in broken if head[name].dtype.kind in "iu"})
+
+
+def batches(path: Path, like: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """A table's rows in batches, in their order: the columns of `like`, some of its rows, with their types there."""
+    return (typed(batch, like) for batch in arrow_batches(path, like))
+
+
+def arrow_batches(path: Path, like: pd.DataFrame) -> Iterator[pa.RecordBatch]:
+    """The same as they are in the file."""
+    a_row = like.memory_usage(index=False, deep=True).sum() / len(like)
+    size = max(FEWEST_ROWS, min(MOST_ROWS, int(BATCH_BYTES / a_row)))
+    with plain_pool(), pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
+        for group in range(file.num_row_groups):  # in one go, what is read of a group would be held to the end
+            yield from file.iter_batches(size, [group], list(like.columns), use_threads=False)
+
+
+def plain(batch: pa.RecordBatch) -> pd.DataFrame:
+    """A batch whose whole numbers are whole, some missing or not."""
+    return batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
+
+
+def typed(batch: pa.RecordBatch, like: pd.DataFrame) -> pd.DataFrame:
+    """A batch with the types of the columns of `like`.
+
+    By itself it would have types of its own: whole numbers are floats only where one of them is missing, and 1 would be
+    the level "1" here and "1.0" there.
+    """
+    frame = plain(batch)
+    return pd.DataFrame({name: _as(frame[name], like[name].dtype) for name in like.columns}, copy=False)
+
+
+def _as(series: pd.Series, dtype: Any) -> pd.Series:
+    """A column with the type of the same column elsewhere; whole numbers stay what they are where some are missing."""
+    whole = isinstance(series.dtype, pd.api.extensions.ExtensionDtype) and types.is_integer_dtype(series.dtype)
+    if not whole or not isinstance(dtype, np.dtype) or not types.is_numeric_dtype(dtype):
+        return series
+    return series if types.is_integer_dtype(dtype) and series.isna().any() else series.astype(dtype)
+
+
+def fingerprints(frame: pd.DataFrame) -> Hashes:
+    """A number a row (n,), equal where all its cells are."""
+    found: Hashes = np.zeros(len(frame), np.uint64)
+    for name in frame.columns:
+        found = found * np.uint64(0x100000001B3) ^ _hashes(frame[name])
+    return found
+
+
+def _hashes(series: pd.Series) -> Hashes:
+    kind = kind_of(series)
+    if kind == "category":
+        codes, names = read_texts(series)
+        return hash_texts(np.array([*names, None], object))[codes]  # missing is -1, the last
+    values = read_dates(series) if kind == "date" else read_numbers(series)
+    return np.asarray(pd.util.hash_array(np.where(np.isnan(values), np.nan, values)))
+
+
+def hash_texts(texts: NDArray[Any]) -> Hashes:
+    """A number (n,) for each text or None; the same for the same text in any process."""
+    return np.asarray(pd.util.hash_array(texts, categorize=True), np.uint64)
+
+
+class Matching:
+    """Finds the rows of a sample in its table, in the order of both.
+
+    A sample does not tell which rows it took. The next row of the table that equals the next one of the sample is as
+    good: rows that are equal in all columns of interest can stand for each other.
+    """
+
+    def __init__(self, sample: pd.DataFrame) -> None:
+        self._wanted = fingerprints(sample)
+        self._known = np.unique(self._wanted)
+        self._found = 0
+
+    def find(self, batch: pd.DataFrame) -> Ints:
+        """Place in the sample (m,) of each row of the next batch; -1 for those that are not in it."""
+        seen = fingerprints(batch)
+        place = np.full(seen.size, -1, np.int64)
+        near = np.minimum(np.searchsorted(self._known, seen), self._known.size - 1)
+        rows = np.flatnonzero(self._known[near] == seen)
+        wanted: Sequence[int] = self._wanted[self._found : self._found + rows.size].tolist()
+        found = 0
+        for row, mark in zip(rows.tolist(), seen[rows].tolist(), strict=True):
+            if found == len(wanted):
+                break
+            if mark == wanted[found]:
+                place[row] = self._found + found
+                found += 1
+        self._found += found
+        return place
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows of the sample are found."""
+        return self._found == self._wanted.size

@@ -1,0 +1,237 @@
+"""The workspace's records: what things there are, whose they are, and which objects hold their bytes.
+
+By default meta.sqlite in the workspace's folder (WAL, STRICT tables, every commit synced); by URL a database of
+PostgreSQL.
+
+workspace  one row: the id and the edition that the objects have beside them, too (see identity.py)
+released   objects that a thing had and has no more, so that a sweep knows them from those of lost records
+thing   a table, model, segment, board or recipe: its description (`about`, JSON), owner, version, end
+part    the objects of a thing: a table's rows, a model's file
+share   whom a thing is shared with, and for what
+person  who has been here, and their role
+job     work that waits, goes on, or has ended; its folder is jobs/<id>
+audit   who did what and when; rows are only ever added
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from shapewise.errors import FULL, GONE, READ_ONLY, FullError, GoneError, StoreError
+from shapewise.store.atomic_files import size_of
+
+APPLICATION: Final = 0x53484150  # "SHAP", so that `file` and others can tell the database's kind
+BUSY_SECONDS: Final = 10.0
+FILE: Final = "meta.sqlite"
+
+LONG: Final = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+schema = sa.MetaData()
+
+
+def _table(name: str, *columns: sa.Column[Any] | sa.Index | sa.Constraint) -> sa.Table:
+    return sa.Table(name, schema, *columns, sqlite_strict=True)
+
+
+def _text(name: str, *more: Any, **options: Any) -> sa.Column[Any]:
+    return sa.Column(name, sa.Text, *more, **{"nullable": False} | options)
+
+
+thing = _table(
+    "thing", _text("id", primary_key=True), _text("kind"), _text("owner"), _text("created"), _text("about"),
+    _text("parent", server_default=""), sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    _text("deleted", nullable=True), sa.Index("thing_kind", "kind", "deleted", "owner"),
+    sa.Index("thing_parent", "parent"),
+)  # fmt: skip
+part = _table(
+    "part", _text("thing", sa.ForeignKey("thing.id", ondelete="CASCADE"), primary_key=True),
+    _text("name", primary_key=True), _text("object"), sa.Column("bytes", LONG, nullable=False),
+    sa.Index("part_object", "object"),
+)  # fmt: skip
+share = _table(
+    "share", _text("thing", sa.ForeignKey("thing.id", ondelete="CASCADE"), primary_key=True),
+    _text("person", primary_key=True), _text("level"), sa.Index("share_person", "person"),
+)  # fmt: skip
+person = _table("person", _text("id", primary_key=True), _text("name"), _text("role"), _text("seen"))
+job = _table(
+    "job", _text("id", primary_key=True), _text("kind"), _text("owner"), _text("created"), _text("state"),
+    _text("server", server_default=""), sa.Index("job_state", "state", "created"),
+)  # fmt: skip
+audit = _table(
+    "audit", sa.Column("number", sa.Integer, primary_key=True, autoincrement=True), _text("at"), _text("person"),
+    _text("action"), _text("kind"), _text("thing"), _text("before"), _text("after"), _text("detail"),
+    sa.Index("audit_thing", "thing"),
+)  # fmt: skip
+
+
+workspace = _table("workspace", _text("id", primary_key=True), _text("edition"))
+released = _table("released", _text("object", primary_key=True))
+
+
+NOT_DELETED_PARTS: Final = (
+    sa.select(thing.c.kind, thing.c.id, part.c.name, part.c.object)
+    .select_from(part.join(thing)).where(thing.c.deleted.is_(None)).order_by(thing.c.kind, thing.c.id)
+)  # fmt: skip
+
+
+def _connected(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.isolation_level = None  # transactions are begun below, and nowhere else
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """A connection to records that are there; none are made."""
+    address = f"{path.resolve().as_uri()}?mode=rw"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+
+
+class Meta:
+    """A database of records."""
+
+    def __init__(self, url: str) -> None:
+        self.url = sa.make_url(url)
+        self.embedded = self.url.get_backend_name() == "sqlite"
+        self.path = Path(self.url.database or FILE)  # of embedded records
+        self._file: tuple[int, int] | None = None  # device and inode of what the connections have open
+        creator = {"creator": partial(open_file, self.path)} if self.embedded else {}
+        self._engine = sa.create_engine(self.url, pool_pre_ping=not self.embedded, **creator)
+        if self.embedded:
+            sa.event.listen(self._engine, "connect", _connected)
+            sa.event.listen(self._engine, "begin", self._begun)
+
+    @property
+    def place(self) -> str:
+        """What a message calls the records: anybody may read it, so it tells no address."""
+        return self.path.name if self.embedded else "the database of GAMCORE_META_URL"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether embedded records are there, be it without a table in them."""
+        return size_of(self.path) > 0
+
+    @property
+    def has_log(self) -> bool:
+        """Whether a write-ahead log stands without the records that it goes on with: SQLite would delete it."""
+        return self.embedded and not self.is_file and size_of(self._log) > 0
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-wal")
+
+    def create(self) -> None:
+        """Make an empty file for embedded records, which only their owner may read."""
+        self.path.touch(0o600)
+
+    def settle(self) -> None:
+        """Write embedded records from the log to their file, so that a copy of the file alone has tables."""
+        if self.embedded:
+            with _in_words(), closing(self._engine.raw_connection()) as connection:  # in no transaction
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _check_file(self) -> None:
+        """StoreError where the file that the connections have open is not the one in the workspace any more."""
+        if not self.embedded:
+            return
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise GoneError(GONE) from error
+        now = status.st_dev, status.st_ino
+        if self._file is None:
+            self._file = now
+            if os.name != "nt" and status.st_mode & 0o077:
+                with suppress(OSError):
+                    self.path.chmod(0o600)
+        elif self._file != now:
+            raise GoneError(GONE)
+
+    @staticmethod
+    def _begun(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        # A reader that later writes would be refused where somebody wrote in between: writers wait at the beginning.
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A transaction that sees one moment of the records."""
+        self._check_file()
+        with _in_words(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that changes records: all of it, or nothing where the block does not end well."""
+        self._check_file()
+        with _in_words(), self._engine.connect() as connection:
+            connection = connection.execution_options(writes=True)
+            with connection.begin():
+                if not self.embedded:
+                    # One writer at a time, as in SQLite: what was read before a change still holds at the change.
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION)))
+                yield connection
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._engine.dispose()
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except sa.exc.OperationalError as error:
+        told = str(error.orig).lower()
+        if "locked" in told or "busy" in told:
+            raise StoreError(
+                "The workspace is busy with another change, so nothing was changed: try again in a moment."
+            ) from error
+        if "full" in told:
+            raise FullError(FULL) from error
+        if "readonly" in told:
+            raise StoreError(READ_ONLY) from error
+        raise StoreError(f"The workspace's records cannot be reached ({str(error.orig)[:120]}).") from error
+    except sa.exc.DatabaseError as error:
+        if "malformed" in str(error.orig) or "not a database" in str(error.orig):
+            raise StoreError(
+                "The workspace's records are damaged: bring them back from a backup (see docs/deployment.md)."
+            ) from error
+        raise
+
+
+MOST_OPEN: Final = 8
+_open: dict[str, Meta] = {}
+_lock = threading.Lock()
+
+
+def url_of(root: Path) -> str:
+    """The address of the records in a folder."""
+    return sa.URL.create("sqlite", database=str(root.resolve() / FILE)).render_as_string()
+
+
+def open_meta(root: Path, url: str | None = None) -> Meta:
+    """The records of a workspace, one set of connections a process; those of workspaces long not used are closed."""
+    chosen = url or url_of(root)
+    with _lock:
+        found = _open.pop(chosen, None) or Meta(chosen)
+        _open[chosen] = found  # the last one used is the last one
+        while len(_open) > MOST_OPEN:
+            _open.pop(next(iter(_open))).close()
+        return found
+
+
+def forget(root: Path) -> None:
+    """Let go of a workspace's records; its folder may then be moved or taken away."""
+    with _lock:
+        found = _open.pop(url_of(root), None)
+    if found is not None:
+        found.close()

@@ -1,0 +1,301 @@
+"""Things of a workspace, whatever they are: made, seen, changed, shared and deleted by those who may."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from sqlalchemy import Connection
+
+from shapewise.access.permissions import LOCAL, Action, Level, Person, may
+from shapewise.access.quotas import Limits, is_shared
+from shapewise.errors import READ_ONLY, DeniedError, FullError, StoreError, room
+from shapewise.store import identity, records
+from shapewise.store.atomic_files import size_of, temporary, use_spare
+from shapewise.store.database import Meta, open_meta
+from shapewise.store.migrations import migrate
+from shapewise.store.object_store import digest_of, open_objects
+from shapewise.store.records import Thing, text_of
+
+KINDS: Final = {"tables": "table", "models": "model", "segments": "segment", "boards": "board", "reports": "report"}
+ID: Final = re.compile(r"[0-9a-f]{16}")
+About = TypeVar("About")
+log = logging.getLogger(__name__)
+
+
+def used_by(connection: Connection, root: Path, who: str) -> int:
+    """Bytes of all that a person owns in a workspace's folder, files that jobs made for them among it."""
+    made = (path for one in records.making(connection, who) for path in (root / "jobs" / one).glob("out.*"))
+    return records.used(connection, who) + sum(size_of(path) for path in made)
+
+
+def _make(root: Path) -> None:
+    """Make the workspace's folder; StoreError where it is none, or cannot be written to."""
+    try:
+        with room():
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StoreError("GAMCORE_WORKSPACE leads to a file, not to a folder: set it to another folder.") from error
+    except OSError as error:
+        raise StoreError(
+            f"{root} cannot be created ({error.strerror}): set GAMCORE_WORKSPACE to another folder."
+        ) from error
+    if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+        raise StoreError(READ_ONLY)
+
+
+def adopt(root: Path) -> None:
+    """Declare that the records and the files of a workspace belong together; StoreError where there are no records."""
+    records_of = open_meta(root, os.environ.get("GAMCORE_META_URL"))
+    identity.adopt(records_of, open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL")))
+
+
+class Things:
+    """Things of any kind by id, as one person may see and change them."""
+
+    def __init__(self, root: Path, person: Person = LOCAL, limits: Limits | None = None) -> None:
+        self.root, self.person = root, person
+        self.limits = limits or Limits.told()
+        _make(root)
+        if is_shared() and os.name != "nt" and root.stat().st_mode & 0o077:
+            raise StoreError(f"Others on this machine can read {root}: take that away (chmod 700), then start again.")
+        self.objects = open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL"))
+        self._meta_url = os.environ.get("GAMCORE_META_URL")
+        migrate(self.meta, root, self.objects)
+
+    @property
+    def meta(self) -> Meta:
+        """The records."""
+        return open_meta(self.root, self._meta_url)
+
+    def seen_by(self, person: Person) -> Self:
+        """The same workspace, as another person sees it."""
+        other = copy(self)
+        other.person = person
+        return other
+
+    # Things of any kind
+
+    def _check(self, action: Action, kind: str, found: Thing | None) -> Thing:
+        """The one place where a person's right to a thing is asked for; what may not be seen is not there."""
+        owner, level = (found.owner, found.level) if found else (None, None)
+        if found is None or not may(self.person, "view", owner, level):
+            raise StoreError(f"There is no such {KINDS.get(kind, kind)} in the workspace: it may have been deleted.")
+        if not may(self.person, action, owner, level):
+            name = KINDS.get(kind, kind)
+            raise DeniedError(f"This {name} is shared with you to be viewed: ask its owner to {action} it.")
+        return found
+
+    def _allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
+        """A thing that this person may do something with."""
+        found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+        return self._check(action, kind, found)
+
+    def may(self, action: Action, kind: str = "", identifier: str = "") -> bool:
+        """Whether this person may do something, with a thing where one is named."""
+        if not identifier:
+            return may(self.person, action)
+        try:
+            self.thing(kind, identifier, action)
+        except StoreError:
+            return False
+        return True
+
+    def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
+        """A thing; StoreError where there is none for this person, or none to do this with."""
+        with self.meta.reading() as connection:
+            return self._allowed(connection, action, kind, identifier)
+
+    def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
+        """All things of a kind that this person has, the first made first; one that cannot be read hides no other."""
+        with self.meta.reading() as connection:
+            things = list(records.many(connection, kind, self.person.id, parent))
+        found = []
+        for one in things:
+            try:
+                found.append(read(one.about))
+            except (ValueError, TypeError, KeyError) as error:
+                log.warning("%s/%s cannot be read and is not listed: %s", kind, one.id, error)
+        return found
+
+    def ids(self, kind: str) -> list[str]:
+        """Ids of all things of a kind that this person has."""
+        with self.meta.reading() as connection:
+            return [one.id for one in records.many(connection, kind, self.person.id, None)]
+
+    def add(
+        self, kind: str, identifier: str, about: dict[str, Any], parts: Mapping[str, Path] | None = None,
+        parent: str = "", detail: str = "",
+    ) -> None:  # fmt: skip
+        """Make a thing of a description and files, which are moved away: objects first, then the record."""
+        if not may(self.person, "create"):
+            raise DeniedError("You may view what is shared with you, not add to it: ask to be made an editor.")
+        with self._held(parts or {}) as held, self.meta.writing() as connection:
+            self._check_room(connection, sum(size for _, size in held.values()))
+            owner = self.person.id
+            if parent:  # a part is of whose the whole is, whoever made it
+                owner = self._allowed(connection, "change", kind, parent).owner
+            records.insert(connection, kind, identifier, owner, about, parent)
+            self._put(connection, identifier, held)
+            records.note(connection, self.person.id, "create", kind, identifier, "", text_of(about), detail)
+
+    def edit(
+        self, kind: str, identifier: str, change: Callable[[dict[str, Any]], dict[str, Any]],
+        parts: Mapping[str, Path] | None = None, action: Action = "change",
+    ) -> dict[str, Any]:  # fmt: skip
+        """Change a thing as it is now, so that nobody's change undoes another's; its new description.
+
+        change : makes the new description of the present one. action : what this person needs to be allowed.
+        """
+        with self._held(parts or {}) as held, self.meta.writing() as connection:
+            about = self._allowed(connection, action, kind, identifier).about
+            changed = change(about)
+            before, after = text_of(about), text_of(changed)
+            if held:
+                self._check_room(connection, sum(size for _, size in held.values()))
+                self._put(connection, identifier, held)
+            if after != before:
+                records.update(connection, identifier, changed)
+            if held or after != before:
+                records.note(connection, self.person.id, "change", kind, identifier, before, after)
+            return changed
+
+    @contextmanager
+    def _held(self, parts: Mapping[str, Path]) -> Iterator[dict[str, tuple[str, int]]]:
+        """Files as objects, which no sweep takes before the block ends: name to (hash, bytes)."""
+        with ExitStack() as stack:
+            held: dict[str, tuple[str, int]] = {}
+            try:
+                for name, path in parts.items():
+                    digest, size = digest_of(path), path.stat().st_size
+                    stack.enter_context(self.objects.marked(digest))
+                    self.objects.put(path, digest)
+                    held[name] = digest, size
+                yield held
+            except BaseException:
+                with suppress(StoreError), self.meta.writing() as connection:  # no record will ask for them
+                    records.let_go(connection, [digest for digest, _ in held.values()])
+                raise
+
+    def _put(self, connection: Connection, identifier: str, held: dict[str, tuple[str, int]]) -> None:
+        if held:
+            identity.renew(connection, self.objects, self.meta.place)
+        for name, (digest, size) in held.items():
+            if not self.objects.has(digest):  # swept between the look at it and the mark on it
+                raise StoreError("A file was removed while it was being stored: try again.")
+            records.put_part(connection, identifier, name, digest, size)
+
+    def check_room(self, more: int) -> None:
+        """StoreError where so many bytes more are over what this person may keep."""
+        with self.meta.reading() as connection:
+            self._check_room(connection, more)
+
+    def left(self) -> int:
+        """Bytes that this person may still keep, 0 where that is not limited; StoreError where there are none."""
+        most = self.limits.bytes
+        if not most:
+            return 0
+        with self.meta.reading() as connection:
+            left = most - used_by(connection, self.root, self.person.id)
+        if left <= 0:
+            raise StoreError(f"You use all of your {most / 1e6:,.0f} MB: delete what you no longer need.")
+        return left
+
+    def _check_room(self, connection: Connection, more: int) -> None:
+        most = self.limits.bytes
+        if most and (used := used_by(connection, self.root, self.person.id)) + more > most:
+            raise StoreError(
+                f"This needs {more / 1e6:,.0f} MB, and you use {used / 1e6:,.0f} of your {most / 1e6:,.0f} MB: delete "
+                "what you no longer need."
+            )
+
+    def part(self, kind: str, identifier: str, name: str) -> Path:
+        """The file of a part of a thing; it is never changed, so it can be read at leisure."""
+        with self.meta.reading() as connection:
+            self._allowed(connection, "view", kind, identifier)
+            digest = records.part_of(connection, identifier, name)
+        if digest is None:
+            raise StoreError(f"This {KINDS[kind]} has no {name}: load or train it again.")
+        return self.objects.path(digest)
+
+    def note(self, action: str, kind: str = "", identifier: str = "", detail: str = "") -> None:
+        """Add to the audit log what is done with a thing but does not change it."""
+        with self.meta.writing() as connection:
+            records.note(connection, self.person.id, action, kind, identifier, detail=detail[:200])
+
+    def delete(self, kind: str, identifier: str) -> None:
+        """Take a thing and its parts out of sight; the sweep takes them off the disk."""
+        try:
+            self._delete(kind, identifier)
+        except FullError:  # what was kept is for this: else nobody could ever make room
+            use_spare(self.root)
+            self._delete(kind, identifier)
+
+    def _delete(self, kind: str, identifier: str) -> None:
+        with self.meta.writing() as connection:
+            found = self._allowed(connection, "view", kind, identifier)
+            told = text_of(self._check("change" if found.parent else "delete", kind, found).about)
+            for gone in records.bury(connection, identifier):
+                records.note(connection, self.person.id, "delete", kind, gone, told if gone == identifier else "")
+
+    # Sharing
+
+    def share(self, kind: str, identifier: str, who: str, level: Level | None) -> None:
+        """Share a thing with a person by what they are called, or no longer (None)."""
+        who = who.strip()
+        with self.meta.writing() as connection:
+            owner = self._allowed(connection, "share", kind, identifier).owner
+            them = records.named(connection, who)
+            if them is None:
+                raise StoreError(
+                    f"Nobody called {who!r} has signed in here yet, or several people have: ask them to, or use the "
+                    "address that they sign in with."
+                )
+            if them.id == owner:
+                raise StoreError("It is theirs already: choose somebody else.")
+            records.share_with(connection, identifier, them.id, level)
+            detail = f"{them.id}: {level or 'nothing'}"
+            records.note(connection, self.person.id, "share", kind, identifier, detail=detail)
+
+    def owner_name(self, kind: str, identifier: str) -> str:
+        """What the owner of a thing is called."""
+        owner = self.thing(kind, identifier).owner
+        with self.meta.reading() as connection:
+            found = records.somebody(connection, owner)
+        return found.name if found else owner
+
+    def shares(self, kind: str, identifier: str) -> dict[str, tuple[str, Level]]:
+        """Whom a thing is shared with (id to name and level), for those who may share it."""
+        self.thing(kind, identifier, "share")
+        with self.meta.reading() as connection:
+            names = {person.id: person.name for person, _ in records.people(connection)}
+            found = records.shares(connection, identifier)
+        return {who: (names.get(who, who), level) for who, level in found.items()}
+
+    # Places for files in the making
+
+    @contextmanager
+    def new_file(self) -> Iterator[Path]:
+        """A place for a file that is about to become an object; what is still there in the end is removed."""
+        path = temporary(self.root / "new")
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    @contextmanager
+    def new_folder(self) -> Iterator[Path]:
+        """A place for files that are about to become objects; what is still there in the end is removed."""
+        path = temporary(self.root / "new")
+        path.mkdir(0o700)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,137 @@
+"""Steps from one version of the records to the next, each in one transaction, each with a backup before it."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from shapewise.errors import FULL, FullError, StoreError, room
+from shapewise.store import database as meta
+from shapewise.store import identity
+from shapewise.store.database import APPLICATION, Meta
+from shapewise.store.object_store import Objects
+
+log = logging.getLogger(__name__)
+Step = Callable[[sa.Connection, Path, Objects], None]
+KEPT_BACKUPS: Final = 5
+
+NEVER_CHANGED: Final = "what was done is only ever added to"
+SEALED: Final = {
+    "sqlite": [
+        f"CREATE TRIGGER audit_{event.lower()} BEFORE {event} ON audit "
+        f"BEGIN SELECT RAISE(ABORT, '{NEVER_CHANGED}'); END"
+        for event in ("UPDATE", "DELETE")
+    ],
+    "postgresql": [
+        "CREATE FUNCTION audit_sealed() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{NEVER_CHANGED}'; END $$",
+        "CREATE TRIGGER audit_sealed BEFORE UPDATE OR DELETE OR TRUNCATE ON audit EXECUTE FUNCTION audit_sealed()",
+    ],
+}
+
+NEVER_REPLACED: Final = (
+    "CREATE TRIGGER audit_insert BEFORE INSERT ON audit BEGIN "
+    "SELECT RAISE(ABORT, 'what was done is only ever added to') FROM audit WHERE number = NEW.number; END"
+)
+
+
+def _begin(connection: sa.Connection, root: Path, objects: Objects) -> None:
+    """Version 1: the tables."""
+    meta.schema.create_all(connection, tables=[meta.thing, meta.part, meta.share, meta.person, meta.job, meta.audit])
+    for statement in SEALED[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
+
+
+def _identify(connection: sa.Connection, root: Path, objects: Objects) -> None:
+    """Version 2: the workspace's id, the objects that were let go of, and a log whose rows cannot be replaced."""
+    meta.schema.create_all(connection, tables=[meta.workspace, meta.released])
+    if connection.dialect.name == "sqlite":  # REPLACE fires no trigger of a deletion
+        connection.exec_driver_sql(NEVER_REPLACED)
+    identity.give(connection, objects)
+
+
+STEPS: list[Step] = [_begin, _identify]
+"""The step at place k makes version k + 1 of version k. Steps that were released are never changed."""
+
+
+def version(connection: sa.Connection) -> int:
+    """The version of the records; 0 for an empty database."""
+    if connection.dialect.name == "sqlite":
+        return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+    connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+    return int(connection.exec_driver_sql("SELECT version FROM schema_version").scalar() or 0)
+
+
+def _set_version(connection: sa.Connection, number: int) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {number:d}")
+        return
+    connection.exec_driver_sql("DELETE FROM schema_version")
+    connection.execute(sa.text("INSERT INTO schema_version VALUES (:number)"), {"number": number})
+
+
+def migrate(records: Meta, root: Path, objects: Objects) -> None:
+    """Bring the records to this version; StoreError where they are of a later one, or do not go with the objects."""
+    if records.embedded and not records.is_file:
+        _create(records, objects)
+    with records.writing() if not records.embedded else records.reading() as connection:
+        found = version(connection)
+    began_at = found
+    if found > len(STEPS):
+        raise StoreError(
+            f"The workspace was written by a later version (records {found}, known here {len(STEPS)}): update the app, "
+            "or restore a backup of before."
+        )
+    while found < len(STEPS):
+        if began_at and records.embedded:
+            backup(records, root / "backups" / f"before-{found + 1}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite")
+        with records.writing() as connection:
+            if version(connection) == found:  # another server may have been faster
+                if found == 0:
+                    identity.check_empty(records, objects)
+                log.info("The workspace's records go from version %d to %d", found, found + 1)
+                STEPS[found](connection, root, objects)
+                _set_version(connection, found + 1)
+        found += 1
+    if began_at < len(STEPS):
+        records.settle()
+    identity.check_same(records, objects)
+
+
+def _create(records: Meta, objects: Objects) -> None:
+    """Make the file of records that are not there yet; what cannot be theirs is not even opened."""
+    try:
+        identity.check_empty(records, objects)
+    except StoreError:
+        if not records.is_file:  # else another server made all of it meanwhile
+            raise
+    with room():
+        records.create()
+
+
+def backup(records: Meta, target: Path) -> None:
+    """A copy of the records as they are at one moment, beside others who write."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    making = target.with_suffix(".making")
+    making.unlink(missing_ok=True)
+    try:
+        source = meta.open_file(records.path)
+        try:
+            source.execute("VACUUM INTO ?", (str(making),))
+        finally:
+            source.close()
+        making.replace(target)
+    except sqlite3.OperationalError as error:
+        making.unlink(missing_ok=True)
+        if "full" in str(error):
+            raise FullError(FULL) from error
+        raise StoreError(f"No backup of the records could be written ({error}).") from error
+    for old in sorted(target.parent.glob("before-*.sqlite"), key=lambda path: path.stat().st_mtime)[:-KEPT_BACKUPS]:
+        old.unlink(missing_ok=True)

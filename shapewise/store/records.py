@@ -1,0 +1,256 @@
+"""Reading and writing records, in the words of the workspace. Who may do so is asked elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, cast
+
+import sqlalchemy as sa
+
+from shapewise.access.permissions import Level, Person, Role
+from shapewise.store.database import audit, job, part, person, released, share, thing
+
+log = logging.getLogger(__name__)
+NOT_DELETED: Final = thing.c.deleted.is_(None)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A thing as it is kept. level : what it is shared with the person who asks for; None where it is not."""
+
+    id: str
+    kind: str
+    owner: str
+    created: str
+    about: dict[str, Any]
+    version: int
+    parent: str
+    level: Level | None
+
+
+@dataclass(frozen=True)
+class Deed:
+    """Something that somebody did; before and after: fingerprints of the description that was changed."""
+
+    number: int
+    at: str
+    person: str
+    action: str
+    kind: str
+    thing: str
+    before: str
+    after: str
+    detail: str
+
+
+def now() -> str:
+    """The time in UTC, to the millisecond: what is listed by it keeps its order."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def text_of(about: dict[str, Any]) -> str:
+    """A description as it is kept."""
+    return json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def fingerprint(text: str) -> str:
+    """A short hash of a description, for the audit log."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
+
+
+def _select(who: str, *where: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Things with what they, or what they are parts of, are shared with a person for."""
+    whole = sa.func.coalesce(sa.func.nullif(thing.c.parent, ""), thing.c.id)
+    shared = sa.and_(share.c.person == who, share.c.thing == whole)
+    return sa.select(thing, share.c.level).select_from(thing.outerjoin(share, shared)).where(NOT_DELETED, *where)
+
+
+def _thing(row: sa.Row[Any]) -> Thing:
+    about = json.loads(row.about)
+    if not isinstance(about, dict):
+        raise ValueError("its description is not one")
+    level = cast("Level | None", row.level)
+    return Thing(row.id, row.kind, row.owner, row.created, about, row.version, row.parent, level)
+
+
+def one(connection: sa.Connection, kind: str, identifier: str, who: str) -> Thing | None:
+    """A thing, as a person would have it; None where there is none."""
+    row = connection.execute(_select(who, thing.c.kind == kind, thing.c.id == identifier)).first()
+    return _thing(row) if row is not None else None
+
+
+def many(connection: sa.Connection, kind: str, who: str, parent: str | None = "") -> Iterator[Thing]:
+    """Things that are a person's own or shared with them; those that cannot be read are left out and logged.
+
+    parent : of which they are parts; "" for those that are of none, None for all.
+    """
+    where = [thing.c.kind == kind, sa.or_(thing.c.owner == who, share.c.level.is_not(None))]
+    if parent is not None:
+        where.append(thing.c.parent == parent)
+    for row in connection.execute(_select(who, *where).order_by(thing.c.created, thing.c.id)):
+        try:
+            yield _thing(row)
+        except ValueError as error:
+            log.warning("%s/%s cannot be read and is not listed: %s", kind, row.id, error)
+
+
+def exists(connection: sa.Connection, identifier: str) -> bool:
+    """Whether there is a thing of this id, whoever's it is."""
+    found = sa.select(thing.c.id).where(thing.c.id == identifier, NOT_DELETED)
+    return connection.execute(found).first() is not None
+
+
+def insert(
+    connection: sa.Connection, kind: str, identifier: str, owner: str, about: dict[str, Any], parent: str
+) -> None:
+    """A new thing; one that was deleted under the same id is gone for good."""
+    purge(connection, sa.and_(thing.c.id == identifier, thing.c.deleted.is_not(None)))
+    made = str(about.get("created") or now())
+    connection.execute(
+        thing.insert().values(id=identifier, kind=kind, owner=owner, created=made, about=text_of(about), parent=parent)
+    )
+
+
+def update(connection: sa.Connection, identifier: str, about: dict[str, Any]) -> None:
+    """Another description of a thing."""
+    changed = {"about": text_of(about), "version": thing.c.version + 1}
+    connection.execute(sa.update(thing).where(thing.c.id == identifier).values(**changed))
+
+
+def put_part(connection: sa.Connection, identifier: str, name: str, digest: str, size: int) -> None:
+    """Let an object hold a part of a thing, in place of the one that did."""
+    replaced = sa.and_(part.c.thing == identifier, part.c.name == name)
+    let_go(connection, connection.execute(sa.select(part.c.object).where(replaced)).scalars())
+    connection.execute(sa.delete(part).where(replaced))
+    connection.execute(part.insert().values(thing=identifier, name=name, object=digest, bytes=size))
+
+
+def let_go(connection: sa.Connection, digests: Iterable[str]) -> None:
+    """Remember objects as let go of: the sweep may take those that nothing else holds."""
+    gone = set(digests)
+    connection.execute(sa.delete(released).where(released.c.object.in_(gone)))
+    for digest in sorted(gone):
+        connection.execute(released.insert().values(object=digest))
+
+
+def purge(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
+    """Take things out of the records for good; how many they were."""
+    let_go(connection, connection.execute(sa.select(part.c.object).join(thing).where(which)).scalars())
+    return int(connection.execute(sa.delete(thing).where(which)).rowcount)
+
+
+def part_of(connection: sa.Connection, identifier: str, name: str) -> str | None:
+    """The object that holds a part of a thing."""
+    found = sa.select(part.c.object).where(part.c.thing == identifier, part.c.name == name)
+    return connection.execute(found).scalar()
+
+
+def bury(connection: sa.Connection, identifier: str) -> list[str]:
+    """Mark a thing and its parts as deleted; their ids."""
+    mine = sa.and_(NOT_DELETED, sa.or_(thing.c.id == identifier, thing.c.parent == identifier))
+    gone = list(connection.execute(sa.select(thing.c.id).where(mine)).scalars())
+    connection.execute(sa.update(thing).where(thing.c.id.in_(gone)).values(deleted=now()))
+    return gone
+
+
+def making(connection: sa.Connection, who: str) -> list[str]:
+    """A person's jobs that make, or have made, files."""
+    return list(connection.execute(sa.select(job.c.id).where(job.c.owner == who, job.c.kind == "packs")).scalars())
+
+
+def used(connection: sa.Connection, who: str) -> int:
+    """Bytes of all things that a person owns, whatever is kept once for several counted for each."""
+    held = sa.select(sa.func.coalesce(sa.func.sum(part.c.bytes), 0)).select_from(part.join(thing))
+    return int(connection.execute(held.where(NOT_DELETED, thing.c.owner == who)).scalar_one())
+
+
+def name_of(about: str) -> str:
+    """What a thing is called, by its description as it is kept."""
+    try:
+        return str(json.loads(about)["name"])
+    except (ValueError, KeyError, TypeError):
+        return "unnamed"
+
+
+# Who a thing is shared with
+
+
+def share_with(connection: sa.Connection, identifier: str, who: str, level: Level | None) -> None:
+    """Share a thing with somebody, or no longer."""
+    connection.execute(sa.delete(share).where(share.c.thing == identifier, share.c.person == who))
+    if level is not None:
+        connection.execute(share.insert().values(thing=identifier, person=who, level=level))
+
+
+def shares(connection: sa.Connection, identifier: str) -> dict[str, Level]:
+    """Whom a thing is shared with, and for what."""
+    found = connection.execute(sa.select(share.c.person, share.c.level).where(share.c.thing == identifier))
+    return {row.person: row.level for row in found}
+
+
+# People and what they did
+
+
+def people(connection: sa.Connection) -> list[tuple[Person, str]]:
+    """Everybody who has been here, and when last."""
+    rows = connection.execute(sa.select(person).order_by(person.c.name, person.c.id))
+    return [(Person(row.id, row.name, cast(Role, row.role)), row.seen) for row in rows]
+
+
+def somebody(connection: sa.Connection, who: str) -> Person | None:
+    """A person by what the sign-in says they are."""
+    row = connection.execute(sa.select(person).where(person.c.id == who)).first()
+    return Person(row.id, row.name, cast(Role, row.role)) if row is not None else None
+
+
+def last_seen(connection: sa.Connection, who: str) -> str:
+    """When a person was last here; empty for somebody who never was."""
+    return str(connection.execute(sa.select(person.c.seen).where(person.c.id == who)).scalar() or "")
+
+
+def named(connection: sa.Connection, name: str) -> Person | None:
+    """A person by name, or by what the sign-in says they are; None where nobody is, or several are, called so."""
+    everybody, wanted = [one for one, _ in people(connection)], folded(name)
+    by_id = [one for one in everybody if folded(one.id) == wanted]
+    by_name = [one for one in everybody if folded(one.name) == wanted]
+    return next((same[0] for same in (by_id, by_name) if len(same) == 1), None)
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: case does not count, but no other letter turns into a plain one, as the Kelvin sign
+    would into a k."""
+    return "".join(letter if letter.lower().isascii() and not letter.isascii() else letter.lower() for letter in name)
+
+
+def put_person(connection: sa.Connection, who: Person) -> None:
+    """Remember a person, their role, and that they were here."""
+    connection.execute(sa.delete(person).where(person.c.id == who.id))
+    connection.execute(person.insert().values(id=who.id, name=who.name, role=who.role, seen=now()))
+
+
+def set_role(connection: sa.Connection, who: str, role: Role) -> None:
+    """Give somebody a role."""
+    connection.execute(sa.update(person).where(person.c.id == who).values(role=role))
+
+
+def note(
+    connection: sa.Connection, who: str, action: str, kind: str = "", identifier: str = "", before: str = "",
+    after: str = "", detail: str = "",
+) -> None:  # fmt: skip
+    """Add to the audit log."""
+    connection.execute(
+        audit.insert().values(at=now(), person=who, action=action, kind=kind, thing=identifier,
+                              before=fingerprint(before), after=fingerprint(after), detail=detail)
+    )  # fmt: skip
+
+
+def deeds(connection: sa.Connection, most: int, of: str = "") -> list[Deed]:
+    """What was done, the last first; of one thing, where that is named."""
+    chosen = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
+    chosen = chosen.where(audit.c.thing == of) if of else chosen
+    return [Deed(*row) for row in connection.execute(chosen)]

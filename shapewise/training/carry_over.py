@@ -1,0 +1,182 @@
+"""Newer versions of a table, and what the settings of a model become on them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from gamcore.stats.column_drift import kinds
+from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
+from shapewise.training.spec import Spec
+
+NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task": "tasks"}
+
+
+def older(tables: list[TableAbout], identifier: str) -> list[TableAbout]:
+    """The versions that a table replaces, as far as they are still there, the last one first."""
+    known, found = {table.id: table for table in tables}, []
+    at = known.get(identifier)
+    seen = {identifier}
+    while at is not None and at.replaces in known and at.replaces not in seen:
+        at = known[at.replaces]
+        seen.add(at.id)
+        found.append(at)
+    return found
+
+
+def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
+    """The newest version of a table, which may be gone itself; None where nothing replaces it.
+
+    tables : the newest first. Of several that replace the same one, the newest counts.
+    """
+    found, seen = None, {identifier}
+    while (after := next((t for t in tables if t.replaces == identifier and t.id not in seen), None)) is not None:
+        found, identifier = after, after.id
+        seen.add(identifier)
+    return found
+
+
+def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
+    """Store a table as the newer version of another, with its name, its roles, and what its rows are held out by; the
+    table, and what is to be known. StoreError where it is the same table, or here already as something else.
+
+    store : stores the table by itself.
+    """
+    before = {table.id for table in space.tables()}
+    table = store()
+    new = table.id not in before
+    if table.id == of.id or (new and _equal(space, table, of)):
+        if new:
+            space.delete("tables", table.id)
+        raise StoreError(f"The file holds the same table as this version of {of.name}: nothing was stored.")
+    if not new:
+        _check_link(space, table, of)
+    about: dict[str, Any] = {"replaces": of.id} | ({"name": of.name} if new else {})
+    columns = pq.read_schema(space.table_path(table.id)).names
+    roles = {name: role for name, role in of.roles.items() if name in columns}
+    about |= {"roles": roles} if roles and not table.roles else {}
+    space.edit("tables", table.id, lambda now: now | about)
+    said = [] if new else [f"It is now the newer version of {of.name}."]
+    said += _hold_out_alike(space, table, columns, of)
+    return space.table(table.id), said
+
+
+def _equal(space: Workspace, table: TableAbout, of: TableAbout) -> bool:
+    """Whether two tables are the same though their files are not."""
+    if (table.rows, table.columns) != (of.rows, of.columns) or table.sampled or of.sampled:
+        return False
+    return bool(space.read_table(table.id).equals(space.read_table(of.id)))
+
+
+def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
+    """StoreError where a table that was here already cannot become the newer version of another."""
+    tables = space.tables()
+    if table.id in {one.id for one in older(tables, of.id)}:
+        raise StoreError(f"The file holds an older version of {of.name}, which is here already: choose a newer file.")
+    if table.replaces and table.replaces in {one.id for one in tables}:
+        name = space.table(table.replaces).name
+        raise StoreError(f"This table is here already, as the newer version of {name}: choose it on the Data page.")
+    if not space.may("change", "tables", table.id):
+        raise StoreError(
+            f"This table is here already, as {table.name}, and only its owner can make it a newer version: ask them to."
+        )
+
+
+def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], of: TableAbout) -> list[str]:
+    """Set rows aside by what the older version does; where that cannot be, the first training decides, and it is
+    said."""
+    by = space.table(of.id).held_out_by
+    if by is None or table.held_out_by is not None:
+        return []
+    for column in by.values():
+        why = f"has no column {column}" if column not in columns else ""
+        if not why and "time" in by and _differ(space.read_table(of.id), space.read_table(table.id), column):
+            why = f"has another type of {column}"
+        if why:
+            return [f"Rows were held out by {column}, and this version {why}: its first training decides anew."]
+    space.hold_out_by(table.id, by.get("group"), by.get("time"))
+    return []
+
+
+def delete(space: Workspace, identifier: str) -> None:
+    """Delete a table; the version that replaces it then replaces what it replaced, where that is still there."""
+    tables = space.tables()
+    before = older(tables, identifier)
+    space.delete("tables", identifier)
+    for after in tables:
+        if before and after.replaces == identifier:
+            with contextlib.suppress(StoreError):  # another's table stays as it is
+                space.edit("tables", after.id, lambda about: about | {"replaces": before[0].id})
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A model's specification on another version of its table.
+
+    spec : None where it cannot be trained there. left_out : features that are gone. retyped : those whose type changed.
+    why : it cannot, or empty.
+    """
+
+    spec: Spec | None
+    left_out: tuple[str, ...] = ()
+    retyped: tuple[str, ...] = ()
+    why: str = ""
+
+
+def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -> Carried:
+    """What a specification becomes on a newer version.
+
+    then : the older table, None where it is gone. to : id of the newer one.
+    """
+    if spec.target not in now.columns:
+        return Carried(None, why=f"The newer version has no column {spec.target}, which is the target.")
+    retyped = (
+        [] if then is None else [name for name in then.columns if name in now.columns and _differ(then, now, name)]
+    )
+    if spec.target in retyped:
+        return Carried(None, why=f"The target, {spec.target}, is of another type in the newer version.")
+    for field, what in NEEDED.items():
+        name = getattr(spec, field)
+        if name and name not in now.columns:
+            return Carried(None, why=f"The newer version has no column {name}, which holds the {what}.")
+    gone = [condition.column for condition in spec.conditions if condition.column not in now.columns]
+    if gone:
+        return Carried(None, why=f"The newer version has no column {gone[0]}, which the row filter names.")
+    features = [name for name in spec.features if name in now.columns]
+    if not features:
+        return Carried(None, why="The newer version has none of the features.")
+    made = replace(
+        spec, table=to, features=features, changes=_changes(spec.changes, set(now.columns)),
+        categories=[name for name in spec.categories if name in now.columns],
+        tables={name: to if table == spec.table else table for name, table in spec.tables.items()},
+    )  # fmt: skip
+    left_out = tuple(name for name in spec.features if name not in now.columns)
+    return Carried(made, left_out, tuple(name for name in retyped if name != spec.target))
+
+
+def _differ(then: pd.DataFrame, now: pd.DataFrame, name: str) -> bool:
+    old, new = kinds(then[name], now[name])
+    return old != new
+
+
+def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:
+    """Settings without pairs of features that are gone."""
+    pairs = changes.get("interactions")
+    if not isinstance(pairs, list | tuple):
+        return changes
+    return changes | {"interactions": [pair for pair in pairs if set(pair) <= columns]}
+
+
+def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
+    """The first of some models that was trained as a specification says, whatever it is called."""
+    return next((model for model in models if model.spec and alike(Spec.from_dict(model.spec), spec)), None)
+
+
+def alike(one: Spec, other: Spec) -> bool:
+    """Whether two specifications train the same model."""
+    return replace(one, name="", bands=0) == replace(other, name="", bands=0)

@@ -1,0 +1,144 @@
+"""Seconds, memory and disk of a training, before it begins.
+
+A step costs a fixed part (combining groups, cutting lines) and a part a row; a round is a step a feature and the greedy
+steps; how many rounds early stopping takes is a guess from the tables in docs/presets.md, so the seconds are a rough
+estimate: half to twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from gamcore.boosting.refit import first_leaves
+from gamcore.kernels.pair_grid import SIDE
+
+STEP_SECONDS = 5e-6
+BAG_SECONDS = 0.7e-6
+ROW_SECONDS = 1.5e-9
+COARSE_ROUNDS = 20
+"""At a learning rate of .3, until coarse and then fine trees are done; without coarse ones: FINE_ROUNDS."""
+
+FINE_ROUNDS = 70
+PAIR_STEP_SECONDS = 20e-6
+PAIR_ROW_SECONDS = 2.2e-9
+PAIR_ROUNDS = 60
+AUTO_PAIRS = 3
+SEARCH = 2.0
+"""Pairs a feature that "auto" is taken to try, and the cost of its search with the last fit, in fits of so many."""
+
+PAIR_BYTES = 2**20
+"""Of a fitted pair: its cells and surfaces."""
+
+RANKING_BYTES = 72
+"""Of a row, while pairs are ranked: scores, gradients and weights, once as they are and once shuffled."""
+
+YOUNG_PATIENCE = 12
+"""Rounds without improvement that a refit of so few rounds is granted (see `kernels.course`)."""
+
+MOST_ROUNDS = 5000
+WORKER_SECONDS = 2.0
+"""Start of a child process: importing the libraries, reading the table."""
+
+
+TREE_SECONDS = 2e-4
+TREE_ROW_SECONDS = 1.0e-9
+TREE_ROUND_ROW_SECONDS = 2.5e-8
+"""Of a tree: a fixed part, a part a row and feature each time a row is counted, and one a row for scores and losses."""
+
+TREE_ROUNDS = 60
+"""At a learning rate of .1, before patience."""
+
+COMPARED = 1.6
+"""Independent and global trees take this much again."""
+
+CURVE_BYTES, CURVE_OWN = 2048, 4
+SURFACE_BYTES = 8 * (SIDE**2 + 1024)
+CELL_BYTES, MOST_CELLS = 16, 254**2
+"""Of a model's file: a refit's curve of a feature, and how many of them its edges and counts come to; a refit's surface
+of a pair with its effects; a cell of a pair with rows."""
+
+NODE_BYTES = 72
+FEWEST_NODES, MOST_NODES = 4, 240
+"""Of a round's trees together, by leaf and at most: deep trees end early."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of boosting, as usual and if every refit ran all its rounds; bytes of memory beyond the table itself, and
+    of the model's file."""
+
+    seconds: float
+    most: float
+    memory: int
+    disk: int
+
+
+def _pairs(features: int, wanted: Any) -> tuple[int, float]:
+    """Number of pairs, and of fits of them: how many "auto" will find is a guess."""
+    all_pairs = features * (features - 1) // 2
+    if wanted == "auto":
+        return min(AUTO_PAIRS * features, all_pairs), SEARCH
+    return min(wanted if isinstance(wanted, int) else len(wanted), all_pairs), 1.0
+
+
+def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) -> Estimate:
+    """Cost of a fit on `rows` training rows with these estimator parameters; its bands count in the file alone."""
+    refits = parameters.get("outer_bags", 8)
+    ensemble = parameters.get("ensemble", "grouped")
+    n_bags = parameters.get("n_bags") or (16 if ensemble == "grouped" else 100)
+    a_row = ROW_SECONDS * (1 if ensemble == "grouped" else 1 + n_bags / 12)
+    coarse = first_leaves(parameters.get("coarse_leaves", "auto"), rows) > parameters.get("max_leaves", 2)
+    rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / parameters.get("learning_rate", 0.4)
+    rounds += min(parameters.get("early_stopping_rounds", 15), YOUNG_PATIENCE)
+    rounds += parameters.get("smoothing_rounds", 10)
+    rounds = min(rounds, parameters.get("max_rounds", MOST_ROUNDS))
+    a_round = ceil(features * (1 + parameters.get("greedy_ratio", 2.0)))
+    at_once = max(1, min(n_jobs, refits))
+    step = STEP_SECONDS + BAG_SECONDS * n_bags + a_row * rows
+    seconds, most = (refits / at_once * n * a_round * step for n in (rounds, parameters.get("max_rounds", MOST_ROUNDS)))
+    n_pairs, fits = _pairs(features, parameters.get("interactions", 0))
+    joint = bool(n_pairs and parameters.get("joint"))
+    fits += joint
+    pair_step = PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows
+    for_pairs = fits * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
+    if n_pairs:
+        for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking, and the same by chance
+    seconds, most = seconds + for_pairs, most + for_pairs * max(1.0, parameters.get("max_rounds", MOST_ROUNDS) / 600)
+    a_refit = 13 * rows + features * 256 * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
+    if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
+        a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
+    ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
+    memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
+    kept = refits + parameters.get("bands", 0)
+    curves = features * (kept + CURVE_OWN) * CURVE_BYTES
+    surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)
+    return Estimate(seconds, most, memory, curves + surfaces)
+
+
+def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int) -> float:
+    """Seconds of so many refits on halves of the rows; "auto" pairs are not searched for again."""
+    wanted = parameters.get("interactions", 0)
+    pairs = _pairs(features, wanted)[0] if wanted == "auto" else wanted
+    told = {**parameters, "outer_bags": n_refits, "interactions": pairs, "joint": False}
+    return estimate(rows // 2, features, told, n_jobs).seconds
+
+
+def estimate_tasks(
+    rows: int, features: int, n_tasks: int, parameters: dict[str, Any], n_jobs: int, compare: bool
+) -> Estimate:
+    """Cost of multi-task trees: common ones on all rows, and those of the tasks, tried at two depths."""
+    refits, depth = parameters.get("outer_bags", 8), parameters.get("max_depth", 3)
+    most = parameters.get("max_rounds", 300)
+    usual = min(TREE_ROUNDS * 0.1 / parameters.get("learning_rate", 0.1), most)
+    rounds = min(usual + parameters.get("early_stopping_rounds", 20), most)
+    a_row = TREE_ROUND_ROW_SECONDS + TREE_ROW_SECONDS * features * (1 + depth / 2)
+    specific = 2 if parameters.get("specific_depth", "auto") == "auto" else 1
+    a_round = (TREE_SECONDS + a_row * rows) + specific * (n_tasks * TREE_SECONDS + 0.7 * a_row * rows)
+    at_once = max(1, min(n_jobs, refits))
+    times = refits / at_once * (COMPARED + 1 if compare else 1)
+    apart = 1 if parameters.get("criterion", "none") == "none" else n_tasks
+    memory = rows * (features + 24) + at_once * (rows * 60 + (depth + 1) * apart * features * 256 * 16)
+    nodes = refits * rounds * min(FEWEST_NODES * 2 ** (depth + 1), MOST_NODES)
+    return Estimate(times * rounds * a_round, times * most * a_round, memory, int(nodes * NODE_BYTES))

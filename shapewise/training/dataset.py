@@ -1,0 +1,174 @@
+"""The rows of a specification: which it learns from, which it sets aside, and their target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.table import TableError, as_frame, kind_of, read_numbers
+from shapewise.training.spec import Bools, Spec
+
+HELD_OUT = 0.2
+
+
+def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, when: str | None = None) -> Bools:
+    """The rows (n,) that no fit of this table sees: a fifth, drawn by the table's id.
+
+    Whole clusters where a group column is named, as near to a fifth as they allow; the latest rows where a time column
+    is named. `Workspace.hold_out_by` keeps the choice of column from changing after the first training.
+    """
+    n = len(frame)
+    size = round(HELD_OUT * n)
+    if when is not None:
+        order = frame[when].rank(method="first", na_option="top").to_numpy()
+        return np.asarray(order > n - size)
+    rng = np.random.default_rng(int(table, 16))
+    if group is not None:
+        clusters, names = pd.factorize(frame[group], use_na_sentinel=False)
+        if len(names) < 2:
+            raise TableError(f"The group column {group!r} has one value only: choose another, or none.")
+        sizes = np.bincount(clusters, minlength=len(names))
+        taken: list[int] = []
+        filled = 0
+        for cluster in rng.permutation(len(names)):
+            if abs(filled + sizes[cluster] - size) < abs(filled - size):
+                taken.append(cluster)
+                filled += sizes[cluster]
+        taken = taken or [int(np.argmin(sizes))]
+        return np.asarray(np.isin(clusters, taken))
+    held = np.zeros(n, bool)
+    held[rng.permutation(n)[:size]] = True
+    return held
+
+
+def learnt_from(counts: dict[str, int]) -> str:
+    """What the refits of a model of a table larger than memory learnt from, in words; empty where all had all rows."""
+    rows, of = counts.get("a_refit", 0), counts.get("weighing", 0)
+    if not rows or rows >= of:
+        return ""
+    return (
+        f"each of {counts['refits']} refits from {rows:,} of the training rows (1/{of / rows:.3g}), together from "
+        f"{counts['learnt']:,}, as memory held no more"
+    )
+
+
+def band_rows(counts: dict[str, int]) -> str:
+    """The rows whose halves the bands of a model come from, in words."""
+    return "the sample's rows (mostly wider than of the whole table)" if "set_aside" in counts else "the rows"
+
+
+@dataclass(frozen=True)
+class Data:
+    """The rows of a specification: features, target (0/1 or numbers) and what each row is for."""
+
+    X: pd.DataFrame
+    y: pd.Series
+    held_out: Bools
+    weight: NDArray[np.float64] | None
+    groups: NDArray[Any] | None
+    binary: bool
+    dropped: int  # rows without a target
+    task: NDArray[Any] | None = None  # label of each row's task
+    aliases: dict[str, str] = field(default_factory=dict)  # columns of X that stand for one of another name
+
+    def only(self, kept: Bools) -> Data:
+        """Some of the rows (n,)."""
+        of_rows = {
+            name: value[kept] for name in ("weight", "groups", "task") if (value := getattr(self, name)) is not None
+        }
+        dropped = self.dropped + int((~kept).sum())
+        X, y, held_out = self.X[kept], self.y[kept], self.held_out[kept]
+        return replace(self, X=X, y=y, held_out=held_out, dropped=dropped, **of_rows)
+
+    @property
+    def measurable(self) -> bool:
+        """Whether the held-out rows tell how good a model is: there are some, of both classes."""
+        held = self.y[self.held_out]
+        return bool(len(held)) and (not self.binary or bool(np.ptp(held.to_numpy()) > 0))
+
+
+def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | None = None) -> Data:
+    """Choose the rows and columns of a specification; TableError says what cannot be used.
+
+    held_out_by : what the table's first training set aside its rows by; None goes by the specification.
+    """
+    frame = as_frame(frame)
+    if held_out_by is None:
+        held_out_by = {"time": spec.time} if spec.time else {"group": spec.group} if spec.group else {}
+    for column in columns_of(spec, held_out_by):
+        if column not in frame.columns:
+            raise TableError(f"The table has no column {column!r}: choose another on the Train page.")
+    if not spec.features:
+        raise TableError("No features are chosen: turn on at least one.")
+    held = held_out_rows(frame, spec.table, held_out_by.get("group"), held_out_by.get("time"))
+    inside, belongs, values = choose(frame, spec)
+    dropped = int((inside & ~belongs).sum())
+    rows = inside & belongs
+    _check_rows(values[rows], held[rows], spec)
+    weight = _read_weight(frame.loc[rows, spec.weight], held[rows]) if spec.weight else None
+    groups = read_groups(frame.loc[rows, spec.group]) if spec.group else None
+    X = frame.loc[rows, spec.features]
+    return Data(X, values[rows], held[rows], weight, groups, spec.positive is not None, dropped)
+
+
+def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
+    """The columns that a specification names, those of its row filter apart."""
+    named = [spec.weight, spec.group, spec.time, *held_out_by.values()]
+    return [spec.target, *spec.features, *[name for name in named if name]]
+
+
+def choose(frame: pd.DataFrame, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
+    """Of each row: whether it passes the row filter, whether it has a target, and which (0/1 or a number)."""
+    inside = np.ones(len(frame), bool)
+    for condition in spec.conditions:
+        inside &= condition.holds(frame)
+    target = frame[spec.target]
+    if spec.positive is not None:
+        labels = target.astype("string")
+        one = np.asarray(labels.isin(spec.positive).fillna(False), bool)
+        zero = np.asarray(
+            (labels.isin(spec.negative) if spec.negative else ~labels.isin(spec.positive)).fillna(False), bool
+        )
+        zero = zero & np.asarray(target.notna(), bool)
+        return inside, one | zero, pd.Series(one.astype(np.int64), index=frame.index)
+    if kind_of(target) not in ("number", "boolean"):
+        raise TableError(f"The target {spec.target!r} is not a number: choose which of its levels count as positive.")
+    return inside, np.asarray(target.notna(), bool), target.astype(float)
+
+
+def read_groups(series: pd.Series) -> NDArray[Any]:
+    """Groups as texts (n,); rows without one are a group."""
+    return np.asarray(series.astype("string").fillna("").to_numpy())
+
+
+def _read_weight(series: pd.Series, held: Bools) -> NDArray[np.float64]:
+    weight = read_weights(series)
+    if not (weight[held].any() and weight[~held].any()):
+        raise TableError(f"The weights in {series.name!r} are all zero in the training or in the held-out rows.")
+    return weight
+
+
+def read_weights(series: pd.Series) -> NDArray[np.float64]:
+    """A column of weights (n,), which may be zero."""
+    if kind_of(series) not in ("number", "boolean"):
+        raise TableError(f"The weights in {series.name!r} are not numbers: choose another column on the Data page.")
+    weight = read_numbers(series)
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise TableError(f"The weights in {series.name!r} must be non-negative numbers without gaps.")
+    return weight
+
+
+def _check_rows(y: pd.Series, held: Bools, spec: Spec) -> None:
+    if y.empty:
+        raise TableError("No row is left after the row filter and the choice of levels: loosen them.")
+    for name, part in (("training", y[~held]), ("held-out", y[held])):
+        if part.empty:
+            raise TableError(f"No {name} row is left: the table or the row filter is too small.")
+        if spec.positive is not None and part.nunique() < 2:
+            raise TableError(
+                f"All {name} rows are {'positive' if part.iloc[0] else 'negative'}: choose other levels or more rows."
+            )

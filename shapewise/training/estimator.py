@@ -1,0 +1,32 @@
+"""The estimator that a specification asks for, not fitted yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gamcore.boosting.loop import Progress
+from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
+from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from shapewise.training.dataset import Data
+from shapewise.training.spec import Spec
+
+KINDS: dict[tuple[str, bool], type[Estimator]] = {
+    ("additive", False): GAMRegressor,
+    ("additive", True): GAMClassifier,
+    ("tasks", False): MultiTaskTreesRegressor,
+    ("tasks", True): MultiTaskTreesClassifier,
+}
+
+
+def learner(
+    data: Data, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None, **changes: Any
+) -> Estimator:
+    """An estimator for the rows of a specification; `changes` go over its parameters."""
+    return KINDS[spec.kind, data.binary](
+        **{**spec.parameters(), **changes},
+        categorical_features=[c for c in spec.categories if c in data.X.columns] or "infer",
+        n_jobs=n_jobs,
+        random_state=spec.seed,
+        callback=callback,
+    )

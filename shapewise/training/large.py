@@ -1,0 +1,185 @@
+"""Training on a table that is far larger than memory, kept as one Parquet file beside a sample of its rows.
+
+Bins are learnt from the sample. One pass over the table keeps the codes of all training rows on disk, and each refit
+reads as many of them as memory holds: all, or some that the other refits do not have. All refits share their bins, so
+their mean is exact; rows a bin, means and the base rate are those of all rows.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from gamcore.boosting.loop import Progress
+from gamcore.boosting.row_files import ROW_BYTES, Files
+from gamcore.boosting.rows import in_range
+from gamcore.boosting.rows_on_disk import Spilled
+from gamcore.data.binning import Bins
+from gamcore.data.table import TableError, as_frame, learn_features
+from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
+from gamcore.model.losses import LOSSES
+from shapewise.jobs.process import StoppedError
+from shapewise.memory import give_back_early
+from shapewise.store.batches import batches, count_rows
+from shapewise.training.cost import estimate
+from shapewise.training.dataset import Data, columns_of, held_out_rows, read_data
+from shapewise.training.estimator import learner
+from shapewise.training.large_pass import HeldOut, Spilling, learn_bins
+from shapewise.training.spec import Bools, Spec
+
+Callback = Callable[[Progress], bool | None]
+Additive = GAMRegressor | GAMClassifier
+
+FEWEST_ROWS: Final = 1_000
+"""Rows that a refit must have room for."""
+
+SPARE_BYTES: Final = 64 * 2**20
+"""Of disk, beside what a pass writes."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table is, and what its training may use: a folder for files without names, and bytes of memory."""
+
+    table: Path
+    scratch: Path
+    memory: int
+
+
+def fit_on_disk(
+    place: Place,
+    sample: pd.DataFrame,
+    spec: Spec,
+    held_out_by: dict[str, str],
+    n_jobs: int = 1,
+    callback: Callback | None = None,
+) -> tuple[Estimator, Data, dict[str, int]]:
+    """A model of all training rows of a table, the rows of its sample, and counts of rows.
+
+    sample : rows of the table in their order; those held out of it are what metrics are measured on.
+
+    The counts: training rows; weighing, those whose weight is not 0; held_out, those of the sample; set_aside, all that
+    no refit may see; without_target; refits, their number; a_refit, what one learns from, validation rows included;
+    learnt, what all refits learn from together.
+    """
+    check_kind(spec)
+    give_back_early()
+    sample = as_frame(sample)
+    data = read_data(sample, spec, held_out_by)
+    model = learner(data, spec, n_jobs, callback)
+    assert isinstance(model, Additive)
+    n_rows = count_rows(place.table)
+    known = ~data.held_out & (True if data.weight is None else data.weight > 0)
+    bins = _learn_bins(model, data, known, n_rows > len(sample))
+    _check_disk(place.scratch, n_rows, len(bins))
+    files = Files(place.scratch, len(bins))
+    try:
+        columns = list(dict.fromkeys([*columns_of(spec, held_out_by), *[c.column for c in spec.conditions]]))
+        held = held_out_rows(sample, spec.table, held_out_by.get("group"), held_out_by.get("time"))
+        spilling = Spilling(spec, sample[columns], HeldOut(sample, held, held_out_by), bins, files)
+        _read(place.table, n_rows, sample[columns], spilling, callback)
+        give_back_early()
+        source = _source(spilling, model, place.memory, n_jobs)
+        model.fit_source(data.X[known], data.y[known], source)
+        counts = _counts(spilling, source, data, model.outer_bags)
+    finally:
+        files.close()
+    return model, data, counts
+
+
+def check_kind(spec: Spec) -> None:
+    """Refuse what cannot be trained from disk."""
+    if spec.kind != "additive":
+        raise TableError(
+            "Multi-task trees need their whole table in memory, and this one is far larger: train an additive model, "
+            "or load fewer rows."
+        )
+
+
+def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tuple[Bins, ...]:
+    """Bins of the sample's training rows of positive weight, (n,) among its rows."""
+    X = as_frame(data.X[known])
+    weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
+    features = learn_features(X, model.categorical_features, model.date_parts)
+    return learn_bins(X, features, weight, model.max_bins, partial)
+
+
+def _check_disk(scratch: Path, n_rows: int, n_features: int) -> None:
+    needed, free = n_rows * (n_features + ROW_BYTES) + SPARE_BYTES, shutil.disk_usage(scratch).free
+    if free < needed:
+        raise TableError(
+            f"Training on this table needs {needed / 1e9:,.1f} GB of disk in {scratch}, and {free / 1e9:,.1f} GB are "
+            "free: make room, or choose fewer features."
+        )
+
+
+def _read(table: Path, n_rows: int, like: pd.DataFrame, spilling: Spilling, callback: Callback | None) -> None:
+    """The pass over the table."""
+    started, done = time.monotonic(), 0
+    for frame in batches(table, like):
+        spilling.take(frame)
+        done += len(frame)
+        if callback and callback(Progress.of_reading(done, n_rows, time.monotonic() - started)):
+            raise StoppedError("Cancelled.")
+    if not spilling.complete:
+        raise TableError(
+            "The table's sample has rows that the table lacks, so they were not made together: load it again."
+        )
+    if not spilling.files.n_rows:
+        raise TableError("No training row is left: the table or the row filter is too small.")
+
+
+def most_rows(n_rows: int, n_features: int, parameters: dict[str, Any], memory: int, n_jobs: int) -> int:
+    """Rows that a refit may have in so many bytes: all, where they fit with all refits; else as fit for refits that
+    each have rows of their own."""
+    if estimate(n_rows, n_features, parameters, n_jobs).memory <= memory:
+        return n_rows
+    alone, at_once = {**parameters, "outer_bags": 1}, max(1, min(n_jobs, parameters.get("outer_bags", 8)))
+    fits, too_many = 0, n_rows
+    while too_many - fits > 1:
+        tried = (fits + too_many) // 2
+        if estimate(tried, n_features, alone, 1).memory <= memory // at_once:
+            fits = tried
+        else:
+            too_many = tried
+    if fits < FEWEST_ROWS:
+        raise TableError(
+            f"{memory / 1e6:,.0f} MB of memory hold no refit of {n_features} features: choose fewer features or pairs, "
+            "or close other programs."
+        )
+    return fits
+
+
+def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> Spilled:
+    parameters = model.get_params(deep=False)
+    most = most_rows(spilling.files.n_rows, spilling.files.n_features, parameters, memory, n_jobs)
+    spec = spilling.spec
+    return Spilled(
+        spilling.files,
+        spilling.bins(),
+        spilling.sizes,
+        most,
+        LOSSES[model._loss],
+        weighted=spec.weight is not None,
+        clustered=spec.group is not None,
+    )
+
+
+def _counts(spilling: Spilling, source: Spilled, data: Data, n_refits: int) -> dict[str, int]:
+    return {
+        "training": spilling.counts["training"],
+        "held_out": int(np.count_nonzero(data.held_out)),
+        "without_target": spilling.counts["without_target"],
+        "weighing": source.files.n_rows,
+        "set_aside": spilling.counts["set_aside"],
+        "a_refit": source.n_rows,
+        "learnt": source.covered(n_refits),
+        "refits": n_refits,
+    }

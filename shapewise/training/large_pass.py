@@ -1,0 +1,179 @@
+"""One pass over a table that is larger than memory: which of its rows are trained on, and these as codes on disk.
+
+What is held out of the table is what is held out of its sample, which the pages know: those rows, all rows of the
+groups that are held out there, and all rows as late as those. Every other row is trained on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.boosting.row_files import Files
+from gamcore.data.binning import MAX_VALUES, MOST_RARE_NAMES, Bins, fit_bins
+from gamcore.data.sampling import BUCKETS, buckets
+from gamcore.data.table import (
+    UNSEEN,
+    Feature,
+    Values,
+    kind_of,
+    read_dates,
+    read_feature,
+    read_numbers,
+    read_numeric_target,
+    read_texts,
+)
+from gamcore.kernels import CODE
+from shapewise.store.batches import Matching, hash_texts
+from shapewise.training.dataset import choose, read_groups, read_weights
+from shapewise.training.spec import Bools, Spec
+
+Floats = NDArray[np.float64]
+
+MOST_NEW_NAMES: Final = 5 * MOST_RARE_NAMES
+"""Levels that a sample lacks, which are counted at once; beyond, the rarest are forgotten."""
+
+
+def learn_bins(
+    frame: pd.DataFrame, features: tuple[Feature, ...], weight: Floats | None, max_bins: int, partial: bool
+) -> tuple[Bins, ...]:
+    """Bins of the training rows of a sample, (n, p) with weights (n,).
+
+    partial : whether the table has more rows. Levels that only those have are pooled; a category whose levels already
+    take all its bins gets a pool.
+    """
+    made = []
+    for feature in features:
+        values = read_feature(frame, feature)
+        bins = fit_bins(feature, values, weight, max_bins)
+        full = bins.n_values == min(max_bins - 2, MAX_VALUES)
+        if partial and full and feature.kind == "category" and feature.part == "value" and not bins.pooled:
+            bins = fit_bins(feature, values, weight, max_bins - 1)
+        made.append(bins)
+    return tuple(made)
+
+
+class HeldOut:
+    """Which rows of a table no fit may see, by those (n,) of its sample.
+
+    basis : what they were set aside by, {"group": column} or {"time": column} or {}.
+    """
+
+    def __init__(self, sample: pd.DataFrame, held: Bools, basis: dict[str, str]) -> None:
+        self._held, self._basis = held, basis
+        group, when = basis.get("group"), basis.get("time")
+        if group:
+            self._groups = set(read_groups(sample.loc[held, group]).tolist())
+        elif when:
+            order = _in_order(sample[when])
+            self._first = order[held & order.notna().to_numpy(bool)].min()
+
+    def rows(self, frame: pd.DataFrame, place: NDArray[np.int64]) -> Bools:
+        """Whether each row (m,) is held out; `place` is its place in the sample or -1."""
+        found = self._elsewhere(frame).copy()
+        inside = place >= 0
+        found[inside] = self._held[place[inside]]
+        return found
+
+    def _elsewhere(self, frame: pd.DataFrame) -> Bools:
+        if "group" in self._basis:
+            return np.asarray(pd.Series(read_groups(frame[self._basis["group"]])).isin(self._groups), bool)
+        if "time" in self._basis:
+            order = _in_order(frame[self._basis["time"]])
+            return np.asarray((order >= self._first).fillna(False), bool)
+        return np.zeros(len(frame), bool)
+
+
+def _in_order(series: pd.Series) -> pd.Series:
+    """A time column as values that can be compared."""
+    kind = kind_of(series)
+    if kind == "category":
+        return series.astype("string")
+    return pd.Series(read_dates(series) if kind == "date" else read_numbers(series))
+
+
+class Spilling:
+    """Takes a table batch by batch and keeps its training rows in files.
+
+    counts : training rows, rows set aside, and rows without a target; sizes : (BUCKETS,) rows of each bucket.
+    """
+
+    def __init__(self, spec: Spec, sample: pd.DataFrame, held: HeldOut, bins: tuple[Bins, ...], files: Files) -> None:
+        self.spec, self.files, self.counts = spec, files, Counter[str]()
+        self.sizes = np.zeros(BUCKETS, np.int64)
+        self._held, self._matching, self._bins = held, Matching(sample), bins
+        self._new: list[Counter[str]] = [Counter() for _ in bins]
+        self._ends = np.array([[of_feature.low, of_feature.high] for of_feature in bins])
+        self._read = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows of the sample were met."""
+        return self._matching.complete
+
+    def take(self, frame: pd.DataFrame) -> None:
+        """Take the next rows of the table."""
+        spec = self.spec
+        inside, belongs, values = choose(frame, spec)
+        held = self._held.rows(frame, self._matching.find(frame))
+        self.counts["without_target"] += int((inside & ~belongs).sum())
+        self.counts["set_aside"] += int((inside & belongs & held).sum())
+        fitted = inside & belongs & ~held
+        self.counts["training"] += int(fitted.sum())
+        numbers = np.arange(self._read, self._read + len(frame), dtype=np.uint64)
+        self._read += len(frame)
+        columns: dict[str, NDArray[Any]] = {}
+        if spec.weight and fitted.any():
+            weight = np.zeros(len(frame))
+            weight[fitted] = read_weights(frame.loc[fitted, spec.weight])
+            fitted &= weight > 0
+            columns["weight"] = weight[fitted]
+        if fitted.any():
+            self._keep(frame[fitted], values[fitted], numbers[fitted], columns)
+
+    def _keep(
+        self, frame: pd.DataFrame, values: pd.Series, numbers: NDArray[np.uint64], columns: dict[str, NDArray[Any]]
+    ) -> None:
+        if self.spec.group:
+            numbers = columns["cluster"] = hash_texts(read_groups(frame[self.spec.group]))
+        y = values.to_numpy(np.float64) if self.spec.positive is not None else read_numeric_target(values)
+        bucket = buckets(numbers, self.spec.seed)
+        self.sizes += np.bincount(bucket, minlength=BUCKETS)
+        codes = np.empty((len(self._bins), len(frame)), CODE)
+        for j, of_feature in enumerate(self._bins):
+            read = read_feature(frame, of_feature.feature)
+            self._note(j, frame, read)
+            codes[j] = of_feature.encode_training(read)
+        self.files.write(codes, y=y, bucket=bucket, **columns)
+
+    def _note(self, j: int, frame: pd.DataFrame, values: Values) -> None:
+        """Remember what the sample did not know of a feature: its range, and names of levels."""
+        if not self._bins[j].feature.is_category:
+            known = values[~np.isnan(values)]
+            if known.size:
+                self._ends[j] = np.fmin(self._ends[j, 0], known.min()), np.fmax(self._ends[j, 1], known.max())
+            return
+        unseen = values == UNSEEN
+        if unseen.any():
+            codes, names = read_texts(frame.loc[unseen, self._bins[j].feature.column])
+            self._new[j].update({names[k]: int(n) for k, n in enumerate(np.bincount(codes, minlength=len(names))) if n})
+            if len(self._new[j]) > MOST_NEW_NAMES:
+                self._new[j] = Counter(dict(self._new[j].most_common(MOST_RARE_NAMES)))
+
+    def bins(self) -> tuple[Bins, ...]:
+        """The bins with what the whole table adds. The code of what a sample had not seen becomes that of the pool."""
+        return tuple(_grown(*told) for told in zip(self._bins, self._ends.tolist(), self._new, strict=True))
+
+
+def _grown(bins: Bins, ends: list[float], new: Counter[str]) -> Bins:
+    if not bins.feature.is_category:
+        return replace(bins, low=ends[0], high=ends[1])
+    room = max(0, MOST_RARE_NAMES - len(bins.pooled))
+    names = tuple(sorted(name for name, _ in new.most_common(room)))
+    feature = replace(bins.feature, levels=bins.feature.levels + names)
+    return replace(bins, feature=feature, pooled=bins.pooled + names)

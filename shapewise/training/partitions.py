@@ -1,0 +1,118 @@
+"""Parts of a table by a column: levels, ranges, or periods of time, to hold a model's curves against each other."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from gamcore.data.labels import as_date
+from gamcore.data.table import TableError, kind_of, read_dates, read_numbers
+from shapewise.training.spec import Condition
+
+MOST_PARTS: Final = 6
+MOST_RANGES: Final = 4
+CALENDAR: Final = ("D", "W", "M", "Q", "Y")
+"""Periods from short to long; the shortest of which there are few enough is taken."""
+
+Part = tuple[str, Condition]
+
+
+def split(frame: pd.DataFrame, column: str) -> list[Part]:
+    """At most MOST_PARTS parts of the rows, each by a name and its condition; rows without a value are in none."""
+    if column not in frame.columns:
+        raise TableError(f"The table has no column {column!r}: choose another.")
+    series = frame[column]
+    kind = kind_of(series)
+    if kind == "date":
+        parts = _periods(series)
+    elif kind == "number":
+        parts = _ranges(series)
+    else:
+        levels = series.dropna().astype("string").value_counts().index[:MOST_PARTS]
+        parts = [(str(level), Condition(column, levels=[str(level)])) for level in levels]
+    if len(parts) < 2:
+        raise TableError(f"{column!r} has one value only: choose a column with at least two.")
+    return parts
+
+
+def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[str]]:
+    """The period (n,) of each row by a time column, -1 without one, and the names of at most `most` periods in order.
+
+    Dates: days, weeks, months, quarters or years, whichever are few enough; numbers: each value, or equal ranges.
+    """
+    if kind_of(series) == "date":
+        days = read_dates(series)
+        dates = pd.Series(pd.to_datetime(days, unit="D"))
+        for unit in CALENDAR:
+            found = dates.dt.to_period(unit)
+            if found.nunique() <= most:
+                break
+        codes, names = pd.factorize(found, sort=True)
+        return codes.astype(np.int64), [str(name) for name in names]
+    values = read_numbers(series)
+    distinct = np.unique(values[np.isfinite(values)])
+    if distinct.size <= most:
+        codes = np.searchsorted(distinct, values)
+        names = [f"{value:g}" for value in distinct]
+    else:
+        edges = np.linspace(distinct[0], distinct[-1], most + 1)
+        codes = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, most - 1)
+        names = [f"from {edge:.4g}" for edge in edges[:-1]]
+    return np.where(np.isfinite(values), codes, -1).astype(np.int64), names
+
+
+def _ranges(series: pd.Series) -> list[Part]:
+    """A part a value where these are few, else ranges of about equal numbers of rows."""
+    name, values = str(series.name), read_numbers(series)
+    values = values[np.isfinite(values)]
+    distinct = np.unique(values)
+    if distinct.size <= MOST_PARTS:
+        return [(_plain(value), Condition(name, low=float(value), high=float(value))) for value in distinct]
+    cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_RANGES + 1)[1:-1]))
+    cuts = np.unique(np.where(cuts > distinct[0], cuts, distinct[1]))  # a heavy lowest value is a part of its own
+    ends = [None, *[float(cut) for cut in cuts], None]
+    return [_range(name, low, below) for low, below in pairwise(ends)]
+
+
+def _plain(value: float) -> str:
+    """A number with all its digits."""
+    return f"{value:.17g}" if float(f"{value:g}") != value else f"{value:g}"
+
+
+def _range(name: str, low: float | None, below: float | None) -> Part:
+    told = [f"at least {_plain(low)}" if low is not None else "", f"below {_plain(below)}" if below is not None else ""]
+    return " and ".join(part for part in told if part), Condition(name, low=low, below=below)
+
+
+def _periods(series: pd.Series) -> list[Part]:
+    """Days, weeks, months, quarters or years, whichever are few enough; else some years together."""
+    name, days = str(series.name), read_dates(series)
+    known = np.unique(np.floor(days[np.isfinite(days)]))
+    if not known.size:
+        return []
+    dates = pd.Series(pd.to_datetime(known, unit="D"))
+    for unit in CALENDAR:
+        found = dates.dt.to_period(unit).unique()
+        if found.size <= MOST_PARTS:
+            break
+    starts = sorted({period.start_time.to_datetime64().astype("datetime64[D]").astype(int) for period in found})
+    if len(starts) > MOST_PARTS:
+        starts = [starts[round(k)] for k in np.linspace(0, len(starts), MOST_PARTS, endpoint=False)]
+    ends = [*[float(start) for start in starts[1:]], None]
+    made = []
+    for start, below in zip(starts, ends, strict=True):
+        label = _label(float(start), below, unit)
+        made.append((label, Condition(name, low=float(start), below=below, date=True)))
+    return made
+
+
+def _label(start: float, below: float | None, unit: str) -> str:
+    """A period by its name where it is one of its unit, else its first day."""
+    first = pd.Timestamp(as_date(start).replace(tzinfo=None))
+    period = first.to_period(unit)
+    single = below is None or pd.Timestamp(as_date(below).replace(tzinfo=None)).to_period(unit) == period + 1
+    return str(period) if single else f"from {first.date()}"

@@ -1,0 +1,206 @@
+"""Training runs: jobs that train a model, so that a run outlives the page that began it.
+
+jobs/<id>/  about.json      what is trained, and when it was asked for
+            progress.jsonl  one line a report, written by the worker, at most ten a second
+            model.json      the model, once it is trained: its bands may still be in the making
+            tuned.json      settings that a search tried, the best first
+            and what `child` keeps
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.loop import Stage
+from shapewise.jobs import queue as jobs
+from shapewise.jobs.process import State
+from shapewise.store.atomic_files import read_json
+from shapewise.store.workspace import StoreError, TableAbout, Workspace
+from shapewise.training.cost import Estimate, estimate, estimate_tasks
+from shapewise.training.spec import Spec
+
+KIND = "runs"
+MODEL = "model.json"
+TUNED = "tuned.json"
+FEW_TASKS = 4
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run stands in its present stage: main effects, the ranking of pairs, or a fit of some pairs.
+
+    points : (n, 4) refit, round, training and validation loss of every round; in a ranking, the pairs that are done.
+    quits : (refit, task, round it keeps) of tasks that have left the common trees, in this stage or before.
+    """
+
+    stage: Stage = "main effects"
+    n_pairs: int = 0
+    n_refits: int = 0
+    most: int = 0  # rounds of a refit, or pairs of a ranking
+    seconds: float = 0.0
+    points: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 4)))
+    quits: list[tuple[int, str, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as it stands.
+
+    model : the trained model, whose bands may still be in the making. column : of the parts that are compared. budget :
+        of a search for settings; tuned : what it found, as `tuning.Trial.told` gives it, the best first. place : among
+        the jobs that wait; 0 where it does not.
+    """
+
+    id: str
+    spec: Spec
+    created: str
+    state: State
+    model: str | None
+    message: str
+    standing: Standing
+    column: str = ""
+    budget: dict[str, float] | None = None
+    tuned: list[dict[str, Any]] = field(default_factory=list)
+    place: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it waits or is worked on."""
+        return self.state in ("queued", "running")
+
+
+def start(
+    workspace: Workspace,
+    spec: Spec,
+    n_jobs: int,
+    model: str | None = None,
+    column: str = "",
+    budget: dict[str, float] | None = None,
+    cost: Estimate | None = None,
+) -> str:
+    """Queue a training; returns the run's id.
+
+    model : one that is trained already, and is to get its bands, or to be fitted to the parts of its table by `column`.
+    budget : of a search for better settings instead, as fields of `tuning.Budget`. cost : what it takes, else estimated
+    here; StoreError where that is more than a job may have, or than this person may keep.
+    """
+    table = workspace.table(spec.table)
+    if model:
+        workspace.thing("models", model, "change")
+    cost = cost or _cost(table, spec, n_jobs)
+    memory = 0 if table.sampled else cost.memory + table.bytes  # else it takes what there is
+    about = {"spec": asdict(spec), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
+    return jobs.submit(workspace, KIND, about, memory, cost.seconds, cost.disk, spec.name)
+
+
+def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> Estimate:
+    """What a training on the rows that pages know of a table takes."""
+    told = (table.sampled or table.rows, len(spec.features))
+    if spec.kind == "tasks":
+        n_tasks = max(len(spec.outcomes), len(spec.tables), FEW_TASKS)
+        return estimate_tasks(*told, n_tasks, spec.parameters(), n_jobs, spec.compare)
+    return estimate(*told, spec.parameters() | {"bands": spec.bands}, n_jobs)
+
+
+def again(workspace: Workspace, identifier: str) -> str:
+    """Queue what a run that did not end well was to do; the new run's id."""
+    about = read_json(jobs.folder(workspace, KIND, identifier) / "about.json")
+    spec = Spec.from_dict(about["spec"])
+    return start(workspace, spec, about["n_jobs"], about["model"], about["column"], about["budget"])
+
+
+def read(workspace: Workspace, identifier: str) -> Run:
+    """A run with its progress so far."""
+    folder = jobs.folder(workspace, KIND, identifier)
+    about = read_json(folder / "about.json")
+    end = jobs.end_of(workspace, KIND, identifier)
+    return Run(
+        identifier,
+        Spec.from_dict(about["spec"]),
+        about["created"],
+        end["state"],
+        end.get("model") or about.get("model") or trained(folder),
+        end["message"],
+        _read_progress(folder / "progress.jsonl"),
+        about.get("column") or "",
+        about.get("budget"),
+        read_json(folder / TUNED) if (folder / TUNED).is_file() else [],
+        end.get("place", 0),
+    )
+
+
+def trained(folder: Path) -> str | None:
+    """The model of a run, where it is trained by now."""
+    return read_json(folder / MODEL)["model"] if (folder / MODEL).is_file() else None
+
+
+def working_on(workspace: Workspace, model: str, column: str | None = None) -> Run | None:
+    """The active run that makes the bands of a model, or its parts by a column ("" for any)."""
+    for run in active(workspace):
+        if run.model == model and (run.column == "" if column is None else run.column and column in ("", run.column)):
+            return run
+    return None
+
+
+def _read_progress(path: Path) -> Standing:
+    """The last stage that a worker told of."""
+    lines: list[dict[str, Any]] = []
+    quits: list[tuple[int, str, int]] = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+        try:
+            told = json.loads(line)
+        except ValueError:  # the worker is in the middle of writing the last line
+            break
+        if lines and (told["part"], told["stage"]) != (lines[-1]["part"], lines[-1]["stage"]):
+            lines = []
+        lines.append(told)
+        quits += [(refit, name, number) for refit, name, number in told.get("quits", [])]
+    if not lines:
+        return Standing()
+    points = np.array([point for line in lines for point in line["points"]], np.float64)  # null becomes NaN
+    last = lines[-1]
+    about = last["stage"], last["n_pairs"], last["n_refits"], last["most"], last["seconds"]
+    return Standing(*about, points.reshape(-1, 4), quits)
+
+
+def listing(workspace: Workspace) -> list[Run]:
+    """All runs, the newest first."""
+    return _readable(workspace, jobs.ids(workspace, KIND))
+
+
+def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
+    """The runs that can be read: one may be deleted meanwhile, or just be in the making."""
+    found = []
+    for identifier in identifiers:
+        with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):
+            found.append(read(workspace, identifier))
+    return found
+
+
+def active(workspace: Workspace) -> list[Run]:
+    """Runs that wait or are worked on, the newest first."""
+    return [run for run in _readable(workspace, jobs.ids(workspace, KIND, active=True)) if run.goes_on]
+
+
+def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
+    """Why the newest run that made the bands of a model, or its parts, did not end well; empty where it did."""
+    for identifier in jobs.ids(workspace, KIND):
+        with contextlib.suppress(StoreError, OSError, ValueError, KeyError):  # one that is deleted meanwhile
+            folder = jobs.folder(workspace, KIND, identifier)
+            about = read_json(folder / "about.json")
+            if (about.get("model") or trained(folder)) == model and bool(about.get("column")) == bool(column):
+                run = read(workspace, identifier)
+                return run.message if run.state in ("failed", "interrupted") else ""
+    return ""
+
+
+def cancel(workspace: Workspace, identifier: str) -> None:
+    """Ask a run to stop; one that does not listen is terminated, then killed."""
+    jobs.cancel(workspace, KIND, identifier)

@@ -1,0 +1,260 @@
+"""From a stored table and a specification to a model with its held-out metrics."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import psutil
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn import metrics
+
+from gamcore.boosting.loop import Progress
+from gamcore.data.table import TableError
+from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor, from_saved
+from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.multitask.model import TaskModel
+from shapewise.memory import give_back, plain_pool
+from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
+from shapewise.training.dataset import Data
+from shapewise.training.estimator import learner
+from shapewise.training.large import Place, check_kind, fit_on_disk
+from shapewise.training.partitions import split
+from shapewise.training.spec import Spec
+from shapewise.training.task_dataset import predicted, read_rows, score_tasks
+
+BANDS = 30
+MEMORY_SHARE = 0.4
+"""Of the memory that is free, what the refits of a table larger than memory may have."""
+
+BESIDE = 100 * 2**20
+"""Bytes of such a training beside its refits: a batch of the table, and kernels."""
+
+
+def evaluate(data: Data, model: Estimator) -> dict[str, float]:
+    """Metrics on the held-out rows, beside the baseline (mean or prevalence of the training rows)."""
+    y = data.y[data.held_out].to_numpy()
+    weight = None if data.weight is None else data.weight[data.held_out]
+    train_weight = None if data.weight is None else data.weight[~data.held_out]
+    base = _baseline(data, train_weight)
+    found = predicted(model, data.X[data.held_out], None if data.task is None else data.task[data.held_out])
+    if data.binary:
+        return {
+            "auc": float(metrics.roc_auc_score(y, found, sample_weight=weight)),
+            "log_loss": float(metrics.log_loss(y, found, sample_weight=weight, labels=[0, 1])),
+            "baseline_log_loss": float(metrics.log_loss(y, base, sample_weight=weight, labels=[0, 1])),
+            "base_rate": float(np.average(data.y, weights=data.weight)),
+        }
+    return {
+        "rmse": float(metrics.root_mean_squared_error(y, found, sample_weight=weight)),
+        "baseline_rmse": float(metrics.root_mean_squared_error(y, base, sample_weight=weight)),
+        "r2": _share_explained(y, found, base, weight),
+        "mean": float(np.average(data.y, weights=data.weight)),
+    }
+
+
+def _baseline(data: Data, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The mean of the training rows for each held-out row, of its own task where there are several."""
+    fitted, y = ~data.held_out, data.y.to_numpy(np.float64)
+    everywhere = float(np.average(y[fitted], weights=weight))
+    if data.task is None:
+        return np.full(int(data.held_out.sum()), everywhere)
+    rows = pd.DataFrame({"task": data.task[fitted], "y": y[fitted], "w": 1.0 if weight is None else weight})
+    sums = rows.assign(y=rows["y"] * rows["w"]).groupby("task")[["y", "w"]].sum()
+    means = (sums["y"] / sums["w"]).dropna().to_dict()
+    return np.array([means.get(task, everywhere) for task in data.task[data.held_out]])
+
+
+def _share_explained(
+    y: NDArray[np.float64], found: NDArray[np.float64], base: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> float:
+    """R²: the share of the squared error of a baseline that is taken off."""
+    if np.ptp(base) == 0:
+        return float(metrics.r2_score(y, found, sample_weight=weight)) if y.size > 1 else 0.0
+    whole = metrics.mean_squared_error(y, base, sample_weight=weight)
+    return float(1.0 - metrics.mean_squared_error(y, found, sample_weight=weight) / whole) if whole > 0 else 0.0
+
+
+def fit(
+    data: Data, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None, **changes: Any
+) -> Estimator:
+    """An estimator fitted to the training rows of a specification; `changes` go over its parameters."""
+    fitted = ~data.held_out
+    model = learner(data, spec, n_jobs, callback, **changes)
+    of_rows = {"sample_weight": data.weight, "groups": data.groups, "task": data.task}
+    known = {name: values[fitted] for name, values in of_rows.items() if values is not None}
+    model.fit(data.X[fitted], data.y[fitted], **known)
+    if isinstance(model.model_, TaskModel):
+        model.model_ = replace(model.model_, aliases=data.aliases)
+    return model
+
+
+def _of_tasks(about: ModelAbout) -> dict[str, float]:
+    """Metrics whose AUC is the mean over tasks: over all rows, knowing the task alone would count as skill."""
+    known = [task["auc"] for task in about.tasks if task["auc"] is not None]
+    return about.metrics | ({"auc": float(np.mean(known))} if known else {})
+
+
+def read_all(workspace: Workspace, spec: Spec) -> Data:
+    """The rows to train on; what is held out of each table is fixed by its first training."""
+    read: dict[str, pd.DataFrame] = {}
+
+    def frames(table: str) -> pd.DataFrame:
+        read[table] = read[table] if table in read else workspace.read_table(table)
+        return read[table]
+
+    def held_out_by(table: str) -> dict[str, str]:
+        group, when = (name if name in frames(table).columns else None for name in (spec.group, spec.time))
+        if table != spec.table:  # another table's own roles decide what is held out of it
+            roles = {role: name for name, role in workspace.table(table).roles.items()}
+            group, when = roles.get("group"), roles.get("time")
+        return workspace.hold_out_by(table, group, when)
+
+    return read_rows(spec, frames, held_out_by)
+
+
+def train(
+    workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
+) -> ModelAbout:
+    """Train a specification and store the model."""
+    if any(workspace.table(table).sampled for table in (spec.table, *spec.tables.values())):
+        return _train_on_disk(workspace, spec, n_jobs, callback)
+    data = read_all(workspace, spec)
+    started = time.monotonic()
+    model = fit(data, spec, n_jobs, callback)
+    seconds = time.monotonic() - started
+    about = describe(workspace, spec, data, model, seconds)
+    if isinstance(model, MultiTaskTreesRegressor | MultiTaskTreesClassifier):
+        about = replace(about, tasks=score_tasks(data, spec, model, n_jobs, callback))
+        about = replace(about, metrics=_of_tasks(about)) if data.binary else about
+    return _store(workspace, about, model)
+
+
+def _train_on_disk(
+    workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
+) -> ModelAbout:
+    """The same for a table that is larger than memory, of which pages see a sample."""
+    check_kind(spec)
+    started = time.monotonic()
+    with plain_pool():
+        sample = workspace.read_table(spec.table)
+    give_back()
+    group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
+    basis = workspace.hold_out_by(spec.table, group, when)
+    scratch = workspace.root / "jobs"
+    place = Place(workspace.table_path(spec.table), scratch, _budget(workspace.limits.memory))
+    place.scratch.mkdir(0o700, exist_ok=True)
+    model, data, counts = fit_on_disk(place, sample, spec, basis, n_jobs, callback)
+    about = describe(workspace, spec, data, model, time.monotonic() - started)
+    assert not isinstance(model.model_, TaskModel)
+    base = model.model_.base  # of all rows, as its plots say
+    whole = {"base_rate": float(expit(base))} if data.binary else {"mean": base}
+    about = replace(about, rows=counts | {"sample": len(sample)}, metrics=about.metrics and about.metrics | whole)
+    return _store(workspace, about, model)
+
+
+def _budget(most: int) -> int:
+    """Bytes for the refits: a share of what is free, and of what a job may still use where that is bounded."""
+    free = psutil.virtual_memory().available
+    left = most - psutil.Process().memory_info().rss if most else free
+    return int(MEMORY_SHARE * max(min(free, left) - BESIDE, 0))
+
+
+def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:
+    """What is known of a model that was trained just now."""
+    of_tasks = isinstance(model.model_, TaskModel)
+    return ModelAbout(
+        id=new_id(),
+        name=spec.name,
+        table=spec.table,
+        table_name=" + ".join(workspace.table(table).name for table in spec.tables.values() or [spec.table]),
+        target=spec.target,
+        kind=f"{'multitask_' if of_tasks else ''}{'classifier' if data.binary else 'regressor'}",
+        created=now(),
+        seconds=seconds,
+        metrics=evaluate(data, model) if data.measurable else {},
+        spec=asdict(spec),
+        rows={
+            "training": int((~data.held_out).sum()),
+            "held_out": int(data.held_out.sum()),
+            "without_target": data.dropped,
+        },
+        n_pairs=0 if isinstance(model.model_, TaskModel) else len(model.model_.pairs),
+    )
+
+
+def _store(workspace: Workspace, about: ModelAbout, model: Estimator) -> ModelAbout:
+    told = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
+    return workspace.add_model(model.to_saved(**told), about)
+
+
+def add_bands(
+    workspace: Workspace,
+    identifier: str,
+    n_jobs: int = 1,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> ModelAbout:
+    """Give a stored additive model the bands that its specification asks for, and store it again."""
+    spec = Spec.from_dict(workspace.model(identifier).spec)
+    data, saved = read_all(workspace, spec), workspace.load_model(identifier)
+    model = from_saved(saved)
+    assert isinstance(model, GAMRegressor | GAMClassifier)
+    n_refits = spec.bands or BANDS
+    measure(model.set_params(n_jobs=n_jobs), data, n_refits, callback)
+    return workspace.set_bands(identifier, replace(saved, model=model.model_), n_refits)
+
+
+def measure(
+    model: GAMRegressor | GAMClassifier,
+    data: Data,
+    n_refits: int,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> None:
+    """Give a fitted model its bands, from the training rows."""
+    fitted = ~data.held_out
+    weight, groups = (None if values is None else values[fitted] for values in (data.weight, data.groups))
+    model.add_bands(data.X[fitted], data.y[fitted], weight, groups, n_refits, callback)
+
+
+def train_parts(
+    workspace: Workspace,
+    identifier: str,
+    column: str,
+    n_jobs: int = 1,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> list[ModelAbout]:
+    """Fit a model anew, with bands, on each part of its training rows by a column.
+
+    Parts that cannot be learnt from are left out; those of an earlier call are replaced. What was held out of the model
+    is held out of its parts, so that no fit has seen it: where the latest rows were, parts are of the earlier ones.
+    """
+    about = workspace.model(identifier)
+    spec = Spec.from_dict(about.spec)
+    data = read_all(workspace, spec)
+    frame = workspace.read_table(spec.table).loc[data.X.index]
+    old, made, problems = workspace.parts(identifier), [], []
+    for label, condition in split(frame[~data.held_out], column):
+        part, started = data.only(condition.holds(frame)), time.monotonic()
+        own = replace(spec, conditions=[*spec.conditions, condition], name=clean_name(f"{about.name} · {label}"))
+        try:
+            model = fit(part, own, n_jobs, callback)
+            assert isinstance(model, GAMRegressor | GAMClassifier)
+            measure(model, part, spec.bands or BANDS, callback)
+        except TableError as error:
+            problems.append(f"{label}: {error}")
+            continue
+        told = describe(workspace, own, part, model, time.monotonic() - started)
+        made.append((replace(told, bands=spec.bands or BANDS, part_of=identifier, part=label), model))
+    if len(made) < 2:
+        raise TableError(f"Fewer than two parts of {column!r} can be learnt from. {' '.join(problems)}")
+    stored = [_store(workspace, told, model) for told, model in made]
+    for part_before in old:
+        with contextlib.suppress(StoreError):  # another run may have replaced them, too
+            workspace.delete("models", part_before.id)
+    return stored

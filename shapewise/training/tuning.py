@@ -1,0 +1,201 @@
+"""A budgeted search for better settings: successive halving on validation rows, never on held-out ones.
+
+Settings are drawn at random, the ones at hand among them, and fitted to some of the training rows; the better third
+goes on to three times as many (Jamieson and Talwalkar, AISTATS 2016), and the last few are validated on every fold. All
+see the same rows, so their losses are compared row by row.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold, ParameterSampler, StratifiedKFold
+
+from gamcore.boosting.loop import Progress
+from gamcore.data.table import TableError
+from gamcore.model.losses import LOSSES
+from shapewise.training.dataset import Data
+from shapewise.training.spec import Spec
+from shapewise.training.task_dataset import link_score, predicted
+from shapewise.training.train import fit
+
+FACTOR: Final = 3
+FOLDS: Final = 3
+REFITS: Final = 2
+"""Outer refits of a trial: what settings are worth shows in few."""
+
+FEWEST_ROWS: Final = 300
+SPACE: Final[dict[str, list[Any]]] = {
+    "max_leaves": [2, 2, 3, 4],
+    "learning_rate": [0.05, 0.1, 0.2, 0.3, 0.4, 0.6],
+    "max_bins": [32, 64, 128, 256, 256],
+    "interactions": [0, 0, 5, 10, 20],
+    "subsample": [0.5, 0.65, 0.8, 1.0],
+}
+"""Settings that are searched; what is there twice is drawn twice as often."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Tell = Callable[[Progress], bool | None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Settings that are tried, and seconds after which no new trial begins."""
+
+    candidates: int = 27
+    seconds: float = 120.0
+
+
+@dataclass
+class Trial:
+    """Settings and how they did so far.
+
+    loss : mean over the validation rows of its last stage; gap, error : mean difference of these rows' losses to those
+    of the settings at hand (below 0 is better), and its standard error; rows : training rows of each fit.
+    """
+
+    changes: dict[str, Any]
+    loss: float = math.nan
+    gap: float = math.nan
+    error: float = math.nan
+    rows: int = 0
+    stage: int = 0
+    losses: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+
+    def take(self, losses: Floats, own: Trial, rows: int, stage: int, clusters: Ints | None) -> None:
+        """The losses of validation rows in a stage, in which `own`, the settings at hand, came first; rows of a cluster
+        count as one for the standard error."""
+        self.losses, self.loss, self.rows, self.stage = losses, float(losses.mean()), rows, stage
+        gaps = losses - own.losses
+        self.gap = float(gaps.mean())
+        sums = gaps - self.gap if clusters is None else np.bincount(clusters, gaps - self.gap)
+        n = sums.size
+        self.error = float(np.sqrt(np.square(sums).sum() * n / max(n - 1, 1)) / gaps.size)
+
+    def told(self) -> dict[str, Any]:
+        """The trial as plain JSON."""
+        plain = {name: value for name, value in asdict(self).items() if name != "losses"}
+        return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
+
+
+def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell | None = None) -> list[Trial]:
+    """Trials, the best first; those that went further come before those that did not."""
+    fitted = np.flatnonzero(~data.held_out)
+    if fitted.size < FEWEST_ROWS:
+        raise TableError(f"Tuning needs at least {FEWEST_ROWS} training rows, and there are {fitted.size}.")
+    trials, started = candidates(spec, budget, data.X.shape[1]), time.monotonic()
+    own, alive, folds = trials[0], trials, list(_folds(data, fitted, spec.seed))
+    steps, done = _steps(len(trials), fitted.size), 0
+    total = sum(n * (FOLDS if last else 1) for n, _, last in steps)
+    for stage, (n_alive, n_rows, last) in enumerate(steps):
+        best = [trial for trial in alive if trial is not own][: n_alive - 1]
+        alive = []
+        for trial in [own, *best]:  # the settings at hand stay, to be compared with
+            if time.monotonic() - started > budget.seconds and len(alive) > 1:
+                break
+            shown = [(_some(train, n_rows), valid) for train, valid in folds[: FOLDS if last else 1]]
+            found = [_loss(data, spec, trial, split, n_jobs) for split in shown]
+            trial.take(np.concatenate(found), own, n_rows, stage, _clusters(data, [valid for _, valid in shown]))
+            alive.append(trial)
+            done += len(found)
+            if callback is not None and callback(_step(done, total, time.monotonic() - started)):
+                return _ranked(trials)
+        alive.sort(key=lambda trial: trial.loss)
+    return _ranked(trials)
+
+
+def candidates(spec: Spec, budget: Budget, n_features: int) -> list[Trial]:
+    """The settings at hand first, then others, all different."""
+    space = dict(SPACE)
+    most = n_features * (n_features - 1) // 2
+    space["interactions"] = [n for n in SPACE["interactions"] if n <= most]
+    drawn = list(ParameterSampler(space, budget.candidates, random_state=spec.seed))
+    made: list[dict[str, Any]] = [dict(spec.changes)]
+    for own in drawn:
+        told = {**spec.changes, **own}
+        if told not in made:
+            made.append(told)
+    return [Trial(changes) for changes in made[: max(budget.candidates, 2)]]
+
+
+def _steps(n_trials: int, n_rows: int) -> list[tuple[int, int, bool]]:
+    """Of each stage: trials, training rows, and whether it is the last, which all folds are for."""
+    train = n_rows * (FOLDS - 1) // FOLDS
+    by_trials, by_rows = math.log(max(n_trials, 2), FACTOR), math.log(max(train / FEWEST_ROWS, 1), FACTOR)
+    n_stages = max(1, min(round(by_trials), 1 + int(by_rows)))
+    made = []
+    for k in range(n_stages):
+        last = k == n_stages - 1
+        alive = max(2, math.ceil(n_trials / FACTOR**k))
+        made.append((min(alive, n_trials), max(train // FACTOR ** (n_stages - 1 - k), min(train, FEWEST_ROWS)), last))
+    return made
+
+
+def _folds(data: Data, fitted: Ints, seed: int) -> Iterator[tuple[Ints, Ints]]:
+    """Training and validation rows, in random order; whole clusters where rows come in clusters."""
+    y = data.y.to_numpy()[fitted]
+    rng = np.random.default_rng(seed)
+    if data.groups is not None:
+        splitter: Any = GroupKFold(FOLDS, shuffle=True, random_state=seed)
+        groups = data.groups[fitted]
+        if np.unique(groups).size < FOLDS:
+            raise TableError(f"Tuning needs at least {FOLDS} groups: choose another group column, or none.")
+    else:
+        kind = StratifiedKFold if data.binary else KFold
+        splitter, groups = kind(FOLDS, shuffle=True, random_state=seed), None
+    for train, valid in splitter.split(fitted, y, groups):
+        yield fitted[_mixed(y[train] if data.binary else None, train, rng)], fitted[valid]
+
+
+def _mixed(y: NDArray[Any] | None, rows: Ints, rng: np.random.Generator) -> Ints:
+    """Rows in random order; with classes, such that every beginning has its share of each."""
+    order = rng.permutation(rows.size)
+    if y is None:
+        return rows[order]
+    place = np.empty(rows.size)
+    for label in np.unique(y):
+        mine = order[y[order] == label]
+        place[mine] = (np.arange(mine.size) + rng.uniform()) / mine.size
+    return rows[np.argsort(place, kind="stable")]
+
+
+def _clusters(data: Data, parts: list[Ints]) -> Ints | None:
+    """Codes of the clusters of validation rows."""
+    if data.groups is None:
+        return None
+    return np.unique(data.groups[np.concatenate(parts)], return_inverse=True)[1]
+
+
+def _some(train: Ints, n_rows: int) -> Ints:
+    """The first of the shuffled rows: those of a smaller stage are among those of a larger."""
+    return np.sort(train[:n_rows])
+
+
+def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs: int) -> Floats:
+    """Loss of each validation row, times its weight over the mean weight."""
+    rows = np.concatenate(split)
+    held = np.arange(rows.size) >= split[0].size
+    weight, groups = (None if values is None else values[rows] for values in (data.weight, data.groups))
+    part = Data(data.X.iloc[rows], data.y.iloc[rows], held, weight, groups, data.binary, 0)
+    model = fit(part, replace(spec, changes=trial.changes), n_jobs, outer_bags=REFITS)
+    loss = LOSSES["logistic" if data.binary else "squared"]
+    score = link_score(predicted(model, part.X[held]), loss)
+    told = loss.loss(part.y.to_numpy(np.float64)[held], score)
+    return told if part.weight is None else told * part.weight[held] / part.weight[held].mean()
+
+
+def _ranked(trials: list[Trial]) -> list[Trial]:
+    tried = [trial for trial in trials if math.isfinite(trial.loss)]
+    return sorted(tried, key=lambda trial: (-trial.stage, trial.loss))
+
+
+def _step(done: int, of: int, seconds: float) -> Progress:
+    nothing = float("nan")
+    return Progress(0, 1, done, of, 0, nothing, nothing, 0, seconds, "tuning")

@@ -1,0 +1,1 @@
+"""What the pages share: the only part of the application that knows streamlit."""

@@ -1,0 +1,1 @@
+"""What the page Data shows."""

@@ -1,0 +1,185 @@
+"""Ways to load a table: samples, an upload, a file in an allow-listed folder of the server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path, PurePath
+from typing import IO
+
+import streamlit as st
+
+from shapewise.errors import room
+from shapewise.ingest import supervisor as loader
+from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
+from shapewise.ingest.read import read_file
+from shapewise.store.workspace import StoreError, TableAbout
+from shapewise.training import carry_over as versions
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md
+
+SAMPLES = Path(__file__).parents[3] / "sample_data"
+CARDS = {
+    "renewal.parquet": (
+        "Renewal", "autorenew", "30,000 customers whose product is about to mature: who renews, and why?",
+    ),
+    "housing.csv": ("Housing", "home", "5,000 flats and their prices, in a file as an office program writes it."),
+    "loans.csv": ("Loans", "credit_card", "9,300 loans of two kinds, one common and one rare: who defaults?"),
+}  # fmt: skip
+FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
+WAIT_SECONDS = 0.5
+SMALL_BYTES = 2**23
+"""Of plain text, which is read at once: it takes little memory, and nobody should wait for somebody's large file."""
+
+Store = Callable[[], TableAbout]
+Around = Callable[[Store], TableAbout]
+
+
+def _plainly(store: Store) -> TableAbout:
+    return store()
+
+
+def _keep(store: Store, known: set[str], around: Around = _plainly) -> None:
+    """Store a table and take it in hand; why not, where it cannot be. around : what is done with the storing."""
+    try:
+        table = around(store)
+    except (ReaderError, StoreError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    state.choose("table", table.id)
+    if table.id in known:
+        st.toast(f"This table is here already, as {md(table.name)}.", icon=":material/info:")
+    st.rerun()
+
+
+def read(source: Path, name: str) -> TableAbout:
+    """Read a file in a child process, with progress, and store what it gives; ReaderError or StoreError in words."""
+    space = state.workspace()
+    left = space.left()
+    bar = st.progress(0.0, "")
+    small = PurePath(name).suffix.lower() in TEXT_SUFFIXES and source.is_file() and source.stat().st_size < SMALL_BYTES
+    waiting = partial(bar.progress, 0.0, "Waiting until other files are read")
+    with nullcontext() if small else _turn(waiting), space.new_folder() as into:
+        bar.progress(0.0, f"Reading {md(name)}")
+        most = min(loader.Limits.memory, space.limits.memory or loader.Limits.memory)
+        limits = loader.Limits(memory=most, table=space.limits.table_memory, disk=left)
+        loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)
+        sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
+        bar.progress(1.0, "Storing the table")
+        return space.add_table_file(
+            into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, sample=sample
+        )
+
+
+@st.cache_resource(show_spinner=False)
+def _turns(at_once: int) -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(at_once)
+
+
+@contextmanager
+def _turn(wait: Callable[[], object]) -> Iterator[None]:
+    """One of as many readings at once as there are slots for jobs: each may take as much memory as a job.
+
+    wait : called again and again until it is this one's turn.
+    """
+    turns = _turns(state.workspace().limits.slots or 2**31)
+    while not turns.acquire(timeout=WAIT_SECONDS):
+        wait()
+    try:
+        yield
+    finally:
+        turns.release()
+
+
+def _known() -> set[str]:
+    return {table.id for table in state.workspace().tables()}
+
+
+def samples() -> None:
+    """A card a sample table; one click loads it."""
+    st.subheader("Start with a sample", anchor=False)
+    for column, (file, (title, icon, text)) in zip(st.columns(3), CARDS.items(), strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f":material/{icon}: **{title}**")
+            st.caption(text)
+            if st.button(f"Load {title.lower()}", key=f"sample-{file}", width="stretch"):
+                with st.spinner(f"Reading {title.lower()}"):
+                    _keep(partial(_sample, file), _known())
+
+
+def _sample(file: str) -> TableAbout:
+    """Store a sample: our own file, so no child has to guard its reading."""
+    loaded = read_file(file, (SAMPLES / file).read_bytes())
+    return state.workspace().add_table(loaded.frame, Path(file).stem, loaded.notes)
+
+
+def upload(heading: str = "Or bring your own", around: Around = _plainly) -> None:
+    """An uploader; the file is parsed, stored and dropped from memory."""
+    if heading:
+        st.subheader(heading, anchor=False)
+    version = st.session_state.setdefault("upload_version", 0)
+    file = st.file_uploader(
+        "A table with one row a case and one column a fact",
+        type=[*(suffix[1:] for suffix in SUFFIXES), "gz"],
+        key=f"upload-{version}",
+        help="CSV, TSV (also .gz), Parquet, Arrow or Feather, or an Excel sheet (values only).",
+    )
+    if file is not None:
+        st.session_state["upload_version"] = version + 1  # the next run has a fresh, empty uploader
+        _keep(partial(_read_upload, file, file.name), _known(), around)
+
+
+def _read_upload(file: IO[bytes], name: str) -> TableAbout:
+    with state.workspace().new_file() as path:
+        with room(), path.open("wb") as copy:
+            shutil.copyfileobj(file, copy)
+        return read(path, name)
+
+
+def from_folder(around: Around = _plainly) -> None:
+    """Big files, and folders of Parquet files, in the folder that GAMCORE_DATA_FOLDER allows; nothing where it is not
+    set."""
+    allowed = os.environ.get(FOLDER_VARIABLE)
+    if not allowed:
+        return
+    folder = Path(allowed).resolve()
+    st.subheader("Or a file on the server", anchor=False)
+    chosen = st.selectbox("File or folder of Parquet files", _offered(folder), index=None, placeholder="Choose one")
+    if chosen is not None and st.button("Load it"):
+        path = (folder / chosen).resolve()
+        if not path.is_relative_to(folder):
+            st.error("That file is outside the allowed folder: choose another.", icon=":material/error:")
+            return
+        _keep(lambda: read(path, path.name), _known(), around)
+
+
+def _offered(folder: Path) -> list[str]:
+    """What can be loaded below a folder: files, and folders that hold Parquet files, by their paths in it."""
+    files = [path for path in folder.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".gz") and path.is_file()]
+    folders = {path.parent for path in files if path.suffix.lower() == ".parquet"} - {folder}
+    # A folder of partitions (year=2026/month=1) is offered as a whole, at its top.
+    tops = {next(p for p in (one, *one.parents) if "=" not in p.name) for one in folders} - {folder}
+    return sorted(str(path.relative_to(folder)) for path in {*files, *tops} if path.is_relative_to(folder))
+
+
+@st.dialog("Load another table", width="large")
+def dialog() -> None:
+    """All ways to load, in a dialog."""
+    samples()
+    upload()
+    from_folder()
+
+
+@st.dialog("Delete this table?")
+def confirm_delete(table: TableAbout) -> None:
+    """Ask once; models trained on the table stay."""
+    st.markdown(f"**{md(table.name)}**, {count(table.rows)} rows. Models trained on it stay, but cannot be retrained.")
+    if st.button("Delete table", icon=":material/delete:"):
+        versions.delete(state.workspace(), table.id)
+        st.query_params.pop("table", None)
+        st.session_state.pop("table_id", None)
+        st.rerun()

@@ -1,0 +1,182 @@
+"""Models of an older version of a table on a newer one: trained again, and held against what they were."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gamcore.explain.curve_drift import CurveMoves, curve_moves
+from gamcore.model.scales import Scale, say, unit
+from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
+from shapewise.training import runs
+from shapewise.training.carry_over import Carried, alike, carried, counterpart, newest
+from shapewise.training.runs import Run
+from shapewise.training.spec import Spec
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, date, md, metric, told_apart
+from shapewise.ui.widgets import cards
+
+Pair = tuple[ModelAbout, ModelAbout]
+
+
+def show(then: TableAbout, now: TableAbout) -> None:
+    """Each model of the older version: its way onto the newer one, or what became of its curves."""
+    models = [model for model in state.workspace().models() if model.table == then.id and model.spec]
+    if not models:
+        st.caption("The older version has no model that could be trained again.")
+        return
+    again = [model for model in state.workspace().models() if model.table == now.id]
+    running = [run for run in runs.active(state.workspace()) if run.spec.table == now.id]
+    shown: list[Spec] = []
+    pairs: list[Pair] = []
+    for model in models:
+        spec = Spec.from_dict(model.spec)
+        if any(alike(spec, other) for other in shown):  # trained twice alike: once is enough here
+            continue
+        shown.append(spec)
+        found = carried(spec, state.frame(then.id), now.id, state.frame(now.id))
+        twin = counterpart(found.spec, again) if found.spec else None
+        _line(model, found, twin, next((run for run in running if found.spec and alike(run.spec, found.spec)), None))
+        if twin and not model.of_tasks:
+            pairs.append((model, twin))
+    st.caption("What a model reaches is measured on the held-out rows of its own version.")
+    if pairs:
+        _curves(pairs)
+
+
+def _line(model: ModelAbout, found: Carried, twin: ModelAbout | None, run: Run | None) -> None:
+    """One model, and what can be done with it."""
+    failed = st.session_state.pop(f"again-failed-{model.id}", None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{md(model.name)}** · {_metrics(model, twin)}")
+        if twin and not model.of_tasks:
+            if st.button("Compare the curves", key=f"pair-{model.id}", icon=":material/compare_arrows:"):
+                if "compare-way" in st.session_state:
+                    st.session_state["compare-way"] = "models"
+                st.switch_page(cards.PAGES / "compare.py", query_params={"model": model.id, "with": twin.id})
+        elif twin and st.button("Open Tasks", key=f"pair-{model.id}", icon=":material/hub:"):
+            st.switch_page(cards.PAGES / "tasks.py", query_params={"model": twin.id})
+        elif run:
+            _watch(run.id, model.id)
+        elif (
+            not twin
+            and found.spec
+            and st.button("Train again on the newer version", key=f"again-{model.id}", icon=":material/refresh:")
+        ):
+            begin(found.spec, model.id)
+    for sentence in _told(found):
+        st.caption(md(sentence))
+    if failed:
+        st.error(md(failed), icon=":material/error:")
+
+
+def _metrics(model: ModelAbout, twin: ModelAbout | None) -> str:
+    """The held-out metric, then and now."""
+    return f"{metric(model)} then, {metric(twin)} now" if twin else f"{metric(model)} on the older version"
+
+
+def _told(found: Carried) -> list[str]:
+    """What becomes of a specification, in sentences."""
+    told = [found.why] if found.why else []
+    if found.left_out:
+        told.append(f"Without the features that are gone: {', '.join(found.left_out)}.")
+    if found.retyped:
+        told.append(f"Of another type now, so its curve cannot be compared: {', '.join(found.retyped)}.")
+    return told
+
+
+def begin(spec: Spec, model: str) -> None:
+    """Queue a training and draw the page anew; what stands against it is said beside the model."""
+    try:
+        runs.start(state.workspace(), spec, state.n_jobs())
+    except StoreError as error:
+        st.session_state[f"again-failed-{model}"] = str(error)
+    st.rerun()
+
+
+@st.fragment(run_every=2.0)
+def _watch(identifier: str, model: str) -> None:
+    """How far a training is; the page is drawn anew when it is done."""
+    try:
+        run = runs.read(state.workspace(), identifier)
+    except StoreError:
+        st.rerun()
+    if run.model or not run.goes_on:
+        if run.message and not run.model:
+            st.session_state[f"again-failed-{model}"] = run.message[:600]
+        st.rerun()
+    stage = "waiting" if run.state == "queued" else run.standing.stage
+    st.caption(f":material/progress_activity: Training again: {stage}.")
+
+
+@state.kept(show_spinner="Holding the curves against each other", max_entries=32)
+def _moves(then: str, now: str, bands: tuple[int, int], scale: Scale) -> CurveMoves:
+    old, new = state.estimator(then), state.estimator(now)
+    return curve_moves(*({name: found.explain_shape(name) for name in found.importance().ranked_features()}
+                         for found in (old, new)), scale)  # fmt: skip
+
+
+def _curves(pairs: list[Pair]) -> None:
+    """Which curves of a model moved most."""
+    names = told_apart({old.id: f"{old.name} ({date(old.created)})" for old, _ in pairs})
+    known = {old.id: (old, new) for old, new in pairs}
+    st.markdown("**Curves that moved**")
+    chosen = next(iter(known))
+    if len(known) > 1:
+        chosen = st.selectbox("Model", list(known), format_func=names.__getitem__, key=f"renewed-pair-{chosen}")
+    old, new = known[chosen]
+    loss = "logistic" if new.kind.endswith("classifier") else "squared"
+    scale = state.scale(loss)
+    found = _moves(old.id, new.id, (old.bands, new.bands), scale)
+    if not found.moves:
+        st.caption("The two have no curve in common.")
+    else:
+        first = found.frame().iloc[0]
+        st.markdown(
+            f"{md(first['feature'])} moved most: by {say(first['distance'], scale).lstrip('+')} on average over the "
+            "rows of the newer version."
+        )
+        _table(found, unit(loss, scale, state.goal(new)))
+    if found.left:
+        st.caption(f"Not compared: {'; '.join(f'{md(name)} ({md(why)})' for name, why in found.left[:8])}.")
+
+
+def _table(found: CurveMoves, units: str) -> None:
+    size, percent = st.column_config.NumberColumn(format="%.3g"), st.column_config.NumberColumn(format="percent")
+    names = {"feature": "Feature", "distance": "Moved by", "band_then": "Band then", "band_now": "Band now",
+             "clear": "Clearly apart", "covered": "Rows in both"}  # fmt: skip
+    frame = found.frame().rename(columns=names)
+    missing = [name for name in ("Band then", "Band now", "Clearly apart") if frame[name].isna().all()]
+    st.dataframe(
+        frame.drop(columns=missing), hide_index=True, height=min(38 + 35 * len(frame), 420),
+        column_config={
+            "Moved by": st.column_config.NumberColumn(
+                format="%.3g", help="Mean distance of the two curves, both centred, over the rows of the newer version."
+            ),
+            "Band then": size, "Band now": size,
+            "Clearly apart": st.column_config.NumberColumn(
+                format="percent", help="Share of the newer rows where the band of the difference lies off zero.",
+            ),
+            "Rows in both": percent,
+        },
+        alt="One row a curve, the most moved first.",
+    )  # fmt: skip
+    bands = "" if missing else " Bands are their mean half-widths, point by point."
+    st.caption(f"In {md(units)}, over the {count(len(frame))} features that both have.{bands}")
+
+
+def retrain(model: ModelAbout) -> None:
+    """A button that trains a model again on the newest version of its table, where there is one."""
+    tables = state.workspace().tables()
+    found = newest(tables, model.table) if model.spec else None
+    if found is None:
+        return
+    label = "Retrain on the newest"
+    if not st.button(label, icon=":material/update:", help=f"Of {date(found.created)}, with the same settings."):
+        return
+    then = state.frame(model.table) if model.table in {table.id for table in tables} else None
+    made = carried(Spec.from_dict(model.spec), then, found.id, state.frame(found.id))
+    for sentence in _told(made):
+        st.toast(md(sentence), icon=":material/info:")
+    if made.spec:
+        run = runs.start(state.workspace(), made.spec, state.n_jobs())
+        st.switch_page(cards.PAGES / "train.py", query_params={"table": found.id, "run": run})

@@ -1,0 +1,1 @@
+"""What the pages Strategies and Experiment show."""

@@ -1,0 +1,296 @@
+"""The priority board on a page: cards in their order, and what each move does to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from gamcore.data.table import TableError
+from gamcore.decide.rules import EVERYBODY, RuleError
+from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet
+from gamcore.viz import plots
+from shapewise.decisions import boards as stored
+from shapewise.decisions.boards import Board
+from shapewise.store.workspace import ModelAbout, StoreError
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md, number
+from shapewise.ui.widgets import cards, evidence, reach
+from shapewise.ui.widgets import rule_builder as builder
+
+NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+OWN = "A rule of your own"
+
+
+def model_of(strategy: Strategy) -> ModelAbout | None:
+    """The model that a strategy was read off, where it is still here."""
+    try:
+        return state.workspace().model(strategy.model) if strategy.model else None
+    except StoreError:
+        return None
+
+
+def act(identifier: str, change: Callable[[StrategySet], StrategySet]) -> str:
+    """Change the strategies of a board as it is now; why not, where that is refused, which the page says as well."""
+    try:
+        stored.change(state.workspace(), identifier, strategies=change)
+    except (RuleError, StoreError) as error:
+        st.session_state["board-refused"] = str(error)
+        return str(error)
+    return ""
+
+
+def place_of(made: StrategySet, name: str) -> int:
+    """Where a strategy is by now; StoreError where it is not on the board any more."""
+    for place, strategy in enumerate(made.strategies):
+        if strategy.name == name:
+            return place
+    raise StoreError(f"{name} is not on this board any more: somebody took it off.")
+
+
+def move(identifier: str, name: str, by: int) -> None:
+    """Give a strategy another place in the order."""
+
+    def moved(made: StrategySet) -> StrategySet:
+        place = place_of(made, name)
+        return made.moved(place, place + by)
+
+    act(identifier, moved)
+
+
+def _remove(identifier: str, name: str) -> None:
+    def without(made: StrategySet) -> StrategySet:
+        place = place_of(made, name)
+        return replace(made, strategies=made.strategies[:place] + made.strategies[place + 1 :])
+
+    act(identifier, without)
+
+
+def funnel(board: Board, made: StrategySet, found: Ledger) -> None:
+    """All, eligible, reached, nobody's."""
+    row = st.container(horizontal=True)
+    plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
+    reached, eligible = int(found.exclusive.sum()), max(found.eligible, 1)
+    row.metric("All rows", count(found.rows), "in the table", **plain)
+    row.metric("Eligible", count(found.eligible), f"{found.eligible / max(found.rows, 1):.1%} of all", **plain)
+    row.metric("Reached by a strategy", count(reached), f"{reached / eligible:.1%} of the eligible", **plain)
+    row.metric("Nobody's", count(found.remainder), f"{found.remainder / eligible:.1%} of the eligible", **plain)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/filter_alt: **Eligible:** {md(made.gate.words())}")
+        if st.button("Change", icon=":material/edit:", type="tertiary", key="change-gate"):
+            builder.begin("gate-draft", made.gate)
+            gate(board)
+    st.caption(
+        f"{' + '.join(count(n) for n in [*found.exclusive, found.remainder])} = {count(found.eligible)}: exclusive "
+        "reaches and who is left add up to the eligible."
+    )
+
+
+@st.dialog("Who is eligible?", width="large")
+def gate(board: Board) -> None:
+    """Change the gate of a board."""
+    st.caption("Only these rows can get a strategy; all others stay as they are.")
+    if builder.groups_of(stored.board(state.workspace(), board.id).read().gate) is None:
+        st.caption("The present rule nests deeper than these fields can show: what you set replaces it.")
+    rule = builder.edit("gate-draft", board.table)
+    if st.button("Set", type="primary", disabled=rule is None) and rule is not None:
+        refused = act(board.id, lambda made: replace(made, gate=rule))
+        if refused:
+            st.error(md(refused), icon=":material/error:")
+        else:
+            st.rerun()
+
+
+def show(board: Board, made: StrategySet, found: Ledger) -> None:
+    """The cards, and the bars beside them."""
+    if not made.strategies:
+        st.caption("No strategy yet: add one from a segment, or write a rule.")
+    for place, strategy in enumerate(made.strategies):
+        with st.container(border=True):
+            _card(board, made, found, place, strategy)
+    if made.strategies:
+        names = [strategy.name for strategy in made.strategies]
+        cards.figure(plots.reach(found, names), f"reach-{board.id}", board.name, titled=False)
+
+
+def _card(board: Board, made: StrategySet, found: Ledger, place: int, strategy: Strategy) -> None:
+    """One strategy."""
+    last, names = len(made.strategies) - 1, [one.name for one in made.strategies]
+    head, buttons = st.columns([4, 3], vertical_alignment="center")
+    with head:
+        st.markdown(f"**{place + 1} · {md(strategy.name)}** &nbsp; {md(strategy.action)}")
+        scenario = f" · read off *{md(strategy.scenario)}*" if strategy.scenario else ""
+        st.caption(f"{md(strategy.rule.words())}{scenario}")
+    with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        for icon, to, word, off, keys in (
+            ("arrow_upward", -1, "Higher", place == 0, f"Alt+{place + 1}" if 0 < place < 9 else None),
+            ("arrow_downward", 1, "Lower", place == last, None),  # which is the next one's way up
+        ):
+            st.button(
+                "", icon=f":material/{icon}:", key=f"{word}-{board.id}-{place}", on_click=move, disabled=off,
+                args=(board.id, strategy.name, to), help=f"{word} priority", shortcut=keys,
+            )  # fmt: skip
+        if st.button("", icon=":material/edit:", key=f"edit-{board.id}-{place}", help="Change this strategy"):
+            builder.begin("strategy-draft", strategy.rule)
+            st.session_state["strategy-shown"] = f"{board.id}-{place}"
+            change(board, strategy.name)
+        st.button(
+            "", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove,
+            args=(board.id, strategy.name),
+            help="Take it off the board; the segment stays",
+        )  # fmt: skip
+    plain = {"border": False, "delta_color": "off", "delta_arrow": "off"}
+    row = st.container(horizontal=True)
+    row.metric("Exclusive reach", count(found.exclusive[place]), f"of {count(found.raw[place])} that match", **plain)
+    lost = [f"{count(found.lost_to[place, j])} to {md(names[j])}" for j in range(place) if found.lost_to[place, j]]
+    row.metric("Lost to higher", count(found.lost[place]), ", ".join(lost) or "none", **plain)
+    _opportunity(row, strategy, plain)
+    low, mid, high = strategy.worth(int(found.exclusive[place]))
+    if strategy.value:
+        row.metric(
+            "Scenario value", number(mid), f"{number(low)} to {number(high)}", **plain,
+            help=f"Exclusive reach × ({strategy.base:.1%} today × an assumed lift of {strategy.lift[1]:+.0%} "
+            f"({strategy.lift[0]:+.0%} to {strategy.lift[2]:+.0%}) × {strategy.value:g} a conversion - "
+            f"{strategy.cost:g} a customer). Arithmetic on assumptions: no measurement.",
+        )  # fmt: skip
+
+
+def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy, plain: dict[str, object]) -> None:
+    """What held-out rows of the strategy's scenario say of its segment."""
+    model = model_of(strategy)
+    try:
+        found = reach.evidence(model, strategy.rule) if model is not None else None
+    except TableError:
+        found = None
+    if found is None:
+        row.metric("Opportunity", "not known", "no model of its scenario here", **plain, help=evidence.OPPORTUNITY)
+        return
+    row.metric(
+        "Opportunity", evidence.points(found.opportunity, found.binary),
+        evidence.between(found.opportunity_interval, found.binary, signed=True), **plain,
+        help=f"{evidence.OPPORTUNITY} Of all held-out rows of the scenario, before gate and priority.",
+    )  # fmt: skip
+    row.metric(
+        "Model contrast", evidence.points(found.contrast, found.binary), evidence.agreeing(found), **plain,
+        help=evidence.CONTRAST,
+    )  # fmt: skip
+
+
+@st.dialog("Change a strategy", width="large")
+def change(board: Board, name: str) -> None:
+    """All that a strategy is."""
+    try:
+        made = stored.board(state.workspace(), board.id).read()
+        strategy = made.strategies[place_of(made, name)]
+    except StoreError as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    changed = fields(strategy, f"change-{board.id}-{name}", board.table)
+
+    def put(now: StrategySet, one: Strategy) -> StrategySet:
+        place = place_of(now, name)
+        return replace(now, strategies=(*now.strategies[:place], one, *now.strategies[place + 1 :]))
+
+    _save(board, changed, put)
+
+
+def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, Strategy], StrategySet]) -> None:
+    """The button under the fields."""
+    if not st.button("Save", type="primary", disabled=changed is None) or changed is None:
+        return
+    refused = act(board.id, lambda made: put(made, changed))
+    if refused:
+        st.error(md(refused), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
+    """The fields of a strategy; None while its rule is not complete."""
+    left, right = st.columns([1, 3])
+    name = left.text_input("Name", strategy.name, key=f"{key}-name", max_chars=60)
+    action = right.text_input(
+        "Action, in words", strategy.action, key=f"{key}-action", max_chars=200, placeholder="What they get"
+    )
+    rule: object = strategy.rule
+    nested = builder.groups_of(strategy.rule) is None
+    with st.expander(f"Who: {md(strategy.rule.words())}", expanded=not strategy.rule.columns and not strategy.action):
+        if nested:
+            st.caption("This rule nests deeper than these fields can: change it as JSON.")
+        else:
+            rule = builder.edit("strategy-draft", table)
+    a, b, c, d = st.columns(4)
+    metric = a.text_input("Metric it is to move", strategy.metric, key=f"{key}-metric")
+    base = b.number_input(
+        "Its rate today", 0.0, value=strategy.base, step=0.01, key=f"{key}-base", format="%.4g", help="Or mean."
+    )
+    value = c.number_input("Value of a conversion", value=strategy.value, key=f"{key}-value", format="%.10g")
+    cost = d.number_input("Cost of reaching one", value=strategy.cost, key=f"{key}-cost", format="%.10g")
+    st.caption("Relative lifts that you assume: no model knows them, only an experiment measures them.")
+    row = st.columns(3)
+    lifts = [
+        _lift(column, label, lift, f"{key}-{label}")
+        for column, label, lift in zip(row, ("Low", "Mid", "High"), strategy.lift, strict=True)
+    ]
+    if sorted(lifts) != lifts:
+        st.error("Low, mid and high have to rise.", icon=":material/error:")
+        return None
+    if rule is None:
+        st.caption("Complete the rule first.")
+        return None
+    return replace(
+        strategy, name=" ".join(name.split()), action=action.strip(), rule=rule, metric=metric.strip() or "conversion",
+        base=base, value=value, cost=cost, lift=(lifts[0], lifts[1], lifts[2]),
+    )  # fmt: skip
+
+
+def _lift(column: st.delta_generator.DeltaGenerator, label: str, lift: float, key: str) -> float:
+    """A relative lift as a slider in percent; one that is not moved stays to its last digit."""
+    percent = round(100 * lift)
+    found = column.slider(label, min(-50, percent), max(200, percent), percent, format="%d%%", key=key)
+    return lift if found == percent else found / 100
+
+
+def next_name(made: StrategySet) -> str:
+    """The first letter that is free."""
+    taken = {strategy.name for strategy in made.strategies}
+    return next((letter for letter in NEXT if letter not in taken), f"S{len(taken) + 1}")
+
+
+@st.dialog("Add a strategy", width="large")
+def add(board: Board) -> None:
+    """From a segment that was kept, one that a model suggests, or a rule of one's own."""
+    made = stored.board(state.workspace(), board.id).read()
+    if len(made.strategies) >= MOST_STRATEGIES:
+        st.caption(f"A board has at most {MOST_STRATEGIES} strategies: join some.")
+        return
+    known: dict[str, Strategy] = {OWN: Strategy(next_name(made), EVERYBODY)}
+    for kept in reversed(stored.segments(state.workspace(), board.table)):
+        about = Strategy(next_name(made), kept.read(), scenario=kept.scenario, model=kept.model)
+        known.setdefault(f"{kept.name} (saved from {kept.scenario})", about)
+    for model in state.workspace().models():
+        if model.table == board.table and not model.of_tasks:
+            for one in reach.suggested(model)[:12]:
+                word = "above" if one.up else "below"
+                rule = reach.rounded(board.table, one.rule)
+                label = f"{rule.words()} ({word} average in {model.name})"
+                about = Strategy(next_name(made), rule, scenario=model.name, model=model.id)
+                known.setdefault(label, about)
+    chosen = st.selectbox("From", list(known), min(1, len(known) - 1), key=f"add-from-{board.id}")
+    key = f"add-{board.id}-{len(made.strategies)}-{chosen}"
+    if st.session_state.get("strategy-shown") != key:
+        builder.begin("strategy-draft", known[chosen].rule)
+        st.session_state["strategy-shown"] = key
+    changed = fields(known[chosen], key, board.table)
+    _save(board, changed, lambda now, one: replace(now, strategies=(*now.strategies, one)))
+
+
+def overlaps(board: Board, made: StrategySet, found: Ledger) -> None:
+    """How rules overlap, before priority."""
+    names = [strategy.name for strategy in made.strategies]
+    if len(names) < 2:
+        st.caption("Two strategies can overlap: add another.")
+        return
+    cards.figure(plots.overlap(found, names), f"overlap-{board.id}", board.name, titled=False)
+    st.caption("Eligible rows that both rules match, and their share of the rows of the rule at the left.")

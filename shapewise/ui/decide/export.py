@@ -1,0 +1,153 @@
+"""What leaves the board: sensitive features, who is reached alike, and the rules as JSON, SQL and Python."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.table import TableError
+from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensitive
+from gamcore.decide.rules import RuleError
+from gamcore.decide.rules_code import free_name, kinds_of, to_python, to_sql
+from gamcore.decide.strategies import StrategySet
+from gamcore.viz import files as export
+from shapewise.decisions import boards as stored
+from shapewise.decisions.boards import Board
+from shapewise.decisions.proof import Proof, ProofError, prove
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import downloads
+
+
+def flags(made: StrategySet) -> dict[str, str]:
+    """Sensitive columns that the rules go by."""
+    return sensitive(list(made.cascade().columns))
+
+
+def warn(made: StrategySet) -> None:
+    """Say which sensitive features decide who gets what."""
+    used = flags(made)
+    if not used:
+        st.caption("No rule goes by a column whose name tells of sex, age, origin, belief, family, health or place.")
+        return
+    told = "; ".join(f"{md(column)} ({what})" for column, what in used.items())
+    by = [one.name for one in made.strategies if set(one.rule.columns) & set(used)]
+    st.warning(
+        f"Sensitive features decide who gets {md(' and '.join(by)) or 'in'}: {told}. Have this agreed before it "
+        "is rolled out.", icon=":material/shield_person:",
+    )  # fmt: skip
+
+
+def alike(board: Board, made: StrategySet) -> None:
+    """Sensitive features in use, and the share of each group that is reached."""
+    warn(made)
+    frame = state.frame(board.table)
+    columns = list(frame.columns)
+    known = sensitive(columns)
+    by = st.selectbox(
+        "Reach by groups of", [*known, *(name for name in columns if name not in known)], key=f"parity-{board.id}",
+        help="Sensitive columns first. Numbers are four groups of equal size.",
+    )  # fmt: skip
+    names = [strategy.name for strategy in made.strategies]
+    try:
+        found = _parity(board.table, json.dumps(made.to_dict()), by)
+    except (TableError, ValueError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    st.dataframe(
+        found, hide_index=True, alt="Share of each group that each strategy reaches.",
+        column_config={
+            **{name: st.column_config.NumberColumn(format="percent") for name in names},
+            ANY: st.column_config.NumberColumn("any strategy", format="percent"),
+            GROUP: st.column_config.TextColumn(by),
+            ROWS: st.column_config.NumberColumn("eligible rows", format="localized"),
+        },
+    )  # fmt: skip
+    low = [(name, ratio) for name, ratio in found.attrs["ratio"].items() if ratio < FOUR_FIFTHS]
+    if low:
+        told = ", ".join(f"{'any strategy' if name == ANY else md(name)} {ratio:.2f}" for name, ratio in low)
+        st.caption(
+            f":material/warning: The lowest share in the highest, of groups with 30 rows: {told}. Under "
+            f"{FOUR_FIFTHS:g} the four-fifths rule would ask why."
+        )
+    elif any(math.isnan(ratio) for ratio in found.attrs["ratio"].values()):
+        st.caption("No two groups of 30 eligible rows, or a strategy that reaches nobody: alike or not cannot be told.")
+    else:
+        st.caption(f"In all of them the lowest share is at least {FOUR_FIFTHS:g} of the highest (four-fifths rule).")
+
+
+@state.kept(show_spinner=False, max_entries=16)
+def _parity(table: str, made: str, column: str) -> pd.DataFrame:
+    read = StrategySet.from_dict(json.loads(made))
+    frame = state.rows_of(table, [column, *read.cascade().columns])
+    return parity(frame[column], read.assign(frame), [strategy.name for strategy in read.strategies])
+
+
+@state.kept(show_spinner="Running both exports on the table", max_entries=8)
+def _proof(table: str, made: str) -> Proof:
+    return prove(StrategySet.from_dict(json.loads(made)), state.frame(table))
+
+
+def files(board: Board, made: StrategySet) -> None:
+    """The three files, and that they do the same."""
+    table = state.workspace().table(board.table)
+    cascade, told = made.cascade(), json.dumps(made.to_dict(), ensure_ascii=False, indent=1)
+    try:
+        kinds = kinds_of(state.frame(board.table), cascade.columns)
+        alias = free_name(state.columns(board.table))
+        sql, python = to_sql(cascade, table.name, kinds, alias), to_python(cascade, kinds)
+    except (RuleError, KeyError) as error:
+        st.error(f"These strategies cannot be exported for this table: {md(error)}", icon=":material/error:")
+        return
+    with st.container(horizontal=True):
+        for label, text, ending in (("JSON", told, "json"), ("SQL", sql, "sql"), ("Python", python, "py")):
+            name = export.file_name(board.name, "strategies", ending)
+            downloads.button(label, text.encode, name, f"{label}-{board.id}", ":material/download:")
+        key = f"proved-{board.id}"
+        if st.button("Prove them on this table", icon=":material/rule:", key=f"prove-{board.id}"):
+            st.session_state[key] = told
+    if st.session_state.get(key) == told:
+        try:
+            found = _proof(board.table, json.dumps(made.to_dict()))
+        except ProofError as error:
+            st.error(md(error), icon=":material/error:")
+            return
+        st.dataframe(found.counts, hide_index=True, alt="Rows of each strategy as board, SQL and Python count them.")
+        rows = f"{count(table.sampled)} rows of the sample" if table.sampled else f"{count(table.rows)} rows"
+        if found.same:
+            st.success(
+                f"Each of the {rows} has the same strategy on the board, by the SQL (run in SQLite) "
+                "and by the Python module (run as a program).", icon=":material/check_circle:",
+            )  # fmt: skip
+        else:
+            st.error("The exports differ from the board: do not use them, and report this.", icon=":material/error:")
+    with st.expander("SQL"):
+        st.code(sql, language="sql")
+    with st.expander("Python"):
+        st.code(python, language="python")
+
+
+@st.dialog("Import strategies")
+def bring(table: str) -> None:
+    """A JSON file of strategies as a new board."""
+    file = st.file_uploader("A file that was exported as JSON", type=["json"])
+    if file is None:
+        return
+    try:
+        made = StrategySet.from_dict(json.loads(file.getvalue().decode("utf-8")))
+        made.ledger(state.frame(table).head(100))
+    except UnicodeDecodeError:
+        st.error("The file is no text in UTF-8: export it again.", icon=":material/error:")
+    except json.JSONDecodeError as error:
+        st.error(f"The file is no JSON: line {error.lineno}, column {error.colno}.", icon=":material/error:")
+    except (RuleError, TableError) as error:
+        st.error(md(error), icon=":material/error:")
+    except (ValueError, RecursionError):
+        st.error("The file holds numbers or nesting beyond all measure: export it again.", icon=":material/error:")
+    else:
+        board = stored.add_board(state.workspace(), made, table)
+        state.choose("board", board.id)
+        st.rerun()

@@ -1,0 +1,206 @@
+"""The plan of an experiment on a page: what to measure, how long it takes, and what it could find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.decide.experiment_readout import ROLES, ExperimentError, Plan
+from gamcore.decide.strategies import Ledger, StrategySet
+from gamcore.viz import files as export
+from shapewise.decisions import boards as stored
+from shapewise.decisions import plan_and_outcome as outcome
+from shapewise.decisions.boards import Board
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import downloads
+
+DAYS = (7, 14, 28, 56)
+USUAL = {"metric": "conversion", "role": "primary", "base": 0.1, "lift": 0.1, "deviation": None}
+
+
+def read(board: Board, made: StrategySet) -> dict[str, Any]:
+    """What a board's plan was left at; at first, the metrics of its strategies."""
+    if board.plan:
+        return board.plan
+    named = {one.metric: one for one in made.strategies}
+    rows = [{**USUAL, "metric": name, "base": one.base, "lift": one.lift[1]} for name, one in named.items()]
+    return {"a_day": 1000.0, "share": 0.5, "power": 0.8, "metrics": rows or [dict(USUAL)]}
+
+
+def show(board: Board, made: StrategySet, found: Ledger) -> None:
+    """The form and what it leads to."""
+    told = read(board, made)
+    with st.container(border=True):
+        changed = _form(board, told)
+    _keep(board, told, changed)
+    with st.container(border=True):
+        try:
+            planned = outcome.planned(changed, made, found)
+        except ExperimentError as error:
+            st.error(md(error), icon=":material/error:")
+            return
+        _result(board, planned)
+    _begin(board, made, {**told, **changed})
+
+
+def _begin(board: Board, made: StrategySet, told: dict[str, Any]) -> None:
+    """Keep the board as it is tested: the read-out has to deal customers as the test did."""
+    tested = told.get("tested")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if tested is None:
+            st.caption("Once the test begins, keep the board as it is now: the read-out goes by that.")
+        elif tested == made.to_dict():
+            st.caption(":material/check: The test goes by the board as it is.")
+        else:
+            st.caption(":material/warning: The board has changed since the test began: it is read by the older.")
+        if tested != made.to_dict() and st.button("The test begins with this board", icon=":material/flag:"):
+            stored.change(state.workspace(), board.id, plan={**told, "tested": made.to_dict()})
+            st.rerun()
+
+
+def _keep(board: Board, told: dict[str, Any], changed: dict[str, Any]) -> None:
+    """Store what somebody changed here; a page that is merely drawn again writes nothing."""
+    key = f"plan-seen-{board.id}"
+    seen = st.session_state.setdefault(key, {name: told[name] for name in changed})
+    if changed != seen:
+        st.session_state[key] = changed
+        stored.change(state.workspace(), board.id, plan={**told, **changed})
+
+
+def _columns() -> dict[str, Any]:
+    """How the editor of metrics shows its columns."""
+    return {
+        "metric": st.column_config.TextColumn("Metric", required=True, help="More of it is better."),
+        "role": st.column_config.SelectboxColumn(
+            "Role", options=list(ROLES), required=True, default="primary",
+            help="Primary: decides. Guardrail: must not fall. Expected null: nothing there is changed, so it "
+            "should not move; a check of the set-up.",
+        ),
+        "base": st.column_config.NumberColumn(
+            "Today", required=True, default=0.1, format="%.4g", help="Its rate without the action, or its mean."
+        ),
+        "lift": st.column_config.NumberColumn(
+            "Lift worth finding", required=True, default=0.1, format="percent", help="Relative: 10% of 20% is 2 points."
+        ),
+        "deviation": st.column_config.NumberColumn(
+            "Standard deviation", format="%.4g", help="Of single values, where it is a mean. Empty for a rate."
+        ),
+    }  # fmt: skip
+
+
+def _form(board: Board, told: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a plan."""
+    st.subheader("What to measure", anchor=False)
+    first, left, right = st.columns(3)
+    a_day = first.number_input(
+        "Eligible customers a day", 1.0, value=float(told["a_day"]), step=100.0, key=f"a-day-{board.id}", format="%.0f",
+        help="Who passes the gate, before strategies share them out.",
+    )  # fmt: skip
+    share = left.slider(
+        "Treated", 5, 95, round(100 * told["share"]), 5, format="%d%%", key=f"share-{board.id}",
+        help="The rest is the control: they get nothing new. Half and half needs the fewest customers.",
+    )  # fmt: skip
+    power = right.slider(
+        "Power", 50, 99, round(100 * told["power"]), format="%d%%", key=f"power-{board.id}",
+        help="The chance to find the lift, where it is there.",
+    )  # fmt: skip
+    edited = st.data_editor(
+        pd.DataFrame(_began(board, told), columns=list(USUAL)), key=f"metrics-{board.id}", num_rows="dynamic",
+        hide_index=True, column_config=_columns(), alt="Metrics of the experiment.",
+    )  # fmt: skip
+    rows = [
+        {name: None if value != value else value for name, value in row.items()} for row in edited.to_dict("records")
+    ]
+    return {"a_day": float(a_day), "share": share / 100, "power": power / 100, "metrics": rows}
+
+
+def _began(board: Board, told: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that the editor began with: given others, it would lose its edits."""
+    key = f"metrics-began-{board.id}"
+    if f"metrics-{board.id}" not in st.session_state or key not in st.session_state:
+        st.session_state[key] = told["metrics"]
+    return list(st.session_state[key])
+
+
+def _result(board: Board, planned: Plan) -> None:
+    """Days, customers, and the smallest lift by the length of the test."""
+    st.subheader("How long it takes", anchor=False)
+    row = st.container(horizontal=True)
+    plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
+    never = [one.strategy for one in planned.rows if not one.feasible]
+    if planned.days:
+        row.metric("Weeks", count(planned.weeks), f"{count(planned.days)} days for the slowest primary metric", **plain)
+    else:
+        row.metric("Weeks", "never", "no strategy reaches anybody", **plain)
+    row.metric(
+        "Comparisons", count(planned.tests), f"alpha 5% / {planned.tests} at first (Holm)", **plain,
+        help="Strategies × metrics, without expected nulls. Holm's procedure keeps the chance of any false find at 5%.",
+    )  # fmt: skip
+    frame = planned.frame()
+    st.dataframe(
+        frame, hide_index=True, height=_height(frame), alt="Customers and days that each strategy and metric needs.",
+        column_config={"today": st.column_config.NumberColumn(format="%.4g"),
+                       "lift": st.column_config.NumberColumn("lift worth finding", format="percent"),
+                       **{name: st.column_config.NumberColumn(format="localized") for name in
+                          ("customers a day", "treated", "control", "days")}},
+    )  # fmt: skip
+    if never:
+        st.caption(
+            f":material/warning: Nobody is left for {md(', '.join(dict.fromkeys(never)))}: higher ones take all, or no "
+            "row matches."
+        )
+    smallest = planned.found_in(DAYS)
+    st.markdown("**The smallest lift it finds, by days**")
+    days = [str(day) for day in DAYS]
+    st.dataframe(
+        smallest.assign(**{day: 100 * smallest[day] for day in days}), hide_index=True, height=_height(frame),
+        alt="Smallest relative lift that is found, by days.",
+        column_config={day: st.column_config.NumberColumn(f"{day} days", format="%.1f%%") for day in days},
+    )  # fmt: skip
+    st.caption(
+        f"{planned.power:.0%} power, two-sided, normal formula, {planned.share:.0%} treated. Read it once, after whole "
+        "weeks: looking every day until something shows finds too much."
+    )
+    with st.container(horizontal=True):
+        downloads.button(
+            "CSV", lambda: export.safe_csv(frame.merge(smallest, on=["strategy", "metric"])),
+            export.file_name(board.name, "plan", "csv"), f"plan-csv-{board.id}", ":material/download:",
+        )  # fmt: skip
+        downloads.button(
+            "One page", lambda: page(board, planned).encode(), export.file_name(board.name, "plan", "md"),
+            f"plan-md-{board.id}", ":material/download:", "The plan as text, to agree on before the test.",
+        )  # fmt: skip
+
+
+def _height(frame: pd.DataFrame) -> int:
+    """All rows of a table without scrolling, up to thirty."""
+    return 38 + 35 * min(len(frame), 30)
+
+
+def page(board: Board, planned: Plan) -> str:
+    """The plan on a page, as Markdown."""
+    made = board.read()
+    lines = [
+        f"# Test plan: {md(board.name)}",
+        "",
+        f"Eligible: {md(made.gate.words())}. Treated: {planned.share:.0%}.",
+        "",
+    ]
+    for k, one in enumerate(made.strategies, 1):
+        lines.append(f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words())}")
+    lines += ["", f"Length: {planned.weeks} weeks ({planned.days} days for the slowest primary metric).", ""]
+    lines += ["| strategy | metric | role | today | lift worth finding | treated | control | days |", "|---" * 8 + "|"]
+    for row in planned.rows:
+        days = row.days if row.feasible else "-"
+        lines.append(
+            f"| {md(row.strategy)} | {md(row.metric.name)} | {row.metric.role} | {row.metric.base:g} | "
+            f"{row.metric.lift:.0%} | {row.treated:,} | {row.control:,} | {days} |"
+        )
+    lines += [
+        "", f"Power {planned.power:.0%}; two-sided; Holm over {planned.tests} comparisons at 5%. First the sample "
+        "ratio (no verdict below p = .001); expected nulls check the set-up. Read once, at the end.", "",
+    ]  # fmt: skip
+    return "\n".join(lines)

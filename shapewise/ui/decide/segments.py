@@ -1,0 +1,87 @@
+"""Segments of a table on a page: those that were kept, and those that its models suggest."""
+
+from __future__ import annotations
+
+import contextlib
+
+import streamlit as st
+
+from gamcore.viz import files as export
+from shapewise.decisions import boards as stored
+from shapewise.store.workspace import StoreError, TableAbout
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md, told_apart
+from shapewise.ui.widgets import downloads, evidence, reach
+
+MOST = 40
+
+
+def show(table: TableAbout) -> None:
+    """Kept segments, then what models suggest."""
+    kept = stored.segments(state.workspace(), table.id)
+    models = {m.id: m for m in state.workspace().models() if m.table == table.id and not m.of_tasks}
+    if kept:
+        st.markdown("**Saved segments**")
+        for one in reversed(kept[-MOST:]):
+            _line(one)
+    if not models:
+        st.caption(
+            "A model of this table suggests segments: train one, and mark some on its curves on the page Shapes."
+        )
+        return
+    st.markdown("**What a model sets apart**")
+    names = told_apart({i: model.name for i, model in models.items()})
+    chosen = st.selectbox("Model", list(models), format_func=names.__getitem__, key=f"suggest-{table.id}")
+    model = models[chosen]
+    found = reach.suggested(model)
+    if not found:
+        st.caption(
+            "Its curves set nothing apart from the average row: measure its bands on Shapes, or train on more rows."
+        )
+        return
+    listed = [(one.rule.words(), one.evidence) for one in found]
+    frame, binary = evidence.table(listed), found[0].evidence.binary
+    percent = st.column_config.NumberColumn(format="percent")
+    sizes = {"held-out rows": st.column_config.NumberColumn(format="localized"), "reach": percent}
+    rates = dict.fromkeys(("opportunity", "lower", "upper", "model contrast"), percent) if binary else {}
+    inside = st.column_config.NumberColumn("rate inside", format="percent") if binary else "mean inside"
+    picked = st.dataframe(
+        frame, hide_index=True, key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
+        column_config={**sizes, **rates, "refits agree": percent, "mean inside": inside},
+        alt="Segments that the model suggests, with what held-out rows say of them.",
+    )  # fmt: skip
+    st.caption(
+        f"Cuts are the model's; rows, rates and opportunity are of held-out rows; {found[0].evidence.tried} ranges "
+        "were looked at. Pick a row to keep it."
+    )
+    name = export.file_name(model.name, "segments", "csv")
+    downloads.button("CSV", lambda: export.safe_csv(frame), name, f"segments-csv-{chosen}", ":material/download:")
+    for place in picked["selection"]["rows"]:
+        rule = found[place].rule
+        if st.checkbox("rounded", key=f"suggested-rounded-{chosen}", help=evidence.ROUNDED):
+            rule = reach.rounded(table.id, rule)
+        told = evidence.card(model, rule, found[place].evidence.tried)
+        evidence.keep(model, rule, told, f"suggested-{chosen}-{place}")
+
+
+def _line(one: stored.SavedSegment) -> None:
+    """One kept segment."""
+    told = one.told()
+    said = ""
+    if told is not None:
+        level, apart = evidence.level(told.mean, told.binary), evidence.points(told.opportunity, told.binary)
+        said = (
+            f": {level} inside, opportunity {apart} ({evidence.between(told.opportunity_interval, told.binary, True)})"
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
+        st.button(
+            "", icon=":material/delete:", key=f"forget-{one.id}", type="tertiary", help="Delete this segment",
+            on_click=_forget, args=(one.id,),
+        )  # fmt: skip
+
+
+def _forget(identifier: str) -> None:
+    """Delete a kept segment; it may be gone already."""
+    with contextlib.suppress(StoreError):
+        state.workspace().delete("segments", identifier)

@@ -1,0 +1,1 @@
+"""What the pages that explain a model show."""

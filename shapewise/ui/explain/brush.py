@@ -1,0 +1,180 @@
+"""Mark a range or some levels on a curve, by dragging or typing, and see who is there."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from gamcore.data.binning import Bins
+from gamcore.data.labels import EPOCH, as_date
+from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, RuleError, either
+from gamcore.decide.segments import cut_of, level_names
+from gamcore.explain.curves import Curve
+from gamcore.explain.piecewise import knee
+from gamcore.viz.plots.curves import level_order
+from shapewise.store.workspace import ModelAbout
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import evidence, reach
+
+LINE_AXES = ("x", "x3")
+
+
+def _key(name: str, model: ModelAbout, curve: Curve) -> str:
+    return f"brush-{name}-{model.id}-{curve.feature}"
+
+
+def _days(value: date | float | None) -> float | None:
+    return float((value - EPOCH.date()).days) if isinstance(value, date) else value
+
+
+def marked(model: ModelAbout, curve: Curve) -> Rule | None:
+    """What is marked on a curve in this session."""
+    told = {
+        name: st.session_state.get(_key(name, model, curve)) for name in ("low", "high", "levels", "missing", "not")
+    }
+    parts: list[Rule] = []
+    if curve.labels:
+        if told["levels"]:
+            parts.append(Levels(curve.feature, tuple(told["levels"])))
+    elif told["low"] is not None or told["high"] is not None:
+        try:
+            parts.append(Range(curve.feature, _days(told["low"]), _days(told["high"]), date=curve.kind == "date"))
+        except RuleError:
+            return None
+    if told["missing"]:
+        parts.append(Missing(curve.feature))
+    if not parts:
+        return None
+    rule = either(parts)
+    rule = Not(rule) if told["not"] else rule
+    return reach.rounded(model.table, rule) if st.session_state.get(_key("rounded", model, curve)) else rule
+
+
+def take(model: ModelAbout, curve: Curve, bins: Bins, element: str) -> None:
+    """Mark what was dragged over on the chart `element`: whole bins, or levels."""
+    boxes = [b for b in st.session_state[element]["selection"]["box"] if b.get("xref", "x") in LINE_AXES]
+    if not boxes:
+        return
+    if curve.labels:
+        low, high = sorted(float(value) for value in boxes[-1]["x"])
+        order = level_order(curve)
+        inside = [k for place, k in enumerate(order) if low - 0.3 <= place <= high + 0.3]
+        st.session_state[_key("levels", model, curve)] = list(level_names(bins, inside))
+        return
+    low, high = sorted(_place(value, curve) for value in boxes[-1]["x"])
+    start, end = (int(np.abs(curve.edges - value).argmin()) for value in (low, high))
+    if start == end:  # inside one bin
+        start = min(int(np.searchsorted(bins.cuts, (low + high) / 2, side="right")), bins.n_values - 1)
+        end = start + 1
+    _fill(model, curve, bins, start, end)
+
+
+def _place(value: Any, curve: Curve) -> float:
+    """A place on the axis as plotly tells it; dates are days."""
+    if curve.kind != "date":
+        return float(value)
+    return float(np.datetime64(str(value)[:10], "D").astype(np.int64))
+
+
+def _fill(model: ModelAbout, curve: Curve, bins: Bins, start: int, end: int) -> None:
+    """Fill the fields with the bins from `start` to the one before `end`."""
+    ends = cut_of(bins, start) if start > 0 else None, cut_of(bins, end) if end < bins.n_values else None
+    for name, cut in zip(("low", "high"), ends, strict=True):
+        st.session_state[_key(name, model, curve)] = _shown(cut, curve)
+
+
+def _shown(end: float | None, curve: Curve) -> date | float | None:
+    """An end as its field holds it: of dates, the nearest day."""
+    return end if curve.kind != "date" or end is None else (as_date(end) + timedelta(hours=12)).date()
+
+
+def _take_rule(model: ModelAbout, curve: Curve, rule: Rule) -> None:
+    """Fill the fields with a suggestion."""
+    clear(model, curve)
+    for part in rule.parts():
+        if isinstance(part, Range):
+            for name, end in (("low", part.low), ("high", part.high)):
+                st.session_state[_key(name, model, curve)] = _shown(end, curve)
+        elif isinstance(part, Levels):
+            st.session_state[_key("levels", model, curve)] = list(part.levels)
+        else:
+            st.session_state[_key("missing", model, curve)] = True
+
+
+def clear(model: ModelAbout, curve: Curve) -> None:
+    """Take the mark off."""
+    for name, nothing in (("low", None), ("high", None), ("levels", []), ("missing", False), ("not", False)):
+        st.session_state[_key(name, model, curve)] = nothing
+
+
+def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
+    """Fields of the mark, what the model would cut at, and the segment's card."""
+    st.markdown(":material/select_all: **Mark a segment**")
+    _suggestions(model, curve, bins)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if curve.labels:
+            places = range(bins.n_values)
+            st.multiselect("Levels", list(level_names(bins, list(places))), key=_key("levels", model, curve))
+        elif curve.kind == "date":
+            for name, label in (("low", "From"), ("high", "Before")):
+                st.date_input(label, None, key=_key(name, model, curve), min_value=date.min, max_value=date.max)
+        else:
+            for name, label in (("low", "At least"), ("high", "Below")):
+                st.number_input(label, value=None, key=_key(name, model, curve), format="%.10g", placeholder="open")
+        with st.container(horizontal=True, gap="small"):
+            if curve.missing[3]:
+                st.checkbox("or missing", key=_key("missing", model, curve))
+            st.checkbox("all others", key=_key("not", model, curve), help="NOT: everybody who is not in it.")
+            if not curve.labels:
+                st.checkbox("rounded", key=_key("rounded", model, curve), help=evidence.ROUNDED)
+            st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
+    rule = marked(model, curve)
+    if rule is None:
+        low, high = (_days(st.session_state.get(_key(name, model, curve))) for name in ("low", "high"))
+        if low is not None and high is not None and low > high:
+            st.error("The range ends before it begins: exchange the two.", icon=":material/error:")
+        else:
+            st.caption("Drag over the plot, press a suggestion, or type.")
+        return
+    seen = st.session_state.setdefault(f"tried-{model.id}", set())
+    seen.add(rule.words())
+    found = evidence.card(model, rule, len(seen))
+    evidence.keep(model, rule, found, f"{model.id}-{curve.feature}")
+
+
+def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
+    """What the model sets apart by this feature, one button each, and the knee."""
+    own = [one for one in reach.suggested(model) if one.rule.columns == (curve.feature,)]
+    with st.container(horizontal=True, gap="small"):
+        for k, one in enumerate(own):
+            icon = ":material/trending_up:" if one.up else ":material/trending_down:"
+            said = one.rule.words().removeprefix(f"{curve.feature} ")
+            st.button(
+                md(said), key=_key(f"suggestion-{k}", model, curve), icon=icon,
+                on_click=_take_rule, args=(model, curve, one.rule), type="tertiary",
+                help="Where the model is surely above the average row." if one.up else "Where it is surely below.",
+            )  # fmt: skip
+        bend = knee(curve) if own else None
+        if bend:
+            rule = Range(curve.feature, cut_of(bins, bend), date=curve.kind == "date")
+            said = rule.words().removeprefix(f"{curve.feature} ")
+            st.button(
+                md(f"{said}: the bend"), key=_key("knee", model, curve), icon=":material/turn_slight_right:",
+                on_click=_take_rule, args=(model, curve, rule), type="tertiary",
+                help="Where the curve bends most, seen from end to end.",
+            )  # fmt: skip
+    if not own and state.data(model) is not None:
+        what = "" if model.bands else " Measured bands tell more."
+        st.caption(f"No part of this curve is surely apart from the average row.{what}")
+
+
+def label(model: ModelAbout, rule: Rule) -> str:
+    """Rows and rate of a mark, as it is written on the plot."""
+    found = reach.evidence(model, rule)
+    if found is None:
+        return ""
+    return f"{count(found.inside)} held-out rows, {evidence.level(found.mean, found.binary)}"

@@ -1,0 +1,180 @@
+"""How good a model is, on a page: everything here is of its held-out rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import log_loss, make_scorer
+
+from gamcore.stats import metrics as quality
+from gamcore.viz import plots
+from shapewise.scoring import held_out as held
+from shapewise.scoring.held_out import HeldOut
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.task_dataset import predicted
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md, number
+from shapewise.ui.widgets import cards
+
+Floats = NDArray[np.float64]
+
+MOST_DOTS = 3_000
+
+
+@state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
+def held_out(model: str) -> HeldOut:
+    """The held-out rows of a stored model, predicted."""
+    about = state.workspace().model(model)
+    data = state.data(about)
+    assert data is not None
+    return held.of(data, predicted(state.estimator(model), data.X[data.held_out]))
+
+
+def show(model: ModelAbout) -> None:
+    """All of it; a sentence where the table is gone."""
+    st.subheader("How good it is", anchor=False)
+    data = state.data(model)
+    if data is None:
+        st.caption("The table of this model is no longer here, so its predictions cannot be looked at.")
+        return
+    found = held_out(model.id)
+    told, share = quality.deviance(found.y, found.predicted, found.baseline, found.binary, found.weight)
+    mean = "the base rate" if found.binary else "the mean"
+    name = "deviance a row" if found.binary else "squared error a row"
+    st.caption(
+        f"On {count(found.y.size)} held-out rows, which no fit, refit or early stop has seen: {name} {number(told)}, "
+        f"{share:.1%} less than {mean} of the training rows gives."
+    )
+    if found.binary:
+        ranking, calibration, line = st.tabs(["Ranking", "Calibration", "Where to draw the line"])
+        with ranking:
+            _ranking(model, found)
+        with calibration:
+            _calibration(model, found)
+        with line:
+            _line(model, found)
+    else:
+        actual, residuals = st.tabs(["Predicted and actual", "Residuals"])
+        some = _some(found.y.size)
+        with actual:
+            _card(plots.actual(found.predicted[some], found.y[some], state.goal(model)), model)
+            st.caption(f"{count(some.size)} held-out rows. On the dotted line, a prediction is right.")
+        with residuals:
+            _residuals(model, found, some)
+
+
+def _card(plot: plots.Plot, model: ModelAbout) -> None:
+    cards.figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=False)
+
+
+def _some(n: int) -> NDArray[np.int64]:
+    """Rows that are drawn one by one."""
+    if n <= MOST_DOTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, MOST_DOTS, replace=False))
+
+
+@state.kept(show_spinner=False, max_entries=8)
+def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]:
+    """Precision by recall, ROC and gain of a stored model's held-out rows."""
+    found = held_out(model)
+    args = (found.y, found.predicted, found.weight)
+    return quality.precision_recall(*args), quality.roc(*args), quality.gain(*args)
+
+
+def _ranking(model: ModelAbout, found: HeldOut) -> None:
+    """ROC, precision and recall, gain, each with its number and a line to read it by."""
+    goal = md(state.goal(model))
+    rate = float(np.average(found.y, weights=found.weight))
+    pr, roc, gain = ranking_lines(model.id)
+    shown = [
+        ("ROC", roc, ("negatives taken for positives", "positives found"), ([0, 1], [0, 1]),
+         f"AUC {roc.summary:.3f}: the chance that a row with {goal} is ranked above one without. .5 is guessing."),
+        ("Precision and recall", pr, ("positives found", "positives among those picked"), ([0, 1], [rate, rate]),
+         f"Average precision {pr.summary:.3f}; picking at random gives {rate:.1%}."),
+        ("Gain", gain, ("share of rows, the likeliest first", "positives found"), ([0, 1], [0, 1]),
+         f"The likeliest tenth of the rows holds {gain.summary:.0%} of all positives: "
+         f"{gain.summary / 0.1:.1f} times its share."),
+    ]  # fmt: skip
+    for column, (name, line, axes, guide, words) in zip(st.columns(3), shown, strict=True):
+        with column.container(border=True):
+            st.markdown(f"**{name}**")
+            _card(plots.ranked(line, name, words, axes, guide), model)
+            st.caption(words)
+
+
+def _calibration(model: ModelAbout, found: HeldOut) -> None:
+    """Whether a chance of a third happens a third of the time."""
+    table = quality.calibration(found.y, found.predicted, found.weight)
+    inside = int(((table["predicted"] >= table["lower"]) & (table["predicted"] <= table["upper"])).sum())
+    _card(plots.calibration(table, found.predicted), model)
+    st.caption(
+        f"Held-out rows in {len(table)} parts of equal size by their predicted chance, each with Wilson's 95% "
+        f"interval of what happened. In {inside} of them the prediction is inside. On the dotted line, a chance is "
+        "just what it says."
+    )
+
+
+def _line(model: ModelAbout, found: HeldOut) -> None:
+    """A threshold by what mistakes cost."""
+    form, picture = st.columns([1, 2])
+    with form:
+        alarm = st.number_input(
+            "A false alarm costs", 0.0, value=1.0, key=f"alarm-{model.id}", help="Saying yes where it is no."
+        )
+        miss = st.number_input(
+            "A miss costs", 0.0, value=1.0, key=f"miss-{model.id}", help="Saying no where it is yes."
+        )
+        told = quality.costs(found.y, found.predicted, alarm, miss, found.weight)
+        key = f"threshold-{model.id}-{alarm:g}-{miss:g}"
+        chosen = st.slider("Say yes from a chance of", 0.0, 1.0, round(told.best, 5), 1e-5, key=key, format="%.5g")
+        table = quality.confusion(found.y, found.predicted, chosen)
+        st.dataframe(table, alt="Held-out rows by what they were and what the model says.")
+    with picture:
+        _card(plots.cost_line(told, chosen), model)
+        fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
+        said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(found.y.size, 1)
+        st.caption(
+            f"From {chosen:.5g} on, a row costs {number(said)} (unweighted). The cheapest line on these rows is "
+            f"{told.best:.5g} ({number(told.least)} a row); for exact chances it would be {fair:.3f}. Never saying yes "
+            f"costs {number(told.never)} a row, always {number(told.always)}."
+        )
+
+
+def _residuals(model: ModelAbout, found: HeldOut, some: NDArray[np.int64]) -> None:
+    """What is left over, and whether its mean is anywhere not 0."""
+    table = quality.residuals(found.y, found.predicted, found.weight)
+    gaps = found.y - found.predicted
+    off = int(((table["lower"] > 0) | (table["upper"] < 0)).sum())
+    _card(plots.residuals(table, found.predicted[some], gaps[some], state.goal(model)), model)
+    st.caption(
+        f"Each dot is a held-out row; the line is the mean residual in {len(table)} parts of equal size by the "
+        f"prediction, with its 95% interval. In {off} of them it is off 0: by chance, about {0.05 * len(table):.0f} "
+        "would be."
+    )
+
+
+@state.kept(show_spinner="Shuffling one feature after the other", max_entries=8)
+def permutation(model: str) -> pd.Series:
+    """What the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by feature."""
+    about = state.workspace().model(model)
+    data, estimator = state.data(about), state.estimator(model)
+    assert data is not None
+    places = np.flatnonzero(data.held_out)
+    most = max(500, 2_000_000 // max(5 * data.X.shape[1], 1))
+    if places.size > most:
+        places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
+    weight = None if data.weight is None else data.weight[places]
+    scoring: Any = "neg_mean_squared_error"
+    if data.binary:  # some rows may be of one class
+        scoring = make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", labels=[0, 1])
+    found = permutation_importance(
+        estimator, data.X.iloc[places], data.y.iloc[places], scoring=scoring, n_repeats=5, random_state=0,
+        sample_weight=weight,
+    )  # fmt: skip
+    return pd.Series(found["importances_mean"], data.X.columns)

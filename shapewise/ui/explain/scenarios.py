@@ -1,0 +1,92 @@
+"""One feature in all scenarios of a table: its curve in each model, and what strategies mark on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gamcore.decide.strategies import StrategySet
+from gamcore.explain.curve_difference import CompareError, on_common_bins
+from gamcore.explain.curves import Curve
+from gamcore.viz import files as export
+from gamcore.viz import plots
+from shapewise.store.workspace import ModelAbout, TableAbout
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+from shapewise.ui.widgets import cards, downloads
+
+MOST = 9
+LITTLE = 0.15
+ALIKE = 0.5
+
+
+def agreement(first: Curve, second: Curve) -> str:
+    """Whether a curve goes the way of another."""
+    try:
+        a, b = on_common_bins(first, second)
+    except CompareError:
+        return "Cannot be compared with"
+    weight = a.counts + b.counts
+    sizes = [float(np.sqrt(np.average(np.square(curve.scores), weights=weight))) for curve in (a, b)]
+    if min(sizes) < LITTLE * max(max(sizes), 1e-300) or max(sizes) == 0:
+        return "Has little effect here or in"
+    alike = float(np.average(a.scores * b.scores, weights=weight)) / (sizes[0] * sizes[1])
+    return "Agrees with" if alike > ALIKE else "Reverses" if alike < -ALIKE else "Differs from"
+
+
+def show(table: TableAbout, made: StrategySet) -> None:
+    """Small multiples on one scale."""
+    models = [m for m in state.workspace().models() if m.table == table.id and not m.of_tasks]
+    if not models:
+        st.caption("There is no model of this table yet.")
+        return
+    features = {name: None for m in models for name in state.estimator(m.id).importance().ranked_features()}
+    asked = [name for strategy in made.strategies for name in strategy.rule.columns if name in features]
+    names = list(dict.fromkeys([*asked, *features]))
+    feature = st.selectbox("Feature", names, format_func=str, key=f"scenario-feature-{table.id}")
+    marked = {one.model for one in made.strategies if feature in one.rule.columns}
+    models = sorted(models, key=lambda m: m.id not in marked)[:MOST]  # stable: those of strategies first
+    curves = {m.id: curve for m in models if (curve := _curve(m, feature)) is not None}
+    kinds = {(curve.loss, curve.scale) for curve in curves.values()}
+    limits = plots.common_limits(list(curves.values())) if len(kinds) == 1 and curves else None
+    first = next((m for m in models if m.id in curves), None)
+    columns = st.columns(3)
+    shown = [m for m in models if m.id in curves]
+    for k, model in enumerate(shown):
+        with columns[k % 3].container(border=True):
+            _one(model, curves[model.id], limits, made, None if model is first else first, feature)
+    if shown:
+        everything = pd.concat([curves[m.id].frame().assign(scenario=m.name) for m in shown])
+        downloads.button(
+            "CSV", lambda: export.safe_csv(everything), export.file_name(table.name, feature, "csv"),
+            f"scenarios-csv-{table.id}", ":material/download:",
+        )  # fmt: skip
+
+
+def _curve(model: ModelAbout, feature: str) -> Curve | None:
+    """A feature's curve in a model, on the scale in hand; None where it has none."""
+    try:
+        found = state.estimator(model.id).explain_shape(feature)
+    except KeyError:
+        return None
+    return found.on(state.scale(found.loss)) if found.scores.size else None
+
+
+def _one(
+    model: ModelAbout, curve: Curve, limits: tuple[float, float] | None, made: StrategySet, first: ModelAbout | None,
+    feature: str,
+) -> None:  # fmt: skip
+    """One scenario."""
+    mine = [one for one in made.strategies if one.model == model.id and feature in one.rule.columns]
+    plot = plots.small(curve, limits or plots.common_limits([curve]), title=model.name, height=200)
+    for strategy in mine:
+        plot = plots.marked(plot, curve, strategy.rule, strategy.name)
+    cards.small(plot, f"scenario-{model.id}")
+    told = [f"Strategy {md(strategy.name)} is read off here." for strategy in mine]
+    if first is not None:
+        raw = [state.estimator(m.id).explain_shape(feature) for m in (first, model)]
+        verdict = agreement(*raw)
+        mark = ":material/warning: " if verdict == "Reverses" else ""
+        told.append(f"{mark}{verdict} {md(first.name)}.")
+    st.caption(" ".join(told) or "The others are held against this one.")

@@ -1,0 +1,109 @@
+"""A model put to work: a table scored by it, and the model as SQL, Python and JSON for other programs."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from gamcore import ModelFileError
+from gamcore import io as scoring
+from gamcore.data.table import TableError
+from gamcore.decide.rules_code import kinds_of
+from gamcore.io import ScoringError
+from gamcore.viz import files as export
+from shapewise.reports import file_jobs as packs
+from shapewise.scoring import score_file as scorefile
+from shapewise.scoring import score_rows as scored
+from shapewise.store.workspace import ModelAbout, StoreError
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md, told_apart
+from shapewise.ui.widgets import artifacts as packing
+from shapewise.ui.widgets import downloads
+
+
+def score(model: ModelAbout) -> None:
+    """Choose a table, see what does not fit, make the file."""
+    tables = {table.id: table for table in state.workspace().tables()}
+    if not tables:
+        st.caption("There is no table here to score: load one on the page Data.")
+        return
+    labels = told_apart({i: f"{table.name} ({count(table.rows)} rows)" for i, table in tables.items()})
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox("Table", list(tables), format_func=labels.__getitem__, key=f"score-table-{model.id}")
+        kind = st.segmented_control("As", list(scorefile.KINDS), default="parquet", required=True,
+                                    format_func=scorefile.KINDS.__getitem__, key=f"score-kind-{model.id}")  # fmt: skip
+        keep = st.multiselect(
+            "Columns",
+            state.columns(chosen),
+            placeholder="All",
+            key=f"score-keep-{model.id}-{chosen}",
+            help="Of the table, in the file. What the model needs is read in any case.",
+        )
+        top = st.number_input("Reasons a row", 0, 20, 3, key=f"score-top-{model.id}",
+                              help="The parts of the score that are largest, by name and size.")  # fmt: skip
+    try:
+        found = _fits(model.id, chosen)
+    except TableError as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    stops = [one for one in found if one.stops]
+    if found:
+        frame = pd.DataFrame([{"column": one.column, "problem": one.problem, "rows": one.rows} for one in found])
+        st.dataframe(frame, hide_index=True, alt="What of the table does not fit the model.")
+    else:
+        st.caption(":material/check: Every column is there, with levels and ranges that the model has seen.")
+    if tables[chosen].sampled:
+        st.caption(f"Looked at on a sample of {count(tables[chosen].sampled)} rows. All rows are scored.")
+    busy = any(one.goes_on for one in packs.packs(state.workspace(), "scores"))
+    if stops:
+        st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")
+    elif st.button("Score the table", icon=":material/play_arrow:", disabled=busy):
+        try:
+            packing.begun(packs.start_scores(state.workspace(), model.id, chosen, kind, int(top), keep), "scores")
+        except StoreError as error:
+            st.error(md(error), icon=":material/error:")
+        else:
+            st.rerun()
+    packing.show("scores")
+
+
+@state.kept(show_spinner="Looking at the table", max_entries=16)
+def _fits(model: str, table: str) -> list[scored.Fit]:
+    return scored.fits(state.frame(table), state.estimator(model).model_.bins)
+
+
+def code(model: ModelAbout) -> None:
+    """The model as SQL, Python and JSON."""
+    st.caption(
+        "Each predicts as the model does here: a missing cell, a level never seen and a value beyond the ends get what "
+        "they get in the app. SQL takes NULL for missing."
+    )
+    writers = {"py": "Python", "json": "JSON"} if model.of_tasks else {"sql": "SQL", "py": "Python", "json": "JSON"}
+    try:
+        made = {form: _written(model.id, form) for form in writers}
+    except (ScoringError, ModelFileError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    with st.container(horizontal=True):
+        for form, label in writers.items():
+            name = export.file_name(model.name, "model", form)
+            downloads.button(label, partial(_encoded, made[form]), name, f"{form}-{model.id}", ":material/download:")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode()
+
+
+@state.kept(copies=True, show_spinner="Writing the model", max_entries=12)
+def _written(identifier: str, form: str) -> str:
+    """A stored model in another language; SQL for the columns as its table has them, where that is here."""
+    model, estimator = state.workspace().model(identifier), state.estimator(identifier)
+    if form != "sql":
+        return scoring.to_python(estimator, model.name) if form == "py" else scoring.to_json(estimator, 1)
+    there = {table.id for table in state.workspace().tables()}
+    names: list[str] = state.columns(model.table) if model.table in there else []
+    used = {bins.feature.column for bins in estimator.model_.bins}
+    kinds = kinds_of(state.frame(model.table), [name for name in names if name in used]) if names else {}
+    return scoring.to_sql(estimator, model.table_name or "table", kinds=kinds, title=model.name, columns=names)

@@ -1,0 +1,1 @@
+"""What every page begins with: frame, state, sign-in, errors, words."""

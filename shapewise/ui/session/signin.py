@@ -1,0 +1,74 @@
+"""Who is at this session: the one person of an app used alone, or whoever the sign-in or the proxy says."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import time
+from typing import Final
+
+import streamlit as st
+
+from shapewise.access.permissions import Person
+from shapewise.store import people
+from shapewise.store.workspace import Workspace
+from shapewise.ui.session import deployment
+from shapewise.ui.session.words import md
+
+FRESH_SECONDS: Final = 2.0
+"""A role that was taken away holds for so long at most."""
+
+
+def person(space: Workspace) -> Person:
+    """Who asks. Somebody who has not signed in gets the way to, and nothing else of the page."""
+    alone = people.alone()
+    if alone is not None:
+        return alone
+    known = _told()
+    if known is None:
+        _ask()
+    identifier, name = known
+    seen = st.session_state.get("_person")
+    if seen is not None and seen[0] == identifier and time.monotonic() - seen[2] < FRESH_SECONDS:
+        return Person(*seen[:2], seen[3])
+    if seen is None or seen[0] != identifier:
+        found = people.arrive(space, identifier, name)
+    else:
+        found = people.now(space, identifier) or people.arrive(space, identifier, name)
+    st.session_state["_person"] = (found.id, found.name, time.monotonic(), found.role)
+    return found
+
+
+def _told() -> tuple[str, str] | None:
+    """Id and name, from the sign-in; from a header only where the proxy proves to be the proxy."""
+    if not is_from_proxy(st.context.headers.get("X-Proxy-Secret", "")):
+        return None
+    claims = st.user.to_dict()
+    if claims.get("is_logged_in") is False:
+        return None
+    return people.told_by(claims)
+
+
+def is_from_proxy(sent: str) -> bool:
+    """Whether a request carries the proxy's secret, where there is one to carry."""
+    secret = os.environ.get("GAMCORE_PROXY_SECRET", "")
+    return not secret or hmac.compare_digest(sent.encode(errors="replace"), secret.encode())
+
+
+def _ask() -> None:
+    """The way in: a button, where this server signs people in itself."""
+    with st.container(border=True, horizontal_alignment="center"):
+        st.markdown(":material/lock: &nbsp; This workspace is shared by a team: sign in to see what is yours.")
+        if deployment.auth():
+            st.button("Sign in", type="primary", on_click=st.login)
+        else:
+            st.caption("Nobody was named by the server in front of this one: open the address that you were given.")
+    st.stop()
+
+
+def menu(found: Person) -> None:
+    """Who is here, below the menu, and the way out."""
+    with st.sidebar:
+        st.caption(f":material/person: {md(found.name)} · {found.role}")
+        if "is_logged_in" in st.user.to_dict():
+            st.button("Sign out", on_click=st.logout, type="tertiary", icon=":material/logout:")

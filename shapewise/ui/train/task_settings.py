@@ -1,0 +1,230 @@
+"""The form of a training of several tasks: which they are, and the settings of multi-task trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.table import TableError
+from gamcore.estimators.gam import MultiTaskTreesClassifier
+from gamcore.estimators.multitask import CRITERIA
+from gamcore.estimators.presets import TASK_PRESETS
+from shapewise.store.workspace import TableAbout
+from shapewise.training.spec import Outcome
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+
+WAYS = {
+    "one": "One model",
+    "column": "A task for each value of a column",
+    "outcomes": "A task for each outcome",
+    "tables": "A task for each table",
+}
+FEWEST, MOST = 2, 2_000
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What the tasks are; empty where there is one model of one question."""
+
+    column: str | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    tables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def several(self) -> bool:
+        """Whether there are tasks."""
+        return bool(self.column or self.outcomes or self.tables)
+
+    @property
+    def words(self) -> str:
+        """The tasks as part of a name."""
+        if self.column:
+            return f" by {self.column}"
+        return f", {len(self.outcomes or self.tables)} tasks" if self.several else ""
+
+
+def role_of(table: TableAbout) -> str | None:
+    """The column that tells tasks apart: by the user's choice, else as the column doctor suggests."""
+    suggested = {r.name: r.role for r in state.reports(table.id) if r.name not in table.roles}
+    roles = table.roles | suggested  # the user's own first
+    return next((name for name, role in roles.items() if role == "task"), None)
+
+
+def _columns(table: TableAbout, target: str) -> list[str]:
+    """Columns whose values may be tasks."""
+    usable = [r for r in state.reports(table.id) if r.kind is not None and r.kind != "date" and r.name != target]
+    return [r.name for r in usable if FEWEST <= r.distinct <= min(MOST, table.rows // 5)]
+
+
+def _others(table: TableAbout, target: str) -> dict[str, str]:
+    """Other tables with the target, by a name of their own."""
+    found: dict[str, str] = {}
+    for other in state.workspace().tables():
+        if other.id != table.id and target in state.columns(other.id):
+            name = other.name if other.name not in {*found, table.name} else f"{other.name} ({other.id[:4]})"
+            found[name] = other.id
+    return found
+
+
+def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str]) -> Tasks:
+    """Whether one model answers one question, or several tasks are learnt together."""
+    columns, others = _columns(table, target), _others(table, target)
+    fits = {"one": True, "column": bool(columns), "outcomes": len(levels) > 2, "tables": bool(others)}
+    options = [way for way, possible in fits.items() if possible]
+    suggested = role_of(table)
+    default = "column" if suggested in columns else "one"
+    way = st.segmented_control(
+        "Learn", options, default=default, required=True, format_func=WAYS.__getitem__,
+        key=f"tasks-{table.id}-{target}",
+        help="Related tasks, such as products, countries or outcomes, can be learnt together: trees that all of them "
+        "share, and trees of each task's own. A task with few rows gains most by that.",
+    ) if len(options) > 1 else "one"  # fmt: skip
+    if way == "column":
+        place = columns.index(suggested) if suggested in columns else 0
+        return Tasks(st.selectbox("Column of the tasks", columns, place, key=f"task-column-{table.id}-{target}"))
+    if way == "outcomes":
+        outcomes = _outcomes(table, frame[target], levels)
+        if len(outcomes) < 2:
+            raise TableError("Choose at least two outcomes, or one model.")
+        return Tasks(outcomes=outcomes)
+    if way == "tables":
+        chosen = st.multiselect(
+            "With the tables", list(others), list(others)[:1], key=f"task-tables-{table.id}-{target}"
+        )
+        if not chosen:
+            raise TableError("Choose at least one other table, or one model.")
+        return Tasks(tables={table.name: table.id, **{name: others[name] for name in chosen}})
+    return Tasks()
+
+
+def _outcomes(table: TableAbout, target: pd.Series, levels: list[str]) -> list[Outcome]:
+    """Each chosen level against one and the same."""
+    key = f"{table.id}-{target.name}"
+    likely = next((level for level in ("drop", "none", "no", "other") if level in levels), levels[-1])
+    left, right = st.columns([2, 1])
+    against = right.selectbox("Each against", levels, levels.index(likely), key=f"against-{key}")
+    others = [level for level in levels if level != against]
+    chosen = left.multiselect("Outcomes", others, others, key=f"outcomes-{key}-{against}")
+    return [Outcome(level, [level], [against]) for level in chosen]
+
+
+HELP = {
+    "outer_bags": ("Refits", "Models that are averaged, each with its own validation rows."),
+    "learning_rate": ("Learning rate", "Share of each tree that is taken. Smaller is smoother, and slower."),
+    "max_depth": ("Depth of a tree", "Questions in a row that a tree may ask."),
+    "early_stopping_rounds": ("Patience, in rounds", "Rounds without improvement after which a task quits."),
+    "max_rounds": ("Most common rounds", "Trees that all tasks share, at the most."),
+    "specific_rounds": ("Most own rounds", "Trees of a task's own, at the most. 0: none."),
+    "min_validation_rows": (
+        "Validation rows to tell alone", "A task with fewer quits with all others, and has no trees of its own.",
+    ),
+    "validation_fraction": ("Validation share", "Share of each task's training rows that stops a refit in time."),
+    "l2": ("Shrinkage of leaves", "Rows of effect 0 that are added to each leaf (lambda)."),
+    "min_child_weight": ("Least rows of a leaf", "In rows as they weigh at the base rate: sure ones weigh less."),
+}  # fmt: skip
+LIMITS: dict[str, dict[str, Any]] = {
+    "outer_bags": {"min_value": 1, "max_value": 100},
+    "learning_rate": {"min_value": 0.001, "max_value": 1.0, "step": 0.01, "format": "%.3f"},
+    "max_depth": {"min_value": 1, "max_value": 12},
+    "early_stopping_rounds": {"min_value": 1, "max_value": 1000},
+    "max_rounds": {"min_value": 1, "max_value": 10_000},
+    "specific_rounds": {"min_value": 0, "max_value": 10_000},
+    "min_validation_rows": {"min_value": 1, "max_value": 10_000},
+    "validation_fraction": {"min_value": 0.0, "max_value": 0.5, "step": 0.05},
+    "l2": {"min_value": 0.0, "max_value": 1000.0, "step": 1.0},
+    "min_child_weight": {"min_value": 0.0, "max_value": 10_000.0, "step": 1.0},
+}
+PRESET_WORDS = {
+    "fast": "Two refits: a first look.",
+    "balanced": "Eight refits: the default.",
+    "accurate": "Sixteen refits, smaller steps: slower.",
+    "paper": "Zhang and Li 2019, as their program has it: five common and five own trees, splits by entropy, one fit.",
+}
+CRITERION_WORDS = {
+    "none": "Gain of all rows",
+    "entropy": "Gain times entropy over tasks (Eq. 5)",
+    "entropy_per_row": "The same, of gains a row",
+    "variance": "Gain less variance over tasks (Eq. 6)",
+    "variance_relative": "The same, relative to the mean",
+    "pooled": "Gain less harm to tasks",
+}
+COLUMNS_WORDS = {"all": "All; absent is a value of its own", "shared": "Those that every task has"}
+
+
+def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
+    """A preset, what is changed of it, and whether simpler models are trained for comparison."""
+    preset = st.segmented_control(
+        "Preset", list(TASK_PRESETS), default="balanced", required=True, format_func=str.capitalize,
+        key=f"task-preset-{table.id}",
+    )  # fmt: skip
+    st.caption(PRESET_WORDS[preset])
+    additive = st.toggle(
+        "Curves instead of trees of several features", key=f"task-additive-{table.id}",
+        help="Every task is then exactly a sum of curves: a common one a feature, and the task's own deviation.",
+    )  # fmt: skip
+    compare = st.toggle(
+        "Compare with separate models and with one for all", True, key=f"task-compare-{table.id}",
+        help="Trains trees of each task alone, and trees of all rows that know of no tasks, with the same budget.",
+    )  # fmt: skip
+    defaults = {**MultiTaskTreesClassifier().get_params(), **TASK_PRESETS[preset]}
+    changes = _expert(table, preset, defaults)
+    return preset, changes | ({"additive": True} if additive else {}), compare
+
+
+def _expert(table: TableAbout, preset: str, defaults: dict[str, Any]) -> dict[str, Any]:
+    """Every other setting, folded."""
+    changes: dict[str, Any] = {}
+    with st.expander("All settings"):
+        columns = st.columns(2)
+        for k, (name, (label, text)) in enumerate(HELP.items()):
+            value = columns[k % 2].number_input(
+                label, value=defaults[name], key=f"task-{name}-{table.id}-{preset}",
+                help=f"{text} Default {defaults[name]:g}.", **LIMITS[name],
+            )  # fmt: skip
+            if value != defaults[name]:
+                changes[name] = value
+        criterion = columns[0].selectbox(
+            "Splits of common trees by", list(CRITERIA), list(CRITERIA).index(defaults["criterion"]),
+            format_func=CRITERION_WORDS.__getitem__, key=f"task-criterion-{table.id}-{preset}",
+            help="Measured, none of the others is better for small tasks by itself.",
+        )  # fmt: skip
+        features = columns[1].selectbox(
+            "Columns of common trees", list(COLUMNS_WORDS), list(COLUMNS_WORDS).index(defaults["common_features"]),
+            format_func=COLUMNS_WORDS.__getitem__, key=f"task-features-{table.id}-{preset}",
+        )  # fmt: skip
+        column = columns[0].toggle(
+            "Common trees may ask for the task", defaults["task_column"], key=f"task-id-{table.id}-{preset}"
+        )
+        quit_alone = columns[1].toggle(
+            "Each task quits by itself", defaults["own_quit"], key=f"task-quit-{table.id}-{preset}",
+            help="Else all of them quit together, by the loss over all validation rows.",
+        )  # fmt: skip
+        parts = columns[0].toggle("Month and weekday of dates", key=f"task-dates-{table.id}")
+    told = {"criterion": criterion, "common_features": features, "task_column": column, "own_quit": quit_alone}
+    changes |= {name: value for name, value in told.items() if value != defaults[name]}
+    return changes | ({"date_parts": True} if parts else {})
+
+
+def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
+    """The tasks that are about to be trained: their rows, and the rate or mean of each."""
+    rows = pd.DataFrame({"task": task, "training": ~held_out, "y": y})
+    found = rows.groupby("task", sort=False).agg(rows=("training", "sum"), rate=("y", "mean")).reset_index()
+    found = found.sort_values("rows", ascending=False)
+    st.subheader("Tasks", anchor=False)
+    st.dataframe(
+        found, hide_index=True, height=min(38 + 35 * len(found), 420),
+        column_config={
+            "task": "Task",
+            "rows": st.column_config.NumberColumn("Training rows", format="localized"),
+            "rate": st.column_config.NumberColumn("Rate" if binary else "Mean", format="percent" if binary else "%.4g"),
+        },
+        alt="One row a task: its training rows, and its rate or mean.",
+    )  # fmt: skip
+    few = found.loc[found["rows"] < 50, "task"].astype(str).tolist()
+    if few:
+        shown = ", ".join(md(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+        st.caption(f"Under 50 training rows: {shown}. Such tasks lean on what the others share.")

@@ -1,0 +1,83 @@
+"""Files that a child process makes, on a page: how far they are, the way to stop them, and their download."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from shapewise.jobs import queue as jobs
+from shapewise.reports import file_jobs as packs
+from shapewise.reports.file_jobs import Pack, Work
+from shapewise.store.workspace import StoreError
+from shapewise.ui.session import state
+from shapewise.ui.session.words import date, md, size
+from shapewise.ui.widgets import downloads
+
+MOST = 6
+
+
+def begun(identifier: str, work: Work) -> None:
+    """Remember which file of this session is being made."""
+    st.session_state[f"pack-{work}"] = identifier
+
+
+def show(work: Work) -> None:
+    """The file that is being made, and those made before."""
+    listed = packs.packs(state.workspace(), work)
+    now = next((one for one in listed if one.id == st.session_state.get(f"pack-{work}")), None)
+    now = now or next((one for one in listed if one.goes_on), None)
+    for one in listed:  # another session's, too
+        if one.goes_on:
+            _watch(one.id)
+    if now is not None and not now.goes_on:
+        _ended(now)
+    before = [one for one in listed if one.size and (now is None or one.id != now.id)][:MOST]
+    if before:
+        with st.expander(f"Made before ({len(before)})"):
+            for one in before:
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    _download(one)
+                    st.caption(f"{date(one.created)} · {size(one.size)}", width="content")
+                    _delete(one)
+
+
+@st.fragment(run_every=0.7)
+def _watch(identifier: str) -> None:
+    try:
+        found = packs.pack(state.workspace(), identifier)
+    except StoreError:
+        st.rerun()
+    if not found.goes_on:
+        st.rerun()
+    with st.container(border=True):
+        st.progress(found.share, md(found.words))
+        if found.state == "running" and jobs.is_stopping(state.workspace(), packs.KIND, identifier):
+            st.caption("Stopping.")
+        elif st.button("Cancel", key=f"cancel-pack-{identifier}", icon=":material/cancel:"):
+            packs.cancel(state.workspace(), identifier)
+            st.rerun(scope="fragment")
+
+
+def _ended(found: Pack) -> None:
+    if found.state == "cancelled":
+        st.caption("Cancelled: nothing was made.")
+    elif found.state != "done":
+        st.error(md(found.message[:600]), icon=":material/error:")
+    else:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(f":material/check_circle: **{md(found.name)}** · {size(found.size)}")
+            _download(found, "Download the file")
+            _delete(found)
+
+
+def _download(found: Pack, label: str = "") -> None:
+    make = partial(packs.content, state.workspace(), found.id)
+    downloads.button(label or md(found.name), make, found.name, f"pack-{found.id}", ":material/download:")
+
+
+def _delete(found: Pack) -> None:
+    st.button(
+        "", icon=":material/delete:", key=f"delete-pack-{found.id}", type="tertiary", help="Delete this file",
+        on_click=packs.delete, args=(state.workspace(), found.id),
+    )  # fmt: skip

@@ -1,0 +1,131 @@
+"""The guided example: from a sample table to a measured lift, a step a press."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gamcore.data.table import TableError
+from shapewise.decisions import boards as stored
+from shapewise.decisions import guided_example as example
+from shapewise.decisions.boards import Board
+from shapewise.store.workspace import StoreError, TableAbout
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+
+STEPS = (
+    ("Load *renewal*: 30,000 customers whose product is about to mature", "Load the table"),
+    (
+        "Train a model of each of three scenarios: who renews, who moves to funds, who wants less risk",
+        "Train three models",
+    ),
+    (
+        "Read three segments off their curves, and put them in order: A, then C, then B, for those who left",
+        "Make the board",
+    ),
+    ("Plan the A/B test: two entries, two metrics each, one that should not move", "Open the plan"),
+    ("Read the simulated experiment, and see what each message did", "Read the experiment"),
+)
+
+
+def table() -> TableAbout | None:
+    """The example's table, where it is loaded."""
+    return example.find(state.workspace(), example.FUNNEL)
+
+
+def board_of(found: TableAbout | None) -> Board | None:
+    """The example's board, where it is made."""
+    boards = stored.boards(state.workspace(), found.id) if found else []
+    return next((one for one in boards if one.name == example.NAME), None)
+
+
+def done() -> int:
+    """How many of the steps are done."""
+    found = table()
+    if found is None:
+        return 0
+    models = [example.model(state.workspace(), found.id, part) for part in example.PARTS]
+    if not all(about and about.bands for about in models):
+        return 1
+    board = board_of(found)
+    if board is None:
+        return 2
+    return 3 + bool(board.plan) + bool(board.plan and board.outcome)
+
+
+def show(expanded: bool) -> None:
+    """The steps, and the button of the next one."""
+    box = st.expander(
+        "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:",
+        key=f"guide-{expanded}", on_change="rerun",
+    )  # fmt: skip
+    if not box.open:  # what is done is only looked up for those who look
+        return
+    at = done()
+    with box:
+        for k, (words, _) in enumerate(STEPS):
+            mark = "check_circle" if k < at else "arrow_forward" if k == at else "circle"
+            st.markdown(f":material/{mark}: {words}")
+        if at < len(STEPS):
+            if st.button(STEPS[at][1], key="guide-next"):
+                _go(at)
+        elif st.button("Open the read-out", key="guide-open"):
+            _open("read")
+
+
+def _go(step: int) -> None:
+    """Do a step."""
+    space = state.workspace()
+    try:
+        if step == 0:
+            with st.spinner("Reading the table"):
+                state.choose("table", example.load(space, example.FUNNEL).id)
+            st.rerun()
+        found = table()
+        if found is None:
+            raise StoreError("The table of the example is gone: load it again.")
+        state.choose("table", found.id)
+        if step == 1:
+            _train(found)
+        elif step == 2:
+            with st.spinner("Reading segments off the curves"):
+                made = example.make_board(space, space.table(found.id))
+            state.choose("board", made.id)
+        else:
+            _prepare(step, board_of(found))
+    except (StoreError, TableError, OSError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _train(found: TableAbout) -> None:
+    """The three models, one after the other: a second or two each."""
+    space = state.workspace()
+    columns = state.columns(found.id)
+    with st.status("Training three models, with their bands", expanded=True) as status:
+        while part := example.train_next(space, found, columns, state.n_jobs()):
+            st.write(f":material/check: {part.scenario}")
+        status.update(label="Trained", state="complete")
+
+
+def _prepare(step: int, made: Board | None) -> None:
+    """Fill in the plan, or say where the experiment is read from, and go there."""
+    if made is None:
+        raise StoreError("The board of the example is gone: make it again.")
+    if step == 3:
+        stored.change(state.workspace(), made.id, plan=example.plan_of(made))
+    else:
+        with st.spinner("Reading the table of outcomes"):
+            table = example.load(state.workspace(), example.OUTCOME)
+        stored.change(state.workspace(), made.id, outcome=example.outcome_of(table))
+    for key in [key for key in st.session_state if made.id in str(key)]:
+        del st.session_state[key]  # fields of the plan and the read-out begin with what is stored now
+    state.choose("board", made.id)
+    _open("plan" if step == 3 else "read")
+
+
+def _open(view: str) -> None:
+    board = board_of(table())
+    opened, _ = st.session_state.get("experiment-opened", (0, ""))
+    st.session_state["experiment-opened"] = (opened + 1, view)
+    st.switch_page("pages/experiment.py", query_params={"board": board.id} if board else None)

@@ -1,0 +1,157 @@
+"""Build a rule: groups of conditions, AND within a group, OR between groups, NOT of a condition."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import date
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.labels import EPOCH, as_date
+from gamcore.data.table import TableError, kind_of, read_texts
+from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, both, either
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+
+Condition = Range | Levels | Missing
+MOST_LEVELS = 200
+RANGE, MISSING = "in a range", "missing"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One condition in the making, with a name for its widgets."""
+
+    id: str
+    rule: Condition | None = None
+    inverted: bool = False
+
+
+def groups_of(rule: Rule) -> list[list[Line]] | None:
+    """A rule as groups of conditions; None where it nests deeper than that."""
+    told = []
+    for group in rule.of if isinstance(rule, AnyOf) else (rule,):
+        lines = []
+        for one in group.of if isinstance(group, All) else (group,):
+            inner = one.rule if isinstance(one, Not) else one
+            if not isinstance(inner, Range | Levels | Missing):
+                return None
+            lines.append(Line(secrets.token_hex(4), inner, isinstance(one, Not)))
+        told.append(lines)
+    return told
+
+
+def begin(key: str, rule: Rule | None) -> None:
+    """Start from a rule, or from an empty condition."""
+    lines = groups_of(rule) if rule is not None and rule != EVERYBODY else None
+    st.session_state[key] = lines or [[Line(secrets.token_hex(4))]]
+
+
+def edit(key: str, table: str) -> Rule | None:
+    """The fields of a rule that `begin` started; the rule, where every condition is complete."""
+    groups: list[list[Line]] = st.session_state[key]
+    made, whole = [], True
+    for k, group in enumerate(groups):
+        if k:
+            st.markdown("**or**")
+        with st.container(border=True):
+            rules = []
+            for n, line in enumerate(group):
+                if n:
+                    st.caption("and")
+                found = _line(key, table, line)
+                whole &= found is not None
+                rules += [found] if found is not None else []
+            st.button("And", icon=":material/add:", key=f"{key}-and-{k}", on_click=_add, args=(key, k), type="tertiary")
+            made.append(both(rules))
+    st.button("Or", icon=":material/add:", key=f"{key}-or", on_click=_add, args=(key, None), type="tertiary")
+    if (
+        len(groups) == len(groups[0]) == 1
+        and not made[0].columns
+        and st.session_state.get(_column(key, groups[0][0])) is None
+    ):
+        st.caption("No condition: everybody.")
+        return EVERYBODY
+    return either(made) if whole else None
+
+
+def _add(key: str, group: int | None) -> None:
+    groups = [list(lines) for lines in st.session_state[key]]
+    if group is None:
+        groups.append([Line(secrets.token_hex(4))])
+    else:
+        groups[group].append(Line(secrets.token_hex(4)))
+    st.session_state[key] = groups
+
+
+def _remove(key: str, identifier: str) -> None:
+    groups = [[line for line in lines if line.id != identifier] for lines in st.session_state[key]]
+    st.session_state[key] = [lines for lines in groups if lines] or [[Line(secrets.token_hex(4))]]
+
+
+def _column(key: str, line: Line) -> str:
+    return f"{key}-{line.id}-column"
+
+
+def _line(key: str, table: str, line: Line) -> Rule | None:
+    """The fields of one condition."""
+    frame, own = state.frame(table), f"{key}-{line.id}"
+    names = list(frame.columns)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        known = line.rule.column if line.rule is not None and line.rule.column in names else None
+        column = st.selectbox("Column", names, names.index(known) if known else None, key=_column(key, line), width=220)
+        found = None
+        if column is not None:
+            was = line.rule if line.rule is not None and line.rule.column == column else None
+            try:
+                found = _values(f"{own}-{column}", frame[column], was)
+            except (TableError, RuleError) as error:
+                st.caption(md(error))
+            inverted = st.checkbox("not", line.inverted, key=f"{own}-not")
+            found = Not(found) if found is not None and inverted else found
+        st.button(
+            "", icon=":material/close:", key=f"{own}-remove", on_click=_remove, args=(key, line.id), type="tertiary",
+            help="Remove this condition",
+        )  # fmt: skip
+    return found
+
+
+def _values(key: str, series: pd.Series, was: Condition | None) -> Condition | None:
+    """What is asked of a column."""
+    kind, name = kind_of(series), str(series.name)
+    ways = [RANGE if kind in ("number", "date") else "one of", MISSING]
+    if kind == "number" and series.nunique() <= MOST_LEVELS:
+        ways.append("one of")
+    usual = MISSING if isinstance(was, Missing) else "one of" if isinstance(was, Levels) else ways[0]
+    way = st.selectbox("is", ways, ways.index(usual) if usual in ways else 0, key=f"{key}-way", width=140)
+    if way == MISSING:
+        return Missing(name)
+    if way == "one of":
+        listed = sorted(read_texts(series)[1])
+        kept = list(was.levels) if isinstance(was, Levels) else []  # also those that this table does not have
+        if len(listed) > MOST_LEVELS:
+            st.caption(f"The {MOST_LEVELS} most frequent of {len(listed):,} levels.")
+            listed = [str(one) for one in series.astype("string").value_counts().index[:MOST_LEVELS]]
+        listed += [level for level in kept if level not in listed]
+        chosen = st.multiselect("Levels", listed, kept, key=f"{key}-levels")
+        return Levels(name, tuple(chosen)) if chosen else None
+    before = was if isinstance(was, Range) else None
+    usual_ends = (before.low, before.high) if before else (None, None)
+    low_in, high_in = (before.low_in or before.low is None, before.high_in) if before else (True, False)
+    labels = (("above", "at least")[low_in], ("below", "at most")[high_in])
+    ends = [_end(key, label, end, kind == "date") for label, end in zip(labels, usual_ends, strict=True)]
+    if ends == [None, None]:
+        return None
+    return Range(name, ends[0], ends[1], low_in, high_in, date=kind == "date")
+
+
+def _end(key: str, label: str, end: float | None, is_date: bool) -> float | None:
+    if is_date:
+        day = as_date(end).date() if end is not None else None
+        found = st.date_input(label, day, key=f"{key}-{label}", min_value=date.min, max_value=date.max, width=150)
+        if found is None or found == day:
+            return end
+        return float((found - EPOCH.date()).days)
+    return st.number_input(label, value=end, key=f"{key}-{label}", format="%.10g", placeholder="open", width=150)

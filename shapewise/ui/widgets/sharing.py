@@ -1,0 +1,70 @@
+"""Sharing a thing with others by name, where the workspace is shared by a team."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
+
+import streamlit as st
+
+from shapewise.access.permissions import Level
+from shapewise.access.quotas import is_shared
+from shapewise.errors import StoreError
+from shapewise.store.workspace import KINDS
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md
+
+WORDS: dict[Level, str] = {"view": "view it", "edit": "view and change it"}
+
+
+def button(kind: str, identifier: str, name: str, tables: Sequence[str] = ()) -> None:
+    """The way to share a thing, for those who may. tables : of a model, which can go with it; of a board, which do."""
+    if is_shared() and state.mine(kind, identifier, "share") and st.button("Share", icon=":material/group:"):
+        _dialog(kind, identifier, name, tuple(tables))
+
+
+def of_whom(kind: str, identifier: str) -> None:
+    """Whose a thing is that somebody else shared, and what may be done with it."""
+    if not is_shared() or state.mine(kind, identifier, "share"):
+        return
+    may: Literal["change", "view"] = "change" if state.mine(kind, identifier) else "view"
+    st.caption(f":material/group: Shared with you by {md(state.workspace().owner_name(kind, identifier))}, to {may}.")
+
+
+@st.dialog("Share")
+def _dialog(kind: str, identifier: str, name: str, tables: tuple[str, ...]) -> None:
+    space = state.workspace()
+    st.markdown(f"**{md(name)}** is seen by you, by administrators, and by those whom you name here.")
+    shared = space.shares(kind, identifier)
+    for who, (called, level) in sorted(shared.items(), key=lambda one: one[1]):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f":material/person: {md(called)} may {WORDS[level]}")
+            st.button("Take back", key=f"unshare-{who}", type="tertiary",
+                      on_click=partial(space.share, kind, identifier, who, None))  # fmt: skip
+    own = [table for table in tables if table and state.mine("tables", table, "share")]
+    if any(set(shared) & set(space.shares("tables", table)) for table in own):
+        st.caption("Taking it back leaves its table shared: that is taken back on the page Data.")
+    with st.form("share", border=False, clear_on_submit=True):
+        who = st.text_input("With whom", placeholder="The name or address that they sign in with")
+        level = st.segmented_control(
+            "They may", list(WORDS), default="view", required=True, format_func=WORDS.__getitem__
+        )
+        with_table = kind == "boards" and bool(own)
+        if with_table:
+            st.caption("Its table goes with it, to be viewed: a board is counted on its rows.")
+        elif own:
+            with_table = st.checkbox(
+                "With its table", value=True,
+                help="Without it they read the curves. With it they see its rows and the held-out metrics, too.",
+            )  # fmt: skip
+        if not st.form_submit_button(f"Share the {KINDS[kind]}", type="primary"):
+            return
+    try:
+        space.share(kind, identifier, who, level)
+        for table in own if with_table else ():
+            space.share("tables", table, who, "view")
+    except StoreError as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    st.rerun(scope="fragment")

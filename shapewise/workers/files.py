@@ -1,0 +1,76 @@
+"""The child process that makes a pack: `python -m shapewise.workers.files PACK_FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from gamcore.data.table import TableError
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
+from gamcore.io.manifest import ModelFileError
+from gamcore.viz.files.report import to_report
+from shapewise.jobs import process as child
+from shapewise.jobs import queue as jobs
+from shapewise.reports.card import card
+from shapewise.reports.recipes import from_dict
+from shapewise.reports.review import review_of
+from shapewise.scoring.score_file import Wanted, write
+from shapewise.scoring.score_rows import ScoreError
+from shapewise.store.atomic_files import in_place_of, read_json, size_of, write_json
+from shapewise.store.workspace import StoreError, Workspace
+
+REPORT_SECONDS: Final = 0.1
+OWN: Final = 0.3
+"""Share of a report's time that reading the model takes; drawing is the rest."""
+
+
+class _Teller:
+    """Says how far the work is, at most ten times a second, and looks for a reason to stop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._last = folder, 0.0
+
+    def __call__(self, share: float, words: str) -> None:
+        child.look_for_a_stop(self._folder)
+        if time.monotonic() - self._last >= REPORT_SECONDS:
+            self._last = time.monotonic()
+            write_json(self._folder / "progress.json", {"share": min(share, 1.0), "words": words})
+
+
+def main(folder: Path) -> int:
+    """Make one pack; the exit code is 0 where it ended as it should."""
+    told = read_json(folder / "about.json")
+
+    def work() -> dict[str, Any]:
+        space = jobs.space_of(folder)
+        with in_place_of(folder / f"out.{told['about']['kind']}") as making:
+            _make(space, told["work"], told["about"], making, _Teller(folder))
+            space.check_room(size_of(making))
+        return {}
+
+    return child.work_on(folder, work, (TableError, StoreError, ScoreError, ModelFileError), "Making the file")
+
+
+def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell: _Teller) -> None:
+    if work == "report":
+        recipe = from_dict(about["recipe"])
+        report = review_of(space, recipe, about["model"], lambda share, words: tell(OWN * share, f"Reading: {words}"))
+        made = to_report(report, about["kind"], lambda share, words: tell(OWN + (1 - OWN) * share, f"Drawing: {words}"))
+        making.write_bytes(made)
+        return
+    estimator = from_saved(space.load_model(about["model"]))
+    if not isinstance(estimator, GAMRegressor | GAMClassifier):
+        raise StoreError("Tables are scored by models of one target: choose another.")
+
+    def step(share: float) -> None:
+        tell(share, "Scoring the rows")
+        space.check_room(size_of(making))  # what is over is noticed before the disk is full of it
+
+    wanted = Wanted(space, about["table"], about["kind"], about["top"], tuple(about.get("keep", ())))
+    write(wanted, estimator, making, card(space, about["model"]).text(), step)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,132 @@
+"""The child process that trains: `python -m shapewise.workers.train RUN_FOLDER`.
+
+It reads the run's specification, writes its progress, and stops when it is asked to or when its parent is gone. A model
+is stored as soon as it is trained; the bands of its curves follow, and stopping them costs nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from gamcore.boosting.loop import Progress
+from gamcore.data.table import TableError
+from gamcore.io.manifest import ModelFileError
+from gamcore.kernels.warmup import warmup
+from shapewise.jobs import process as child
+from shapewise.jobs import queue as jobs
+from shapewise.jobs.process import StoppedError
+from shapewise.store.atomic_files import read_json, write_json
+from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training.dataset import Data
+from shapewise.training.runs import MODEL, TUNED, trained
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, read_all, train, train_parts
+from shapewise.training.tuning import Budget, tune
+
+REPORT_SECONDS = 0.1
+
+
+class _Reporter:
+    """Writes the rounds since the last report as one line, at most ten a second, and looks for a reason to stop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / "progress.jsonl"
+        self._last = 0.0
+        self._told: dict[str, Any] = {"part": 0, "points": [], "quits": []}
+
+    def __call__(self, progress: Progress) -> None:
+        losses = _finite(progress.train_loss), _finite(progress.valid_loss)
+        if (progress.part, progress.stage) != (self._told["part"], self._told.get("stage")):
+            self.write()  # a line is of one fit, of the ranking, or of the bands
+        self._told |= {
+            "part": progress.part, "stage": progress.stage, "n_pairs": progress.n_pairs, "n_refits": progress.n_refits,
+            "most": progress.max_rounds, "seconds": round(progress.seconds, 2),
+        }  # fmt: skip
+        self._told["quits"] += [[progress.refit, *left] for left in progress.quits]
+        self._told["points"].append([progress.refit, progress.round, *losses])
+        now = time.monotonic()
+        if now - self._last < REPORT_SECONDS:
+            return
+        self._last = now
+        self.write()
+        child.look_for_a_stop(self._folder)
+
+    def write(self) -> None:
+        """Append what has not been told yet."""
+        if self._told["points"]:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self._told) + "\n")
+            self._told["points"], self._told["quits"] = [], []
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def main(folder: Path) -> int:
+    """Work on one run; the exit code is 0 where it ended as it should."""
+    about = read_json(folder / "about.json")
+
+    def work() -> dict[str, Any]:
+        reporter, space = _Reporter(folder), jobs.space_of(folder)
+        if not space.table(about["spec"]["table"]).sampled:  # there memory is short, and reading takes long enough
+            threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
+        try:
+            model = _work(space, about, folder, reporter)
+            reporter.write()
+        except StoppedError as stop:
+            model = about.get("model") or trained(folder)
+            if model is None:
+                raise
+            return {"model": model, "message": str(stop)}  # what was stopped was only to make it surer
+        return {"model": model}
+
+    return child.work_on(folder, work, (TableError, StoreError, ModelFileError), "Training")
+
+
+def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _Reporter) -> str | None:
+    """What is asked for: a model with bands, only bands, parts by a column, or better settings; the model, if any."""
+    spec, n_jobs = Spec.from_dict(about["spec"]), about["n_jobs"]
+    if about.get("budget"):
+        _search(read_all(workspace, spec), spec, Budget(**about["budget"]), n_jobs, folder, reporter)
+        return None
+    model: str | None = about.get("model")
+    if about.get("column"):
+        assert model is not None
+        train_parts(workspace, model, about["column"], n_jobs, reporter)
+        return model
+    if model is None:
+        model = train(workspace, spec, n_jobs, reporter).id
+        reporter.write()
+        write_json(folder / MODEL, {"model": model})
+    if spec.kind == "additive" and spec.bands:
+        add_bands(workspace, model, n_jobs, reporter)
+    return model
+
+
+def _search(data: Data, spec: Spec, budget: Budget, n_jobs: int, folder: Path, reporter: _Reporter) -> None:
+    """Search for settings; what was tried until a stop is kept."""
+    stopped: list[StoppedError] = []
+
+    def tell(progress: Progress) -> bool:
+        try:
+            reporter(progress)
+        except StoppedError as stop:
+            stopped.append(stop)
+        return bool(stopped)
+
+    trials = tune(data, spec, budget, n_jobs, tell)
+    write_json(folder / TUNED, [trial.told() for trial in trials])
+    if stopped:
+        raise stopped[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -12,6 +12,7 @@ from gamcore import GAMClassifier, GAMRegressor
 from gamcore.explain.concurvity import tradeoffs
 from gamcore.stats import metrics as quality
 from gamcore.stats.feature_drift import drift
+from gamcore.stats.intervals import wilson
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_calibration_has_wilsons_intervals_of_equal_parts(chances):
     assert found["rows"].sum() == 700
     assert (found["lower"] <= found["observed"]).all()
     assert (found["observed"] <= found["upper"]).all()
-    low, high = quality.interval(0.3, 50)
+    low, high = wilson(0.3, 50)
     z, n, p = stats.norm.ppf(0.975), 50, 0.3
     middle = (p + z * z / 2 / n) / (1 + z * z / n)
     half = z * np.sqrt(p * (1 - p) / n + z * z / 4 / n / n) / (1 + z * z / n)
@@ -104,7 +105,7 @@ def test_means_over_time_have_intervals_and_leave_gaps_out():
     found = quality.over_time(period, np.array([0.0, 1, 1, 0, 0, 1]), np.full(6, 0.5))
     assert found["period"].tolist() == [0, 2]
     assert found["observed"].tolist() == pytest.approx([2 / 3, 1 / 3])
-    assert found.loc[0, "lower"] == pytest.approx(quality.interval(2 / 3, 3)[0])
+    assert found.loc[0, "lower"] == pytest.approx(wilson(2 / 3, 3)[0])
     numbers = quality.over_time(period, np.arange(6.0), np.arange(6.0))
     assert numbers["observed"].tolist() == [1, 4]
 

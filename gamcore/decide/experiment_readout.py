@@ -32,14 +32,6 @@ from gamcore.stats.intervals import (
     ratio_of_rates,
 )
 
-with extra("experiments"):
-    from statsmodels.stats.power import NormalIndPower
-    from statsmodels.stats.proportion import (
-        power_proportions_2indep,
-        proportion_effectsize,
-        samplesize_proportions_2indep_onetail,
-    )
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Role = Literal["primary", "guardrail", "expected null"]
@@ -85,27 +77,37 @@ class Metric:
 # Plan
 
 
+def _statistics() -> tuple[Any, Any]:
+    """Power by the normal distribution, and what statsmodels has on proportions."""
+    with extra("experiments"):
+        from statsmodels.stats import proportion
+        from statsmodels.stats.power import NormalIndPower
+    return NormalIndPower(), proportion
+
+
 def sample_size(
     metric: Metric, alpha: float = ALPHA, power: float = 0.8, control: float = 1.0,
     method: Literal["normal", "arcsine"] = "normal",
 ) -> float:  # fmt: skip
     """Customers the treated arm needs, where the other has `control` times as many; two-sided."""
     metric.check()
+    normal, proportion = _statistics()
     diff = metric.base * metric.lift
     if metric.deviation is not None:
-        return float(NormalIndPower().solve_power(diff / metric.deviation, None, alpha, power, control))
+        return float(normal.solve_power(diff / metric.deviation, None, alpha, power, control))
     if method == "arcsine":
-        effect = proportion_effectsize(metric.base + diff, metric.base)
-        return float(NormalIndPower().solve_power(effect, None, alpha, power, control))
-    return float(samplesize_proportions_2indep_onetail(diff, metric.base, power, control, alpha))
+        effect = proportion.proportion_effectsize(metric.base + diff, metric.base)
+        return float(normal.solve_power(effect, None, alpha, power, control))
+    return float(proportion.samplesize_proportions_2indep_onetail(diff, metric.base, power, control, alpha))
 
 
 def power_of(metric: Metric, treated: float, alpha: float = ALPHA, control: float = 1.0) -> float:
     """Chance to find the metric's lift with so many treated customers."""
+    normal, proportion = _statistics()
     diff = metric.base * metric.lift
     if metric.deviation is not None:
-        return float(NormalIndPower().power(diff / metric.deviation, treated, alpha, ratio=control))
-    found = power_proportions_2indep(diff, metric.base, treated, control, alpha, return_results=False)
+        return float(normal.power(diff / metric.deviation, treated, alpha, ratio=control))
+    found = proportion.power_proportions_2indep(diff, metric.base, treated, control, alpha, return_results=False)
     return float(found)
 
 

@@ -118,17 +118,21 @@ def _number(told: Any, what: str) -> float:
 
 def _whole(values: Any, what: str) -> NDArray[np.int64]:
     """A list of whole numbers, or a list of such lists."""
-    found = np.array(values)
-    if found.size and found.dtype.kind != "i":
+    if not _are(values, int):
         raise ScoringError(f"The {what} of the model's JSON are not whole numbers: it is damaged.")
-    return found.astype(np.int64)
+    return np.array(values, np.int64)
+
+
+def _are(values: Any, *kinds: type) -> bool:
+    """Whether a value, or everything in lists of lists, is of these types: numpy would make texts of them all, each as
+    long as the longest, and numbers of truths."""
+    return all(_are(value, *kinds) for value in values) if isinstance(values, list) else type(values) in kinds
 
 
 def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
-    found = np.array(values)
-    if found.size and found.dtype.kind not in "if":  # a text or a truth is no number, though numpy makes one of it
+    if not _are(values, int, float):
         raise ScoringError(f"The scores of {what} are not numbers: the JSON is damaged.")
-    found = found.astype(np.float64)
+    found = np.array(values, np.float64)
     if found.shape != shape or not np.isfinite(found).all():
         raise ScoringError(f"The scores of {what} are not {' x '.join(map(str, shape))} numbers: the JSON is damaged.")
     return found

@@ -53,9 +53,7 @@ def test_a_small_table_is_written_whole(source, tmp_path):
 def test_the_child_goes_without_kernels():
     code = PROGRAM.replace("; from shapewise.ingest.child import main; main(sys.argv[2])", "")
     code += "; import shapewise.ingest.child; print({'numba', 'sklearn', 'scipy'} & set(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code, str(ROOT / "gamcore")], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-P", "-c", code, str(ROOT)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
 

@@ -39,6 +39,7 @@ memory.give_back()
 AROUND = """
 import threading
 import numpy as np
+import pandas
 import psutil
 import pyarrow as pa
 from shapewise.ui.session import memory

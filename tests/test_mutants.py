@@ -208,13 +208,13 @@ for k in range(int(sys.argv[1]), 100, 2):
 
 
 def test_crashes_stops_and_greed_are_findings(monkeypatch):
-    def start(seed, first, checked, errors):
+    def start(seed, first, levels, checked, errors):
         command = [sys.executable, "-S", "-c", CHILD, str(first)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
 
     monkeypatch.setattr(mutants, "start", start)
     monkeypatch.setattr(mutants, "SECONDS", 1.0)
-    told = mutants.lane(0, 0, 12, "")
+    told = mutants.lane(0, 0, 12, (), "")
     assert [one["number"] for one in told] == [0, 2, 4, 6, 8, 10]
     assert [one["outcome"] for one in told] == [
         "opened", "too much memory", "crashed", "opened", "stood still", "opened",

@@ -275,12 +275,12 @@ def test_levels_of_truth_and_of_numbers():
     assert Levels("flag", ("True",)).holds(frame).tolist() == [False, True, True]
     assert Levels("truth", ("False",)).holds(frame).tolist() == [False, True, False]
     assert Levels("code", ("1",)).holds(frame).tolist() == [True, False, False]
-    assert sql_of(Levels("flag", ("True",)), kinds_of(frame, ["flag"])) == '("flag" IS NOT NULL AND "flag" IN (1))'
+    assert sql_of(Levels("flag", ("True",)), kinds_of(frame, ["flag"])) == '(t."flag" IS NOT NULL AND t."flag" IN (1))'
 
 
 def test_ends_of_all_number_types_are_written_alike():
     for low in (4, np.int64(4), np.float64(4), 4.0):
-        assert sql_of(Range("n", low), {"n": "number"}) == '("n" IS NOT NULL AND "n" >= 4)'
+        assert sql_of(Range("n", low), {"n": "number"}) == '(t."n" IS NOT NULL AND t."n" >= 4)'
     assert ">= 1.5e0" in sql_of(Range("n", np.float64(1.5)), {"n": "number"})
 
 

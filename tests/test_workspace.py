@@ -498,7 +498,7 @@ def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
     told = json.dumps(asdict(spec_of(table.id, **LONG)))
     code = (
         "import json, os, sys, time; from pathlib import Path\n"
-        "from shapewise import runs; from shapewise.store.workspace import Workspace\n"
+        "from shapewise.training import runs; from shapewise.store.workspace import Workspace\n"
         "from shapewise.training.train import Spec\n"
         "space = Workspace(Path(sys.argv[1])); run = runs.start(space, Spec.from_dict(json.loads(sys.argv[2])), 1)\n"
         "while not len(runs.read(space, run).standing.points): time.sleep(0.1)\n"

@@ -281,7 +281,9 @@ class Remote:
         return Identity.read(written.decode("ascii", errors="replace"))
 
     def identify(self, identity: Identity) -> None:
-        self._system.pipe_file(str(self._root / IDENTITY), identity.text().encode())
+        making = str(self._root / f"{IDENTITY}.{owner()}")  # whole or not at all, on a file system too
+        self._system.pipe_file(making, identity.text().encode())
+        self._system.mv(making, str(self._root / IDENTITY))
 
     def put(self, path: Path, digest: str) -> None:
         if not self.has(digest):  # a put is whole or not there: so object stores promise

@@ -29,7 +29,7 @@ from benchmarks.watch import Watch
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.data.sampling import subsamples, tour
 from gamcore.kernels import SUM
-from gamcore.kernels.layout import LOGISTIC
+from gamcore.kernels.losses import LOGISTIC
 
 TABLES = ("magic", "adult", "calhousing")
 ALPHAS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)

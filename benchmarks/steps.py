@@ -28,7 +28,8 @@ from gamcore.boosting.rounds import MAX_LEAVES, make_sets, weigh_groups
 from gamcore.kernels import N_CODES, Kernel
 from gamcore.kernels.curve_step import cut_bags, grouped_round
 from gamcore.kernels.histogram import _add_four, add_groups, add_up, combine, lines, width
-from gamcore.kernels.layout import CHAINS, CHUNK, LOGISTIC, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
+from gamcore.kernels.layout import CHAINS, CHUNK, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
+from gamcore.kernels.losses import LOGISTIC, has_hessian, no_change
 from gamcore.kernels.row_state import advance_run
 
 FEATURES = 10
@@ -63,13 +64,13 @@ def _histograms(table: Table, loss: int, work: Work, hist: NDArray[np.floating],
             four = table.starts[q : q + CHAINS]
             for at in range(0, size, CHUNK):
                 n = min(CHUNK, size - at)
-                _add_four(code, four + at, n, work.gradient, loss, hist[q : q + CHAINS])
+                _add_four(code, four + at, n, work.gradient, has_hessian(loss), hist[q : q + CHAINS])
 
 
 @_compiled
 def _adding_up(hist: NDArray[np.floating], last: int, loss: int, work: Work, times: int) -> None:
     for _ in range(times):
-        add_up(hist, last, loss, work.total)
+        add_up(hist, last, has_hessian(loss), work.total)
 
 
 @_compiled
@@ -135,15 +136,15 @@ def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
     """Seconds of each part and of the whole step."""
     table, rows, fit, loss = work
     settings = make_settings(loss, N_BAGS)
-    weight = None if loss == LOGISTIC else weigh_groups(table, np.empty(0))
+    weight = None if has_hessian(loss) else weigh_groups(table, np.empty(0))
     sets = make_sets(table, work.groups, weight, DEFAULTS.subsample, N_BAGS, 0, work.dtype)
     scratch, buffer = make_work(N_BAGS, MAX_LEAVES), aligned((work.groups.size * 2 * N_CODES,), work.dtype)
     whole = best_of(lambda n: _rounds(table, rows, sets, fit, settings, scratch, buffer, n), repeats, seconds)
-    size = width(LAST, loss)
+    size = width(LAST, has_hessian(loss))
     hist = lines(buffer, work.groups.size, size)
     add_groups(table, rows, work.groups, fit, 0, loss, scratch, hist)
-    fit.factor[:] = 1.0 if loss == LOGISTIC else 0.0  # else the scores would run away under an update made many times
-    of_bags = sets.weight[0, :, : LAST + 1 if loss != LOGISTIC else 0]
+    fit.factor[:] = no_change(loss)  # else the scores would run away under an update made many times
+    of_bags = sets.weight[0, :, : 0 if has_hessian(loss) else LAST + 1]
     spare = np.zeros_like(hist)
     runs = {
         "update": lambda n: _update(table, rows, fit, loss, scratch, n),

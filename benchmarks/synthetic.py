@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 
 from gamcore import GAMRegressor
 from gamcore.boosting.executor import Executor
-from gamcore.boosting.refit import Parameters
+from gamcore.boosting.problem import Parameters
 from gamcore.boosting.rounds import (
     GroupedRounds,
     Rounds,
-    RowLevelRounds,
     ThreadedRounds,
     make_sets,
-    row_strategy,
     weigh_groups,
 )
+from gamcore.boosting.subagging import RowLevelRounds, row_strategy
 from gamcore.kernels import N_CODES, SUM
 from gamcore.kernels.early_stopping import MOST_AT_ONCE, Course, Rule, make_course
-from gamcore.kernels.layout import LOGISTIC, SQUARED, Fit, Rows, Settings, Table, make_fit
+from gamcore.kernels.layout import Fit, Rows, Settings, Table, make_fit
+from gamcore.kernels.losses import LOGISTIC, SQUARED, has_hessian, no_change
 
 LOSSES = {"logistic": LOGISTIC, "squared": SQUARED}
 LAST = N_CODES - 2
@@ -78,19 +78,21 @@ def make_workload(table: Table, loss: int, dtype: type = SUM, seed: int = 1) -> 
     if not logistic:
         score[:] = rng.standard_normal(n_rows, np.float32)
     target = rng.integers(0, 2, n_rows if logistic else 0, dtype=np.uint8)
-    return Workload(table, Rows(score, np.asarray(target), np.empty(0, dtype)), make_fit(n_features, loss, dtype), loss)
+    return Workload(
+        table, Rows(score, np.asarray(target), np.empty(0, dtype)), make_fit(n_features, no_change(loss), dtype), loss
+    )
 
 
 def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves, mart: bool = False) -> Settings:
     """The scalars of an ordinary fit."""
-    by_hessian = loss == LOGISTIC and not mart
+    by_hessian = has_hessian(loss) and not mart
     return Settings(
         loss=loss,
         mart=mart,
         learning_rate=DEFAULTS.learning_rate,
         max_leaves=max_leaves,
         min_node_weight=Parameters.min_node_hessian if by_hessian else Parameters.min_node_weight,
-        max_delta=Parameters.max_delta if loss == LOGISTIC else np.inf,
+        max_delta=Parameters.max_delta if has_hessian(loss) else np.inf,
         n_bags=n_bags,
     )
 
@@ -98,7 +100,7 @@ def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves,
 def grouped(work: Workload, settings: Settings, share: float, executor: Executor | None = None) -> Rounds:
     """Bags as sets of groups; with an executor, a step's groups are shared between threads."""
     table, rows, fit, _ = work
-    weight = weigh_groups(table, np.empty(0)) if settings.loss != LOGISTIC or settings.mart else None
+    weight = weigh_groups(table, np.empty(0)) if settings.mart or not has_hessian(settings.loss) else None
     sets = make_sets(table, work.groups, weight, share, settings.n_bags, 0, work.dtype)
     if executor is None:
         return GroupedRounds(table, rows, sets, fit, settings)
@@ -109,7 +111,7 @@ def row_level(work: Workload, settings: Settings, share: float, ensemble: str, s
     """Bags of rows, as in the paper."""
     table, rows, fit, loss = work
     every = np.arange(rows.score.size)
-    made = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, loss, work.dtype)
+    made = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, has_hessian(loss), work.dtype)
     return RowLevelRounds(table, rows, work.groups, fit, settings, made)
 
 

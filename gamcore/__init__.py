@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gamcore._version import __version__
 
 if TYPE_CHECKING:
-    from gamcore.boosting.loop import Progress
+    from gamcore.boosting.progress import Progress
     from gamcore.data.table import TableError
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, load_model, rank_pairs, suggest_segments
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
@@ -46,7 +46,7 @@ _HOME = {
     "ModelFileError": "io.manifest",
     "MultiTaskTreesClassifier": "estimators.multitask",
     "MultiTaskTreesRegressor": "estimators.multitask",
-    "Progress": "boosting.loop",
+    "Progress": "boosting.progress",
     "TableError": "data.table",
     "load_model": "estimators.gam",
     "rank_pairs": "estimators.gam",

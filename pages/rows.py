@@ -30,7 +30,7 @@ LARGEST = 2.0**53
 begin("Rows", "One prediction at a time: what it is made of, and what would change it.")
 model, scale = cards.pick_effects()
 estimator = state.estimator(model.id)
-binary = estimator.model_.loss.name == "logistic"
+binary = estimator.model_.loss.is_binary
 data = state.data(model)
 if data is None:
     st.info("Rows need the table that the model was trained on, and it is no longer here.", icon=":material/table:")

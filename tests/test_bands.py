@@ -250,7 +250,7 @@ def test_odd_numbers_of_bands_are_refused(n_refits):
 
 
 def test_work_arrays_are_made_for_the_leaves_they_are_given():
-    recipe = GAMRegressor()._parameters(100)
+    recipe = GAMRegressor().boosting_parameters(100)
     for odd in ({"max_leaves": 65}, {"coarse_leaves": 65}, {"n_bags": 1001}, {"n_bags": 0}, {"max_leaves": 0}):
         with pytest.raises(ValueError, match="max_leaves must be"):
             replace(recipe, **odd)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting.loop import boost_shares
-from gamcore.boosting.refit import Parameters, Problem, Share
+from gamcore.boosting.loop import RefitTask, run_all
+from gamcore.boosting.problem import Parameters, Problem, Share
 from gamcore.data.sampling import deal, splits
 from gamcore.kernels.layout import Table
 from gamcore.model.losses import LOSSES
@@ -44,8 +44,9 @@ def fit(of, ensemble="grouped", histogram="rescan", dtype=np.float64, n_jobs=1, 
         "greedy_ratio": 1.0, "early_stopping_rounds": 50, "dtype": dtype,
     } | changes  # fmt: skip
     chosen_splits = splits(16, 0.2, n_refits, 0)
-    told = Parameters(ensemble, histogram, **chosen), [1, 2, 3][:n_refits], n_jobs, callback
-    return boost_shares(lambda k: Share(of, chosen_splits[k]), of.y.size, *told)
+    parameters, watch = Parameters(ensemble, histogram, **chosen), callback is not None
+    tasks = [RefitTask(Share(of, chosen_splits[k]), parameters, k + 1, watch) for k in range(n_refits)]
+    return run_all(tasks, of.y.size, n_jobs, callback)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

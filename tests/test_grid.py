@@ -10,7 +10,8 @@ from gamcore.kernels import pair_grid as grid
 from gamcore.kernels import pair_refined as refined
 from gamcore.kernels import pair_rounds as pairs
 from gamcore.kernels.early_stopping import Rule, make_course
-from gamcore.kernels.layout import LOGISTIC, SQUARED, Rows, Settings, Table, make_fit, make_work
+from gamcore.kernels.layout import Rows, Settings, Table, make_fit, make_work
+from gamcore.kernels.losses import LOGISTIC, SQUARED, no_change
 from tests import naive
 
 LAST = (6, 5)
@@ -34,7 +35,7 @@ def run_up(a, b, g, h, dtype=np.float64):
     pairs.add_two(np.stack([a, b]), (0, 1, 1), 0, stats, board.sums)
     np.testing.assert_array_equal(board.sums[0], board.sums[1])
     board.cells[:] = board.two[0]
-    grid.run_up(board.cells, board.cells[:0], LOGISTIC, LAST, board.run)
+    grid.run_up(board.cells, board.cells[:0], True, LAST, board.run)
     return board
 
 
@@ -146,7 +147,7 @@ def test_histograms_add_up_over_groups(loss):
     target = (g > 0).astype(np.uint8) if loss == LOGISTIC else np.empty(0, np.uint8)
     state = Rows(np.exp(g) if loss == LOGISTIC else g.copy(), target, np.empty(0))
     fit, scratch = (
-        make_fit(1, loss, np.float64, grid.N_CELLS),
+        make_fit(1, no_change(loss), np.float64, grid.N_CELLS),
         (make_work(1, 2, np.float64), grid.make_board(np.float64)),
     )
     parts = np.zeros((5, 2 * grid.N_CELLS))
@@ -178,7 +179,7 @@ def test_a_round_adds_the_leaves_of_the_best_tree(loss, refined):
         gradient, weight = g, np.ones(a.size)
         cells = np.bincount(table.codes[0][inside], minlength=grid.N_CELLS)[None].astype(float)
     chosen = Settings(loss, False, 0.3, 2, 2.0, 10.0, 1)
-    fit = make_fit(1, loss, np.float64, grid.N_CELLS)
+    fit = make_fit(1, no_change(loss), np.float64, grid.N_CELLS)
     course = make_course(1, np.array([3]), float((~inside).sum()), np.float64, grid.N_CELLS)
     scratch = make_work(1, 2, np.float64), grid.make_board(np.float64)
     told = (table, state, train, pairs.Terms(0, np.array([LAST]), cells), fit, chosen, scratch, (refined, 0))

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamcore.boosting.rounds import first_cells, join, make_sets, membership, row_strategy, weigh_groups
+from gamcore.boosting.rounds import first_cells, make_sets, weigh_groups
+from gamcore.boosting.subagging import join, membership, row_strategy
 from gamcore.data import sampling as groups
 from gamcore.kernels import N_CODES, histogram
 from gamcore.kernels import curve_step as step
@@ -19,7 +20,8 @@ from gamcore.kernels import line_cuts as linecut
 from gamcore.kernels import row_state as rows
 from gamcore.kernels import subagging as rowbags
 from gamcore.kernels import subagging_masks as rowmask
-from gamcore.kernels.layout import LOGISTIC, SQUARED, Rows, Settings, Table, aligned, make_fit, make_work
+from gamcore.kernels.layout import Rows, Settings, Table, aligned, make_fit, make_work
+from gamcore.kernels.losses import LOGISTIC, SQUARED, has_hessian, no_change, total_loss
 from tests import naive
 from tests.test_boosting import fit, problem
 
@@ -52,7 +54,7 @@ def gradients(state, loss):
 @pytest.mark.parametrize("n_groups", [1, 3, 4, 7, 9])
 def test_group_histograms_are_those_of_their_rows(loss, weighted, n_groups):
     table, state, _ = make(n_groups, n=1500, n_groups=n_groups, loss=loss, weighted=weighted)
-    fit, work = make_fit(2, loss, np.float64), make_work(1, 3, np.float64)
+    fit, work = make_fit(2, no_change(loss), np.float64), make_work(1, 3, np.float64)
     hist = np.full((n_groups, 2 * N_CODES), 9.0)
     g, h = gradients(state, loss)
     histogram.add_groups(table, state, np.arange(n_groups), fit, 1, loss, work, hist)
@@ -65,7 +67,7 @@ def test_group_histograms_are_those_of_their_rows(loss, weighted, n_groups):
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 def test_pending_update_is_applied_once_with_the_next_pass(loss):
     table, state, rng = make(1, loss=loss)
-    fit, work = make_fit(2, loss, np.float64), make_work(1, 3, np.float64)
+    fit, work = make_fit(2, no_change(loss), np.float64), make_work(1, 3, np.float64)
     update = rng.normal(size=N_CODES)
     fit.factor[:] = np.exp(update) if loss == LOGISTIC else update
     before = state.score.copy()
@@ -76,7 +78,7 @@ def test_pending_update_is_applied_once_with_the_next_pass(loss):
 
 def test_histogram_does_not_depend_on_the_other_groups_asked_for():
     table, state, _ = make(3, n=2000, n_groups=9, dtype=np.float32)
-    fit, work = make_fit(2, LOGISTIC), make_work(1, 3)
+    fit, work = make_fit(2, no_change(LOGISTIC)), make_work(1, 3)
     whole = np.zeros((9, 2 * N_CODES), np.float32)
     histogram.add_groups(table, state, np.arange(9), fit, 0, LOGISTIC, work, whole)
     for share in (np.array([0, 1, 2, 3]), np.array([4, 5]), np.array([6, 7, 8])):
@@ -89,8 +91,8 @@ def test_histogram_does_not_depend_on_the_other_groups_asked_for():
 @pytest.mark.parametrize("share", [0.3, 0.65, 1.0])
 def test_combined_groups_equal_a_rescan_of_the_same_rows(loss, share):
     table, state, _ = make(4, n=800, n_groups=9, loss=loss)
-    fit, work = make_fit(2, loss, np.float64), make_work(5, 3, np.float64)
-    size = histogram.width(LAST, loss)
+    fit, work = make_fit(2, no_change(loss), np.float64), make_work(5, 3, np.float64)
+    size = histogram.width(LAST, has_hessian(loss))
     hist = histogram.lines(np.zeros(9 * 2 * N_CODES), 9, size)
     histogram.add_groups(table, state, np.arange(9), fit, 0, loss, work, hist)
     member = groups.bag_pool(9, share, 5, 0)[0]
@@ -101,7 +103,7 @@ def test_combined_groups_equal_a_rescan_of_the_same_rows(loss, share):
     chosen = [np.concatenate([np.arange(table.starts[k], table.starts[k + 1]) for k in bag]) for bag in member]
     out = np.zeros_like(work.bags)
     flat = np.stack([g, h], axis=1).ravel() if loss == LOGISTIC else g
-    rowbags.rescan(table.codes[0], flat, loss, join([bag.astype(np.int32) for bag in chosen]), out)
+    rowbags.rescan(table.codes[0], flat, has_hessian(loss), join([bag.astype(np.int32) for bag in chosen]), out)
     np.testing.assert_allclose(work.bags[:, :size], out[:, :size], atol=1e-12)
     for b, bag in enumerate(chosen):
         expected = naive.histogram(table.codes[0], g, h, bag)
@@ -113,7 +115,7 @@ def test_combined_groups_equal_a_rescan_of_the_same_rows(loss, share):
 def test_total_is_the_sum_over_groups(loss):
     hist = np.random.default_rng(0).normal(size=(5, 2 * N_CODES)).astype(np.float32)
     total = np.full((2, N_CODES), 5.0)
-    histogram.add_up(hist, 20, loss, total)
+    histogram.add_up(hist, 20, has_hessian(loss), total)
     expected = hist.astype(float).sum(axis=0)
     if loss == LOGISTIC:
         np.testing.assert_allclose(total[:, :21], expected.reshape(-1, 2)[:21].T, atol=1e-12)
@@ -162,7 +164,7 @@ def test_row_level_strategies_give_the_histograms_of_the_same_bags(strategy, los
     g, h = (values.astype(dtype) for values in gradients(state, loss))
     outside = np.setdiff1d(np.arange(3000), train)
     g[outside] = h[outside] = 0
-    fill, lists = row_strategy(table, "subagging", strategy, train, n_bags, 0.65, 3, loss, dtype)
+    fill, lists = row_strategy(table, "subagging", strategy, train, n_bags, 0.65, 3, has_hessian(loss), dtype)
     out = np.full((n_bags, 2 * N_CODES), 5, dtype)
     fill(0, np.stack([g, h], axis=1).ravel() if loss == LOGISTIC else g, out)
     for b in range(n_bags):
@@ -181,7 +183,7 @@ def test_sums_in_any_order_stay_within_the_stated_tolerance(dtype, tolerance, lo
     table, _, rng = make(11, n=1024, dtype=dtype, loss=loss)
     table.codes[0] = 1  # one run of 1,024 rows
     g = (rng.standard_normal(1024) * 10.0 ** rng.uniform(-6, 6, 1024)).astype(dtype)
-    fill, lists = row_strategy(table, "subagging", "mask", np.arange(1024), 9, 0.9, 0, loss, dtype)
+    fill, lists = row_strategy(table, "subagging", "mask", np.arange(1024), 9, 0.9, 0, has_hessian(loss), dtype)
     out = np.empty((9, 2 * N_CODES), dtype)
     fill(0, np.stack([g, np.abs(g)], axis=1).ravel() if loss == LOGISTIC else g, out)
     at = 2 if loss == LOGISTIC else 1
@@ -212,7 +214,7 @@ def test_membership_holds_each_row_once_and_fills_bins_up_with_rows_of_no_bag():
 def test_bootstrap_counts_multiplicities():
     table, state, _ = make(7, n=200)
     g, h = gradients(state, LOGISTIC)
-    fill, lists = row_strategy(table, "bagging", "rescan", np.arange(200), 3, 1.0, 1, LOGISTIC, np.float64)
+    fill, lists = row_strategy(table, "bagging", "rescan", np.arange(200), 3, 1.0, 1, True, np.float64)
     out = np.zeros((3, 2 * N_CODES))
     fill(1, np.stack([g, h], axis=1).ravel(), out)
     for b in range(3):
@@ -226,10 +228,10 @@ def test_crumbs_in_empty_bins_are_cleared():
     weight = np.zeros((1, LAST + 1))
     weight[0, 3] = 2.0
     out = np.full((1, 2 * N_CODES), 1e-17)
-    rowbags.clear_empty(weight, LOGISTIC, out)
+    rowbags.clear_empty(weight, True, out)
     assert np.flatnonzero(out[0, : 2 * LAST + 2]).tolist() == [6, 7]
     out[:] = 1e-17
-    rowbags.clear_empty(weight, SQUARED, out)
+    rowbags.clear_empty(weight, False, out)
     assert np.flatnonzero(out[0, : LAST + 1]).tolist() == [3]
 
 
@@ -350,7 +352,7 @@ def test_a_grouped_round_equals_its_twin(loss, mart, weighted):
     weight = weigh_groups(table, state.weight) if loss == SQUARED or mart else None
     sets = make_sets(table, np.arange(6), weight, 0.65, 3, 0, np.float64)
     member = sets.member
-    fit = make_fit(2, loss, np.float64)
+    fit = make_fit(2, no_change(loss), np.float64)
     chosen = Settings(loss, mart, 0.3, 3, 5.0, 10.0, 3)
     score, expected = state.score.copy(), []
     row_weight = state.weight if weighted else np.ones(400)
@@ -372,7 +374,7 @@ def test_greedy_steps_go_to_the_feature_that_gained_most():
     state.score[:] += table.codes[1] * 0.5
     state.score[:] -= state.score.mean()
     sets = make_sets(table, np.arange(8), weigh_groups(table, state.weight), 0.65, 3, 0, np.float64)
-    fit = make_fit(2, SQUARED, np.float64)
+    fit = make_fit(2, no_change(SQUARED), np.float64)
     chosen = Settings(SQUARED, False, 0.1, 2, 5.0, 10.0, 3)
     step.grouped_round(table, state, sets, fit, chosen, 4, make_work(3, 3, np.float64), np.zeros(8 * 512))
     assert fit.steps.tolist() == [1, 5]
@@ -383,7 +385,7 @@ def test_gain_is_the_drop_of_the_quadratic_model(loss):
     table, state, _ = make(10, n=400, n_groups=8, loss=loss)
     weight = weigh_groups(table, state.weight) if loss == SQUARED else None
     sets = make_sets(table, np.arange(8), weight, 1.0, 1, 0, np.float64)
-    fit = make_fit(2, loss, np.float64)
+    fit = make_fit(2, no_change(loss), np.float64)
     g, h = gradients(state, loss)
     hist = np.zeros((8, 512))
     work = make_work(1, 3, np.float64)
@@ -403,7 +405,7 @@ def test_losses_and_updates_of_rows(loss, weighted):
     rows.rescore(table, state, response, curves, loss)
     total = curves[0, table.codes[0]] + curves[1, table.codes[1]]
     np.testing.assert_allclose(state.score, np.exp(total + 0.3) if loss == LOGISTIC else response - total)
-    found = rows.total_loss(state, 5, 205, loss)
+    found = total_loss(state, 5, 205, loss)
     inside = slice(5, 205)
     if loss == LOGISTIC:
         expected = naive.log_loss(state.score[inside], state.target[inside], weight[inside])
@@ -421,20 +423,20 @@ def test_losses_and_updates_of_rows(loss, weighted):
 
 def test_extreme_odds_stay_finite():
     table, state, _ = make(12)
-    fit, work = make_fit(2, LOGISTIC, np.float32), make_work(1, 3)
+    fit, work = make_fit(2, no_change(LOGISTIC), np.float32), make_work(1, 3)
     state = Rows(np.ones(300, np.float32), state.target, np.empty(0, np.float32))
     fit.factor[:] = np.float32(1e30)
     hist = np.zeros((7, 512), np.float32)
     histogram.add_groups(table, state, np.arange(7), fit, 0, LOGISTIC, work, hist)
     assert np.isfinite(hist).all()
-    assert np.isfinite(rows.total_loss(state, 0, 300, LOGISTIC))
+    assert np.isfinite(total_loss(state, 0, 300, LOGISTIC))
 
 
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED])
 def test_validation_is_the_loss_of_the_moved_curves(loss):
     table, state, rng = make(13, loss=loss)
     response = np.array([0.2]) if loss == LOGISTIC else rng.normal(size=300)
-    fit = make_fit(2, loss, np.float64)
+    fit = make_fit(2, no_change(loss), np.float64)
     rows.rescore(table, state, response, fit.curves, loss)
     valid = np.array([1, 4])
     inside = np.concatenate([np.arange(table.starts[g], table.starts[g + 1]) for g in valid])
@@ -452,7 +454,7 @@ def judged(losses, patience, tolerance=0.0):
     """Round at which a refit with these validation losses stalls (0: never), and its best round."""
     watched = course.make_course(1, np.array([0]), 1.0, np.float64)
     watched.losses[:] = 9.0
-    fit = make_fit(1, SQUARED, np.float64)
+    fit = make_fit(1, no_change(SQUARED), np.float64)
     for number, loss in enumerate(losses, 1):
         fit.curves[:] = number
         if course.judge(loss, fit, course.Rule(patience, tolerance), watched):
@@ -482,7 +484,7 @@ def test_a_loss_that_creeps_does_not_train_for_nothing():
 
 def test_without_validation_nothing_stalls_and_the_last_round_counts():
     watched = course.make_course(1, np.empty(0, np.int64), 0.0, np.float64)
-    fit = make_fit(1, SQUARED, np.float64)
+    fit = make_fit(1, no_change(SQUARED), np.float64)
     for _ in range(40):
         assert not course.judge(np.nan, fit, course.Rule(1, 0.0), watched)
     assert watched.counts[course.BEST_ROUND] == 40

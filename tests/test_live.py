@@ -147,7 +147,7 @@ def test_leaves_and_smoothing_move_the_curve(full):
     assert chart(app)["data"] != before
     app = open_page("shapes", model=full[2].id)
     two = app.metric[0].value
-    next(slider for slider in app.slider if slider.label == "Leaves of a tree").set_value(6).run()
+    next(slider for slider in app.slider if slider.label == "Leaves per tree").set_value(6).run()
     assert not app.exception
     assert app.metric[0].value != two
 
@@ -160,13 +160,13 @@ def settle_on(app, label, value):
 def test_a_refit_stopped_for_time_is_not_remembered_and_not_compared(full, monkeypatch):
     app = open_page("shapes", model=full[2].id)
     monkeypatch.setattr(live, "MOST_SECONDS", 0.0)
-    settle_on(app, "Leaves of a tree", 5)
+    settle_on(app, "Leaves per tree", 5)
     assert any("stopped for time" in caption.value for caption in app.caption)
     assert not app.metric[0].delta
     monkeypatch.setattr(live, "MOST_SECONDS", 60.0)
-    settle_on(app, "Leaves of a tree", 4)
+    settle_on(app, "Leaves per tree", 4)
     assert not app.metric[0].delta  # nothing whole to compare with
-    settle_on(app, "Leaves of a tree", 5)
+    settle_on(app, "Leaves per tree", 5)
     assert not any("stopped for time" in caption.value for caption in app.caption)
     assert app.metric[0].delta
 
@@ -196,9 +196,9 @@ def test_settings_that_cannot_be_fitted_do_not_stand_in_the_way_of_the_next(full
         return fitted(data, spec)
 
     monkeypatch.setattr(live, "draft", refuse)
-    settle_on(app, "Leaves of a tree", 7)
+    settle_on(app, "Leaves per tree", 7)
     assert [error.value for error in app.error] == ["These cannot be fitted\\."]
-    settle_on(app, "Leaves of a tree", 8)
+    settle_on(app, "Leaves per tree", 8)
     assert not app.error
     assert app.metric[0].delta
 

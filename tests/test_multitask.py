@@ -13,7 +13,7 @@ import gamcore
 from gamcore import MultiTaskTreesClassifier, MultiTaskTreesRegressor, TableError
 from gamcore.data.binning import encode_table
 from gamcore.data.sampling import Split
-from gamcore.estimators.multitask import CRITERIA
+from gamcore.estimators.multitask_parameters import CRITERIA
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_splits import Splitting
 from gamcore.model.losses import LOSSES

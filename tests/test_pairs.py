@@ -18,7 +18,7 @@ from gamcore.boosting import pair_ranking as ranking
 from gamcore.boosting import pair_selection as interactions
 from gamcore.boosting.loop import boost
 from gamcore.boosting.pair_stage import PairState, Start
-from gamcore.boosting.refit import Parameters
+from gamcore.boosting.problem import Parameters
 from gamcore.data.binning import merge_bins
 from gamcore.data.sampling import splits
 from gamcore.explain.curves import explain_rows
@@ -307,7 +307,7 @@ def test_main_effects_of_a_joint_stage_are_plain_boosting(loss):
     state = PairState(of, start, parameters)
     for _ in boost(state):
         pass
-    found = state.found()
+    found = state.best_pairs()
     np.testing.assert_allclose(found.main.curves, plain.curves, atol=1e-9)
     assert found.main.base_score == plain.base_score
     assert not found.surfaces.any()

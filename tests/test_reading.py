@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import NO_CLEAR_EFFECT, legs, read_curve, read_surface, short
 from gamcore.explain.surfaces import Axis, Surface
-from gamcore.model.scales import convert, no_effect, say
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import no_effect, say
 
 NOTHING = (0.0, 0.0, 0.0, 0.0)
 
@@ -161,11 +162,11 @@ def test_numbers_have_the_digits_that_mean_something(value, span, said):
 def test_scales_rise_together_and_keep_nothing_where_it_is():
     scores = np.linspace(-800, 800, 999)
     for scale in ("link", "ratio", "points"):
-        found = convert(scores, scale, -1.0)
+        found = LOSSES["logistic"].effect(scores, scale, -1.0)
         assert np.isfinite(found).all()
         assert (np.diff(found) >= 0).all()
-        assert convert(np.zeros(1), scale, 0.3)[0] == no_effect(scale)
-    assert convert(np.array([np.log(2)]), "points", 0.0)[0] == pytest.approx(100 / 6)
+        assert LOSSES["logistic"].effect(np.zeros(1), scale, 0.3)[0] == no_effect(scale)
+    assert LOSSES["logistic"].effect(np.array([np.log(2)]), "points", 0.0)[0] == pytest.approx(100 / 6)
     assert [say(2.0, s) for s in ("link", "ratio", "points")] == ["+2", "×2", "+2.0 points"]
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamcore.estimators.multitask import CRITERIA
+from gamcore.estimators.multitask_parameters import CRITERIA
 from gamcore.kernels import tree_splits as kernels
-from gamcore.kernels.layout import LOGISTIC, SQUARED
+from gamcore.kernels.losses import LOGISTIC, SQUARED
 from gamcore.kernels.tree_growth import Growth, Members, make_nodes, settle
 from gamcore.kernels.tree_rounds import Scheme, keep
 from gamcore.kernels.tree_splits import Splitting, score_tasks

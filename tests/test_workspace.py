@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from gamcore import PRESETS, GAMRegressor, ModelFileError, MultiTaskTreesRegressor, TableError
-from gamcore.boosting.rounds import membership
+from gamcore.boosting.subagging import membership
 from gamcore.data.sampling import subsamples
 from gamcore.estimators.gam import from_saved
 from gamcore.kernels.layout import Table

@@ -6,7 +6,6 @@ deal would have as few degrees of freedom as that has groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
-from gamcore.boosting.loop import Callback, Loop, boost, run_all
-from gamcore.boosting.pair_ranking import lines_of, merge_all
-from gamcore.boosting.pair_selection import Options, Pair, add_pairs
-from gamcore.boosting.pair_stage import MOST_BINS, PairRefit, PairState, Start
-from gamcore.boosting.refit import Parameters, RefitState
+from gamcore.boosting.loop import RefitTask, run_all
+from gamcore.boosting.pair_selection import Options, Pair, PairTask, add_pairs
+from gamcore.boosting.pair_stage import PairRefit
+from gamcore.boosting.problem import Parameters, Share
+from gamcore.boosting.progress import Callback, Loop
 from gamcore.boosting.rows import Encoded
 from gamcore.data.sampling import splits
 from gamcore.data.table import TableError
@@ -68,24 +67,21 @@ def fit_halves(
     check_halves(data)
     pairs = [pair.features for pair in model.pairs]
     counts = [term.counts for term in model.terms]
-    seeds = seed.spawn(n_refits)
-
-    def loop(number: int, within: Executor | None) -> Loop[PairRefit]:
-        return _one(data, recipe, pairs, counts, (number / n_refits, seeds[number]), within)
-
-    found = run_all(
-        loop, n_refits, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})}
-    )
+    tasks = [
+        HalfTask(data, recipe, pairs, counts, number / n_refits, seed)
+        for number, seed in enumerate(seed.spawn(n_refits))
+    ]
+    refits = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
     halves = assemble(
         model.bins,
-        np.stack([refit.main.curves for refit in found]),
-        np.array([refit.main.base_score for refit in found]),
+        np.stack([refit.main.curves for refit in refits]),
+        np.array([refit.main.base_score for refit in refits]),
         counts,
-        model.loss.name,
+        model.loss,
     )
     pure = bool(model.pairs) and model.pairs[0].pure
     halves = replace(halves, terms=tuple(_doubted(data, *of) for of in zip(model.terms, halves.terms, strict=True)))
-    return add_pairs(halves, pairs, found, [term.counts for term in model.pairs], pure)
+    return add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
 
 
 def _doubted(data: Encoded, term: Term, half: Term) -> Term:
@@ -102,8 +98,7 @@ def _doubted(data: Encoded, term: Term, half: Term) -> Term:
     if not doubted.any():
         return half
     refits, rng = half.refits.copy(), np.random.default_rng(0)
-    chance = float(np.average(data.y, weights=data.weight))
-    spread = 1 / np.sqrt(chance * (1 - chance)) if data.loss.name == "logistic" else float(data.y.std())
+    spread = data.loss.spread(data.y, data.weight)
     for code in np.flatnonzero(doubted):
         apart = rng.permutation(np.linspace(-1.0, 1.0, len(refits)))
         wide = max(spread / np.sqrt(term.counts[code]), half.deviation[code])
@@ -111,30 +106,31 @@ def _doubted(data: Encoded, term: Term, half: Term) -> Term:
     return replace(half, refits=refits, scores=refits.mean(axis=0))
 
 
-def _one(
-    data: Encoded,
-    recipe: Recipe,
-    pairs: Sequence[Pair],
-    counts: list[Floats],
-    draw: tuple[float, np.random.SeedSequence],
-    within: Executor | None,
-) -> Loop[PairRefit]:
-    """One refit on a half of the rows; without pairs, one of no surfaces."""
-    offset, seed = draw
-    for_half, for_deal, for_split, for_bags = seed.spawn(4)
-    half = data.half(for_half)
-    dealt = half.deal(recipe.n_groups, for_deal)
-    problem = half.problem(dealt)
-    split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]
-    bags = int(for_bags.generate_state(1)[0])
-    state = RefitState(problem, split, recipe.parameters, bags)
-    yield from boost(state, within)
-    main = state.best()
-    merges = merge_all(counts, lines_of(problem.table, main.curves), MOST_BINS, offset)
-    if not pairs:
-        return PairRefit(main, np.empty((0, 0, 0)), merges, 0, main.valid_loss, main.valid_loss, np.empty(0))
-    options = recipe.pairs
-    start = Start(main, split, np.array(pairs, np.int64), merges, options.joint, options.refined, bags)
-    of_pairs = PairState(problem, start, options.parameters)
-    yield from boost(of_pairs, within)
-    return of_pairs.found()
+@dataclass(frozen=True)
+class HalfTask:
+    """A refit on a half of the rows, as data that can be pickled; without pairs, one of no surfaces.
+
+    counts : training rows per bin of each feature. offset : where the bins of an axis of a pair begin to be merged.
+    """
+
+    data: Encoded
+    recipe: Recipe
+    pairs: list[Pair]
+    counts: list[Floats]
+    offset: float
+    seed: np.random.SeedSequence
+
+    def run(self, within: Executor | None) -> Loop[PairRefit]:
+        """Draw the half, and boost its main effects, then its pairs."""
+        recipe = self.recipe
+        for_half, for_deal, for_split, for_bags = self.seed.spawn(4)
+        half = self.data.half(for_half)
+        dealt = half.deal(recipe.n_groups, for_deal)
+        split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]
+        share, bags = Share(half.problem(dealt), split), int(for_bags.generate_state(1)[0])
+        main = yield from RefitTask(share, recipe.parameters, bags).run(within)
+        of_pairs = PairTask(share, main, self.pairs, self.counts, self.offset, recipe.pairs, bags)
+        if not self.pairs:
+            merges = of_pairs.merges(share.problem)
+            return PairRefit(main, np.empty((0, 0, 0)), merges, 0, main.valid_loss, main.valid_loss, np.empty(0))
+        return (yield from of_pairs.run(within))

@@ -6,19 +6,22 @@ import itertools
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor, make_executor
-from gamcore.boosting.refit import Parameters, Problem
+from gamcore.boosting.problem import Parameters, Problem
+from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import merge_bins
-from gamcore.kernels import SUM
-from gamcore.kernels.layout import LOGISTIC, Table
+from gamcore.data.sampling import Deal
+from gamcore.kernels import N_CODES, SUM
+from gamcore.kernels.layout import Table
 from gamcore.kernels.pair_grid import make_board
 from gamcore.kernels.pair_rounds import rank_pairs
+from gamcore.model.additive import AdditiveModel, count_bins
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,8 +89,7 @@ def rank(
     for merge, line, out in zip(merges, problem.table.codes, codes, strict=True):
         np.take(merge, line, out=out, mode="clip")  # other modes make a copy first
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
-    logistic = problem.loss.code == LOGISTIC
-    floor = parameters.min_node_hessian if logistic else parameters.min_node_weight
+    floor = parameters.min_node_hessian if problem.loss.has_hessian else parameters.min_node_weight
     stats, unit = _statistics(problem, score)
     told = [stats, np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else [stats]
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
@@ -98,6 +100,17 @@ def rank(
         executor.close()
     order = np.argsort(-found, kind="stable")
     return Ranking(pairs[order], found[order], float(np.max(by_chance, initial=0.0)) if chance else math.nan)
+
+
+def rank_without_pairs(data: Encoded, model: AdditiveModel, parameters: Parameters, **options: Any) -> Ranking:
+    """All pairs on some rows of a fitted model, without the pairs it has; `options` as those of `rank`."""
+    codes, n_rows = data.binned.codes, data.y.size
+    curves = np.zeros((len(model.terms), N_CODES))
+    for term in model.terms:
+        curves[term.feature, : term.scores.size] = term.scores
+    problem = data.problem(Deal(np.arange(n_rows), np.array([0, n_rows])))
+    score = replace(model, pairs=()).score(codes)
+    return rank(problem, score, curves, count_bins(codes, model.bins, data.weight), parameters, **options)
 
 
 @dataclass(frozen=True)
@@ -132,17 +145,12 @@ class _Grids:
 
 
 def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64], float]:
-    """Weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the loss:
-    a Newton leaf takes half of G^2 / H off a log-loss, and all of it off a squared error."""
-    weight = problem.row_weight
-    if problem.loss.code == LOGISTIC:
-        chance = problem.loss.inverse_link(score)
-        told, scale = ((problem.y - chance) * weight, chance * (1.0 - chance) * weight), math.sqrt(0.5)
-    else:
-        residual = problem.y - score
-        scale = float(np.std(residual)) or 1.0
-        told = residual / scale * weight, weight
-    return (told[0] + 1j * told[1]).astype(np.complex64), scale**2 / float(weight.sum())
+    """Weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the loss."""
+    weight, loss = problem.row_weight, problem.loss
+    descent, hessian = -loss.gradient(problem.y, score), loss.hessian(problem.y, score)
+    scale = float(np.std(descent)) or 1.0 if loss.is_scaled else 1.0
+    statistics = (descent / scale * weight + 1j * (hessian * weight)).astype(np.complex64)
+    return statistics, loss.newton_drop * scale**2 / float(weight.sum())
 
 
 def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[int]:

@@ -15,10 +15,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.loop import Progress, Watcher, loop_of, run_all
+from gamcore.boosting.executor import Executor
+from gamcore.boosting.loop import boost, run_all
 from gamcore.boosting.pair_ranking import Ranking, lines_of, merge_all, rank
 from gamcore.boosting.pair_stage import MOST_BINS, PairRefit, PairState, Start, main_score
-from gamcore.boosting.refit import Parameters, Refit, Shares
+from gamcore.boosting.problem import LazyShare, Parameters, Problem, Shares
+from gamcore.boosting.progress import Loop, Progress, Watcher
+from gamcore.boosting.refit import Refit
 from gamcore.model.additive import AdditiveModel, add_pair
 
 Floats = NDArray[np.float64]
@@ -51,6 +54,38 @@ class Options:
     pure: bool = True
     joint: bool = False
     n_jobs: int = 1
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """One refit of the pair stage, as data that can be pickled.
+
+    counts : training rows per bin of each feature. offset : where the bins of an axis begin to be merged, in bins: the
+    refits' cuts stand apart, so their mean is finer than any of them.
+    """
+
+    share: LazyShare
+    main: Refit
+    pairs: Sequence[Pair]
+    counts: list[Floats]
+    offset: float
+    options: Options
+    seed: int
+    watch: bool = False
+
+    def merges(self, problem: Problem) -> NDArray[np.uint8]:
+        """Merged bins (p, V) of each feature."""
+        return merge_all(self.counts, lines_of(problem.table, self.main.curves), MOST_BINS, self.offset)
+
+    def run(self, within: Executor | None) -> Loop[PairRefit]:
+        """Boost it; see `boost`."""
+        share, options = self.share.load(), self.options
+        pairs = np.array(self.pairs, np.int64).reshape(-1, 2)
+        merges = self.merges(share.problem)
+        start = Start(self.main, share.split, pairs, merges, options.joint, options.refined, self.seed)
+        state = PairState(share.problem, start, options.parameters)
+        yield from boost(state, within, self.watch)
+        return state.best_pairs()
 
 
 @dataclass(frozen=True)
@@ -93,7 +128,6 @@ class Mains:
     refits: list[Refit]
     counts: list[Floats]
     seeds: list[int]
-    names: list[str]
 
     def first(self, n_refits: int) -> Mains:
         """Some of the refits."""
@@ -107,7 +141,7 @@ class Mains:
 
 def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
     """The ranking on top of the mean of the refits, on the rows of the first."""
-    problem, part, started = mains.shares(0).problem, watcher.next_part(), time.monotonic()
+    problem, part, started = mains.shares[0].load().problem, watcher.next_part(), time.monotonic()
     score = np.zeros(problem.y.size)
     for refit in mains.refits:  # not all at once: they would be the largest arrays of a fit
         score += main_score(problem, refit)
@@ -116,10 +150,12 @@ def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
 
     def tell(done: int, of: int) -> None:
         if watcher.callback:
-            watcher.callback(Progress.of_ranking(done, of, time.monotonic() - started, part))
+            watcher.callback(Progress.of_step("ranking", done, of, time.monotonic() - started, part))
 
-    told = (options.parameters, options.pure, options.n_jobs)
-    return rank(problem, score, curves, mains.counts, *told, progress=tell)
+    return rank(
+        problem, score, curves, mains.counts, options.parameters,
+        pure=options.pure, n_jobs=options.n_jobs, progress=tell,
+    )  # fmt: skip
 
 
 def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
@@ -127,15 +163,13 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wa
     n_refits = len(mains.refits)
     chosen = np.array(pairs, np.int64).reshape(-1, 2)
 
-    def make(k: int) -> PairState:
-        main, share = mains.refits[k], mains.shares(k)
-        merges = merge_all(mains.counts, lines_of(share.problem.table, main.curves), MOST_BINS, k / n_refits)
-        start = Start(main, share.split, chosen, merges, options.joint, options.refined, mains.seeds[k])
-        return PairState(share.problem, start, options.parameters)
-
+    watch = watcher.callback is not None
+    tasks = [
+        PairTask(mains.shares[k], refit, as_pairs(chosen), mains.counts, k / n_refits, options, mains.seeds[k], watch)
+        for k, refit in enumerate(mains.refits)
+    ]
     about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}
-    told = (n_refits, mains.n_rows, options.n_jobs, watcher.callback)
-    refits = run_all(loop_of(make, PairState.found, watcher.callback is not None), *told, about=about)
+    refits = run_all(tasks, mains.n_rows, options.n_jobs, watcher.callback, about)
     first = float(np.mean([refit.first_loss for refit in refits]))
     last = float(np.mean([refit.valid_loss for refit in refits]))
     return Chosen(as_pairs(chosen), refits, ((0, first), (len(chosen), last)), options.joint)

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
-from gamcore.boosting.refit import Parameters, Problem, Refit, RefitState, rows_of
+from gamcore.boosting.problem import Parameters, Problem, rows_of
+from gamcore.boosting.refit import Refit, RefitState
 from gamcore.data.sampling import Split
 from gamcore.kernels import N_CODES
 from gamcore.kernels.early_stopping import Course, Rule
-from gamcore.kernels.layout import LOGISTIC, SQUARED, Settings, Table, make_work
+from gamcore.kernels.layout import Settings, Table, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.pair_rounds import Terms, pair_rounds
 from gamcore.model.purification import Cells, two_way
@@ -81,7 +82,7 @@ class PairState(RefitState):
         """Base score, unit of the scores, and what `rescore` starts from: the main effects, where they are frozen."""
         if self._given.joint:
             return super()._start(train)
-        if self.loss == LOGISTIC:
+        if not self.problem.loss.is_scaled:
             return 0.0, 1.0, self._score
         residual = self.problem.y - self._score
         scale = float(np.std(residual[train])) or 1.0
@@ -97,7 +98,7 @@ class PairState(RefitState):
 
     def _cell_weights(self) -> NDArray[np.floating]:
         table, dtype = self.problem.table, self.rows.score.dtype.type
-        if self.loss != SQUARED:
+        if self.problem.loss.has_hessian:
             return np.zeros((len(table.codes), 0), dtype)
         train, weight = rows_of(table, self.split.train), self.problem.row_weight
         cells = np.empty((len(table.codes), N_CELLS), dtype)
@@ -105,7 +106,7 @@ class PairState(RefitState):
             row[:] = np.bincount(line[train], weight[train], N_CELLS)
         return cells
 
-    def found(self) -> PairRefit:
+    def best_pairs(self) -> PairRefit:
         """The best round so far, on the scale of the link."""
         best, given, n_mains = self.best(), self._given, self._n_mains
         main = replace(best, curves=best.curves[:n_mains, :N_CODES].copy()) if given.joint else given.main

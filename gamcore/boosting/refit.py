@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -12,67 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
+from gamcore.boosting.problem import Parameters, Problem, rows_of
 from gamcore.boosting.rounds import (
-    MAX_BAGS,
-    MAX_LEAVES,
     GroupedRounds,
     Rounds,
-    RowLevelRounds,
     ThreadedRounds,
     make_sets,
-    row_strategy,
-    weigh_groups,
 )
+from gamcore.boosting.subagging import RowLevelRounds, row_strategy
 from gamcore.data.sampling import Split
-from gamcore.kernels import N_CODES, SUM
+from gamcore.kernels import N_CODES, losses
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import row_state as row_kernels
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, Rule, make_course, validate
-from gamcore.kernels.layout import LOGISTIC, Rows, Settings, Table, make_fit
-from gamcore.model.losses import Loss
-
-COARSE_ROWS = 25_000
-"""Rows from which coarse rounds pay: small tables are quick without, and three leaves follow their noise."""
-
-COARSE_LEAVES = 3
-
-
-def first_leaves(asked: int | str | None, n_rows: int) -> int:
-    """Leaves of the first rounds' trees: as asked, by the number of rows where that is "auto", 0 for no such rounds."""
-    if asked == "auto":
-        return COARSE_LEAVES if n_rows >= COARSE_ROWS else 0
-    return int(asked or 0)
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """Numbers of a fit, already checked; the estimators explain them."""
-
-    ensemble: str
-    histogram: str
-    mart: bool
-    n_bags: int
-    subsample: float
-    max_rounds: int
-    learning_rate: float
-    max_leaves: int
-    greedy_ratio: float
-    early_stopping_rounds: int
-    smoothing_rounds: int = 0  # rounds with one cut a bag, anywhere, before all others
-    coarse_leaves: int = 0  # leaves of the first rounds' trees; no such rounds unless more than max_leaves
-    tolerance: float = 1e-5
-    min_node_weight: float = 5.0  # rows' weight that a node needs to be cut
-    min_node_hessian: float = 1.0  # the same for LogitBoost, which weighs rows by p (1 - p): rare classes must pass
-    max_delta: float = 10.0  # logistic only: the largest Newton step
-    dtype: type = SUM
-
-    def __post_init__(self) -> None:
-        # What kernels index without a look: an estimator checks it in better words, a caller that forgot to ends here.
-        leaves = max(self.max_leaves, self.coarse_leaves)
-        if not (self.max_leaves >= 1 and leaves <= MAX_LEAVES and 1 <= self.n_bags <= MAX_BAGS):
-            raise ValueError(
-                f"max_leaves must be 1 to {MAX_LEAVES} and n_bags 1 to {MAX_BAGS:,}; got {leaves} and {self.n_bags}."
-            )
+from gamcore.kernels.layout import Rows, Settings, make_fit
 
 
 @dataclass(frozen=True)
@@ -83,48 +35,6 @@ class Refit:
     base_score: float
     best_round: int
     valid_loss: float
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A fit's data in group order: what all refits share."""
-
-    table: Table
-    y: NDArray[np.float64]
-    weight: NDArray[np.float64]  # (n,) or empty where all rows weigh 1
-    loss: Loss
-
-    @property
-    def row_weight(self) -> NDArray[np.float64]:
-        """Weights as an array of length n."""
-        return self.weight if self.weight.size else np.ones(self.y.size)
-
-    def needs_weight(self, parameters: Parameters) -> bool:
-        """Whether trees are split on, or divided by, row weights a bin; LogitBoost has hessians instead."""
-        return self.loss.code != LOGISTIC or parameters.mart
-
-    @cached_property
-    def group_weight(self) -> NDArray[np.float64]:
-        """Row weights of each group a bin, (G, cells): counted once for all refits."""
-        return weigh_groups(self.table, self.weight)
-
-
-@dataclass(frozen=True)
-class Share:
-    """What one refit learns from: the same rows for all where memory holds them, else some of its own."""
-
-    problem: Problem
-    split: Split
-
-
-Shares = Callable[[int], Share]
-"""The share of each refit by its number; one that is read from disk is read anew at each call."""
-
-
-def rows_of(table: Table, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row numbers of some groups, ascending."""
-    runs = [np.arange(table.starts[g], table.starts[g + 1]) for g in groups]
-    return np.concatenate(runs) if runs else np.empty(0, np.int64)
 
 
 class Stage(NamedTuple):
@@ -145,14 +55,13 @@ class RefitState:
         self.problem, self.split, self.parameters, self.seed = problem, split, parameters, seed
         self.loss = problem.loss.code
         self.base_score, self.scale, self._response = self._start(rows_of(problem.table, split.train))
-        logistic = self.loss == LOGISTIC
         self.rows = Rows(
             score=np.empty(problem.y.size, parameters.dtype),
-            target=problem.y.astype(np.uint8) if logistic else np.empty(0, np.uint8),
+            target=losses.kept_target(problem.y, self.loss),
             weight=problem.weight.astype(parameters.dtype),
         )
         n_features, dtype = problem.table.codes.shape[0], parameters.dtype
-        self.fit = make_fit(n_features, self.loss, dtype, self.n_codes)
+        self.fit = make_fit(n_features, losses.no_change(self.loss), dtype, self.n_codes)
         valid_weight = self._weight_of(split.valid)
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
@@ -164,13 +73,11 @@ class RefitState:
         Residuals are boosted in units of the target's standard deviation: squares of their sums then fit float32
         whatever the target's unit.
         """
-        y = self.problem.y
-        if self.loss == LOGISTIC:
-            one_class = np.ptp(y[train]) == 0  # then the whole table's rate: an infinite score would swamp the mean
-            rows = slice(None) if one_class else train
-            base = self.problem.loss.base_score(y[rows], self.problem.row_weight[rows])
+        y, loss = self.problem.y, self.problem.loss
+        rows = train if loss.is_bounded(y[train]) else slice(None)  # an infinite score would swamp the mean of refits
+        base = loss.base_score(y[rows], self.problem.row_weight[rows])
+        if not loss.is_scaled:
             return base, 1.0, np.array([base])
-        base = self.problem.loss.base_score(y[train], self.problem.row_weight[train])
         residual = y - base
         spread = float(np.max(np.abs(residual))) or 1.0  # first, so that squares neither overflow nor vanish
         scale = spread * float(np.std(residual / spread)) or 1.0
@@ -197,7 +104,7 @@ class RefitState:
         self.refresh()
 
     def _nothing_pending(self) -> None:
-        self.fit.factor[:] = 1.0 if self.loss == LOGISTIC else 0.0
+        self.fit.factor[:] = losses.no_change(self.loss)
 
     def train_loss(self) -> float:
         """Apply what is pending to the training rows, and their mean loss."""
@@ -205,7 +112,7 @@ class RefitState:
         step.settle(table, self.rows, train, self.fit, self.loss)
         self._nothing_pending()
         runs = [(table.starts[g], table.starts[g + 1]) for g in train]
-        total = sum(row_kernels.total_loss(self.rows, *run, self.loss) for run in runs)
+        total = sum(losses.total_loss(self.rows, *run, self.loss) for run in runs)
         return float(total / self._train_weight) * self.scale**2
 
     def best(self) -> Refit:
@@ -242,8 +149,8 @@ class RefitState:
 
     def settings(self) -> Settings:
         """The scalars of the final trees."""
-        parameters, logistic = self.parameters, self.loss == LOGISTIC
-        by_hessian = logistic and not parameters.mart
+        parameters, by_newton = self.parameters, self.problem.loss.has_hessian
+        by_hessian = by_newton and not parameters.mart
         one_bag = parameters.ensemble != "bagging" and parameters.subsample >= 1.0
         return Settings(
             loss=self.loss,
@@ -251,7 +158,7 @@ class RefitState:
             learning_rate=parameters.learning_rate,
             max_leaves=parameters.max_leaves,
             min_node_weight=parameters.min_node_hessian if by_hessian else parameters.min_node_weight,
-            max_delta=parameters.max_delta if logistic else np.inf,
+            max_delta=parameters.max_delta if by_newton else np.inf,
             n_bags=1 if one_bag else parameters.n_bags,
             seed=self.seed << 31,  # far from those of other refits, whose draws count up from theirs
         )
@@ -274,7 +181,7 @@ class RefitState:
             n_bags,
             parameters.subsample,
             seed,
-            self.loss,
+            self.problem.loss.has_hessian,
             parameters.dtype,
         )
         return RowLevelRounds(table, self.rows, train, fit, settings, strategy)

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.refit import Problem, Share, Shares
+from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.data.binning import Binned, Bins
 from gamcore.data.sampling import Deal, Seed, deal, splits
 from gamcore.data.table import TableError
@@ -94,7 +93,8 @@ class Encoded:
 
     def shares(self, dealing: Dealing) -> Shares:
         """All rows, and the groups that each refit validates on."""
-        return alike(self.deal(dealing.n_groups, dealing.groups), self.problem, dealing)
+        dealt = self.deal(dealing.n_groups, dealing.groups)
+        return alike(self.problem(dealt), dealt.n_groups, dealing)
 
     def counts(self) -> list[Floats]:
         """Rows (their weights) of each bin of each feature."""
@@ -142,11 +142,10 @@ class Encoded:
         )
 
 
-def alike(dealt: Deal, problem: Callable[[Deal], Problem], dealing: Dealing) -> Shares:
-    """Shares of the same rows, made once, that differ in the groups that validate."""
-    made = problem(dealt)
-    chosen = splits(dealt.n_groups, dealing.validation_fraction, dealing.n_refits, dealing.splits)
-    return lambda number: Share(made, chosen[number])
+def alike(problem: Problem, n_groups: int, dealing: Dealing) -> Shares:
+    """Shares of the same rows that differ in the groups that validate."""
+    chosen = splits(n_groups, dealing.validation_fraction, dealing.n_refits, dealing.splits)
+    return [Share(problem, split) for split in chosen]
 
 
 def in_range(weight: Floats, mean: float) -> Floats:
@@ -157,7 +156,7 @@ def in_range(weight: Floats, mean: float) -> Floats:
 
 def group_order(binned: Binned, dealt: Deal) -> Table:
     """The codes of all features, rows in group order."""
-    codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line a feature, whatever the layout of what is given
+    codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line per feature, whatever the layout of what is given
     for j, line in enumerate(binned.codes):
         np.take(line, dealt.order, out=codes[j])
     return as_table(codes, dealt.starts, binned.bins)

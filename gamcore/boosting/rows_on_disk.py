@@ -7,7 +7,7 @@ a random part of the rows, and together they are as many rows as can be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.refit import Problem, Share, Shares
+from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows import Dealing, alike, as_table, in_range
 from gamcore.data.binning import Bins
@@ -73,21 +73,14 @@ class Spilled:
         """All rows for every refit where they fit; else those of its run of buckets, read when it asks for them."""
         if self.whole:
             everything = np.arange(self.files.n_rows)
-            return alike(self._deal(everything, dealing.n_groups, dealing.groups),
-                         lambda dealt: self._problem(everything, dealt), dealing)  # fmt: skip
-        seeds = list(zip(dealing.groups.spawn(dealing.n_refits), dealing.splits.spawn(dealing.n_refits), strict=True))
+            dealt = self.deal(everything, dealing.n_groups, dealing.groups)
+            return alike(self.problem(everything, dealt), dealt.n_groups, dealing)
+        seeds = zip(dealing.groups.spawn(dealing.n_refits), dealing.splits.spawn(dealing.n_refits), strict=True)
         runs = runs_of_buckets(self.sizes, self.most, dealing.n_refits)
-
-        def share(number: int) -> Share:
-            for_groups, for_splits = seeds[number]
-            rows = self._rows(runs[number])
-            if not rows.size:
-                raise TableError(TOO_LARGE)
-            dealt = self._deal(rows, dealing.n_groups, for_groups)
-            split = splits(dealt.n_groups, dealing.validation_fraction, 1, for_splits)[0]
-            return Share(self._problem(rows, dealt), split)
-
-        return share
+        return [
+            ShareOnDisk(self, run, replace(dealing, groups=for_groups, splits=for_splits))
+            for run, (for_groups, for_splits) in zip(runs, seeds, strict=True)
+        ]
 
     def counts(self) -> list[Floats]:
         """Rows (their weights) of each bin of each feature, all training rows together."""
@@ -136,17 +129,17 @@ class Spilled:
         total = sum(float(self.files.column("weight", np.float64, *ends).sum()) for ends in pairwise(self.files.chunks))
         return total / self.files.n_rows
 
-    def _rows(self, run: Run) -> Ints:
+    def rows(self, run: Run) -> Ints:
         """The rows of a run of buckets, ascending."""
         found = [first + np.flatnonzero(run.holds(self.files.column("bucket", np.uint16, first, end)))
                  for first, end in pairwise(self.files.chunks)]  # fmt: skip
         return np.concatenate(found)
 
-    def _deal(self, rows: Ints, n_groups: int, seed: np.random.SeedSequence) -> Deal:
+    def deal(self, rows: Ints, n_groups: int, seed: np.random.SeedSequence) -> Deal:
         """Groups of some rows; whole clusters where there are any, else each with its share of either class."""
         if not self.clustered:
             y = self.files.some("y", np.float64, rows)
-            strata = y.astype(np.int64) if self.loss.name == "logistic" else None
+            strata = y.astype(np.int64) if self.loss.is_binary else None
             return deal(rows.size, n_groups, seed, strata)
         names = self.files.some("cluster", np.uint64, rows)
         clusters = _by_appearance(names)
@@ -154,7 +147,7 @@ class Spilled:
             raise TableError(TOO_LARGE)
         return deal(rows.size, n_groups, seed, None, clusters)
 
-    def _problem(self, rows: Ints, dealt: Deal) -> Problem:
+    def problem(self, rows: Ints, dealt: Deal) -> Problem:
         """Some rows in group order: read into their places, so that there is never a second copy of the codes."""
         place = np.empty(rows.size, np.int64)
         place[dealt.order] = np.arange(rows.size)
@@ -168,6 +161,24 @@ class Spilled:
             if (weights := self._weight(first, end)) is not None:
                 weight[here] = weights[inside]
         return Problem(as_table(codes, dealt.starts, self.bins), y, weight, self.loss)
+
+
+@dataclass(frozen=True)
+class ShareOnDisk:
+    """What a refit learns from where memory does not hold all rows: those of a run of buckets, read when it begins."""
+
+    source: Spilled
+    run: Run
+    dealing: Dealing
+
+    def load(self) -> Share:
+        """Read the rows, deal them, and draw the groups that validate."""
+        rows = self.source.rows(self.run)
+        if not rows.size:
+            raise TableError(TOO_LARGE)
+        dealt = self.source.deal(rows, self.dealing.n_groups, self.dealing.groups)
+        split = splits(dealt.n_groups, self.dealing.validation_fraction, 1, self.dealing.splits)[0]
+        return Share(self.source.problem(rows, dealt), split)
 
 
 def _add(sums: Floats, codes: NDArray[Any], weight: Floats | None) -> None:

@@ -90,7 +90,7 @@ class HeldOut:
     @property
     def binary(self) -> bool:
         """Whether the target is a class."""
-        return self.model.loss.name == "logistic"
+        return self.model.loss.is_binary
 
     def evidence(self, rule: Rule, tried: int = 1) -> Evidence:
         """What these rows say of a rule."""

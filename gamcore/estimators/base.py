@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import warnings
-from numbers import Integral, Real
+from dataclasses import is_dataclass
 from typing import Any, ClassVar, Final, TypeVar
 
 import joblib
@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from gamcore.boosting.rows import in_range
 from gamcore.data import table
 from gamcore.data.binning import encode_table
+from gamcore.estimators.additive_parameters import place_of
+from gamcore.estimators.parameters import constraints, document
 from gamcore.io.manifest import ModelFileWarning, Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
@@ -27,23 +29,7 @@ from gamcore.stats.bands import USUAL_SHARE
 Floats = NDArray[np.float64]
 
 
-def one_of(*names: str) -> list[Any]:
-    return [StrOptions(set(names))]
-
-
-def whole(low: int, high: int | None = None) -> list[Any]:
-    return [Interval(Integral, low, high, closed="left" if high is None else "both")]
-
-
-def real(low: float, high: float, closed: str) -> list[Any]:
-    return [Interval(Real, low, high, closed=closed)]
-
-
-MAX_ROUNDS: Final = 1_000_000
-MOST_REFITS: Final = 1_000
 FEW_THREADS: Final = 16
-THREADS: Final = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, 4096, closed="both"), None]
-"""A number of threads; -1 is all processors, -2 all but one, as in scikit-learn."""
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
@@ -51,6 +37,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, Any]]
     model_: AdditiveModel | TaskModel
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Give an estimator the validation and the documentation of its settings."""
+        super().__init_subclass__(**keywords)
+        if is_dataclass(cls):
+            cls._parameter_constraints = constraints(cls)
+            cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", document(cls))
 
     def _read_table(self, X: Any, reset: bool) -> pd.DataFrame:
         """The table as a frame; scikit-learn records, or checks, the number and the names of its columns."""
@@ -67,17 +60,17 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[pd.DataFrame, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
         """Rows with their weights and clusters; rows of weight 0 are left out, as if they were not there."""
         if len(frame) != y.size:
-            raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target a row.")
+            raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target per row.")
         clusters = None
         if groups is not None:
             table.check_unmasked(groups, "groups")
             if np.ndim(groups) != 1:
-                raise table.TableError(f"groups has {np.ndim(groups)} dimensions: give one label a row.")
+                raise table.TableError(f"groups has {np.ndim(groups)} dimensions: give one label per row.")
             clusters, labels = pd.factorize(np.asarray(groups), use_na_sentinel=False)
             if len(labels) < 2 and y.size > 1:
                 raise table.TableError("groups has one label only, so no rows could validate: leave it out.")
             if clusters.size != y.size:
-                raise table.TableError(f"groups has {clusters.size} entries for {y.size} rows: give one a row.")
+                raise table.TableError(f"groups has {clusters.size} entries for {y.size} rows: give one per row.")
         if sample_weight is None:
             return frame, y, None, clusters
         table.check_unmasked(sample_weight, "sample_weight")
@@ -98,7 +91,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return encode_table(self._read_table(X, reset=False), self.model_.bins)
 
     @property
-    def _train_share(self) -> float:
+    def train_share(self) -> float:
         """Share of a refit's rows that it trained on; the usual one where a file tells nonsense."""
         known = getattr(self, "validation_fraction", None)
         return 1.0 - known if isinstance(known, int | float) and 0 <= known <= 0.9 else USUAL_SHARE
@@ -109,9 +102,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _about(self) -> dict[str, Any]:
         """Parameters, columns and versions, as plain JSON."""
-        told = {name: (value, plain(value)) for name, value in self.get_params().items()}
+        parameters = {name: (value, plain(value)) for name, value in self.get_params().items()}
         return {
-            "parameters": {name: found for name, (value, found) in told.items() if value is None or found is not None},
+            "parameters": {
+                name: as_json for name, (value, as_json) in parameters.items() if value is None or as_json is not None
+            },
             "n_features_in": int(self.n_features_in_),
             "named_columns": hasattr(self, "feature_names_in_"),
             "versions": {"python": platform.python_version(), "numpy": np.__version__},
@@ -123,15 +118,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def place_of(feature: str | int, names: list[str]) -> int:
-    """Place of a feature given by its name or place."""
-    if isinstance(feature, str):
-        if feature not in names:
-            raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
-        return names.index(feature)
-    return range(len(names))[feature]
 
 
 def check_parameters(estimator: TableEstimator) -> None:
@@ -211,7 +197,7 @@ def n_threads(n_jobs: int | None) -> int:
     return min(int(joblib.effective_n_jobs(n_jobs)), max(FEW_THREADS, os.cpu_count() or 1))
 
 
-def numbers(told: Any) -> list[float]:
+def numbers(read: Any) -> list[float]:
     """A list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
-    fine = isinstance(told, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in told)
-    return list(told) if fine else []
+    fine = isinstance(read, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in read)
+    return list(read) if fine else []

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.explain.curves import NO_BAND, Curve
-from gamcore.model.scales import Scale, convert
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import Scale
 from gamcore.stats.bands import deviation, pointwise, simultaneous
 
 Floats = NDArray[np.float64]
@@ -92,9 +93,10 @@ def difference(first: Curve, second: Curve, scale: Scale = "link") -> Curve:
     what both owe to the rows goes out; of other rows, the two vary apart, and their variances add up.
     """
     first, second = on_common_bins(first, second)
-    if scale == "points" and first.loss == "logistic":
+    loss = LOSSES[first.loss]
+    if scale == "points" and scale in loss.scales:
         first, second = (
-            replace(curve.on(scale), refits=convert(curve.refits, scale, curve.base)) for curve in (first, second)
+            replace(curve.on(scale), refits=loss.effect(curve.refits, scale, curve.base)) for curve in (first, second)
         )
     scores = second.scores - first.scores
     n_refits = min(len(first.refits), len(second.refits)) if first.has_whole and second.has_whole else 0

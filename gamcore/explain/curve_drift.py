@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
 from gamcore.explain.curves import Curve
-from gamcore.model.scales import Scale, convert
+from gamcore.model.scales import Scale, ratio
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class CurveMoves:
         found = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
         sizes = ["distance", "band_then", "band_now"]
         if self.scale == "ratio":
-            found[sizes] = convert(found[sizes].to_numpy(np.float64), "ratio", 0.0)
+            found[sizes] = ratio(found[sizes].to_numpy(np.float64))
         return found
 
 

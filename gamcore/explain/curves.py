@@ -13,7 +13,8 @@ from gamcore.data.binning import Bins
 from gamcore.data.labels import as_date, in_words
 from gamcore.data.table import Kind
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
-from gamcore.model.scales import Scale, check_scale, convert, no_effect, say
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 
 Floats = NDArray[np.float64]
@@ -82,21 +83,34 @@ class Curve:
     def on(self, scale: Scale) -> Curve:
         """The same on another scale; a target in its own units has only one."""
         check_scale(scale)
-        if self.loss != "logistic" or scale == self.scale:
+        loss = LOSSES[self.loss]
+        if scale == self.scale or scale not in loss.scales:
             return self
         if self.scale != "link":
             raise ValueError(f"The curve is already told as {self.scale}: convert the one on the link scale.")
 
         def at(place: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-            score, lower, upper = (float(v) for v in convert(np.array(place[:3]), scale, self.base))
+            score, lower, upper = (float(v) for v in loss.effect(np.array(place[:3]), scale, self.base))
             return score, lower, upper, place[3]
 
         names = ("scores", "lower", "upper", "whole")
-        arrays: dict[str, Any] = {name: convert(getattr(self, name), scale, self.base) for name in names}
+        arrays: dict[str, Any] = {name: loss.effect(getattr(self, name), scale, self.base) for name in names}
         if self.missing_whole is not None:
-            low, high = convert(np.array(self.missing_whole), scale, self.base)
+            low, high = loss.effect(np.array(self.missing_whole), scale, self.base)
             arrays["missing_whole"] = (float(low), float(high))
         return replace(self, **arrays, missing=at(self.missing), unseen=at(self.unseen), scale=scale)
+
+    @property
+    def unit(self) -> str:
+        """The unit of its effects; empty where it is that of the target."""
+        return LOSSES[self.loss].unit(self.scale, "")
+
+    def detail(self, target: str) -> list[str]:
+        """What its effects are on, in which unit, and at which base rate: the grey line under a plot's title."""
+        if not self.unit:
+            return [f"effect on {target}"]
+        base = float(LOSSES[self.loss].inverse_link(np.array(self.base)))
+        return [f"effect on {target}", self.unit, f"base rate {base:.1%}"]
 
     @property
     def has_whole(self) -> bool:
@@ -288,17 +302,17 @@ def term_names(model: AdditiveModel) -> tuple[str, ...]:
 def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
     """Importance of every term, pairs among them; the range is over bins that have training rows."""
     check_scale(scale)
-    scale = scale if model.loss.name == "logistic" else "link"
+    scale = scale if scale in model.loss.scales else "link"
     terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
     means, spans = np.zeros(len(terms)), np.zeros(len(terms))
     for k, term in enumerate(terms):
         if not (term.counts > 0).any():
             continue
-        scores = convert(term.scores, scale, model.base_score) if scale == "points" else term.scores
+        scores = model.loss.effect(term.scores, scale, model.base_score) if scale == "points" else term.scores
         means[k] = np.average(np.abs(scores), weights=term.counts)
         spans[k] = np.ptp(scores[term.counts > 0])
     if scale == "ratio":
-        means, spans = (convert(values, scale, 0.0) for values in (means, spans))
+        means, spans = (model.loss.effect(values, scale, 0.0) for values in (means, spans))
     return Importance(term_names(model), means, spans, model.loss.name, len(model.pairs), scale)
 
 

@@ -15,7 +15,8 @@ from gamcore.data.labels import in_words
 from gamcore.data.table import Kind
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
-from gamcore.model.scales import Scale, convert, say
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import Scale, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 
 Floats = NDArray[np.float64]
@@ -99,12 +100,13 @@ class Surface:
     def on(self, scale: Scale) -> Surface:
         """The same on another scale; a target in its own units has only one."""
         margins = self.margins[0].on(scale), self.margins[1].on(scale)
-        if self.margins[0].loss != "logistic" or scale == self.scale:
+        loss = LOSSES[self.margins[0].loss]
+        if scale == self.scale or scale not in loss.scales:
             return self
         names = ("scores", "lower", "upper", "whole", "missing_first", "missing_second")
-        arrays: dict[str, Any] = {name: convert(getattr(self, name), scale, self.base) for name in names}
-        alone = convert(self.alone[0], scale, self.base), convert(self.alone[1], scale, self.base)
-        both = float(convert(np.array(self.missing_both), scale, self.base))
+        arrays: dict[str, Any] = {name: loss.effect(getattr(self, name), scale, self.base) for name in names}
+        alone = loss.effect(self.alone[0], scale, self.base), loss.effect(self.alone[1], scale, self.base)
+        both = float(loss.effect(np.array(self.missing_both), scale, self.base))
         return replace(self, **arrays, margins=margins, alone=alone, missing_both=both, scale=scale)
 
     @property
@@ -199,6 +201,22 @@ class Surface:
             found[f"({name})"] = values.ravel()
         found["(rows)"] = self.counts.ravel()
         return found
+
+
+def pair_worth(model: AdditiveModel, codes: NDArray[np.uint8], y: Floats, weight: Floats | None) -> pd.DataFrame:
+    """What each pair is worth on rows with codes (p, n), targets and weights (n,).
+
+    One row per pair, in the model's order: feature_1, feature_2, worth (what the mean loss would rise by without its
+    surface: squared error or log-loss), share (of the loss without it).
+    """
+    loss, score, names = model.loss, model.score(codes), [bins.feature.name for bins in model.bins]
+    whole = np.average(loss.loss(y, score), weights=weight)
+    rows = []
+    for pair in model.pairs:
+        i, j = pair.features
+        without = np.average(loss.loss(y, score - pair.scores[codes[i], codes[j]]), weights=weight)
+        rows.append((names[i], names[j], without - whole, 1.0 - whole / without if without > 0 else 0.0))
+    return pd.DataFrame(rows, columns=["feature_1", "feature_2", "worth", "share"])
 
 
 def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE) -> Surface:

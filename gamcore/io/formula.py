@@ -33,6 +33,24 @@ class ScoringError(ValueError):
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What makes a prediction of a score, as text of each language: `{score}` stands for the score."""
+
+    sql: str
+    python: str
+
+
+PREDICTIONS: Final[dict[str, Prediction]] = {
+    "squared": Prediction(sql="{score}", python="return {score}"),
+    "logistic": Prediction(  # never EXP of a large number, which some databases refuse
+        sql="CASE WHEN {score} >= 0 THEN 1 / (1 + EXP(-{score})) ELSE EXP({score}) / (1 + EXP({score})) END",
+        python="""given = {score}
+    return 1 / (1 + math.exp(-given)) if given >= 0 else math.exp(given) / (1 + math.exp(given))""",
+    ),
+}
+
+
+@dataclass(frozen=True)
 class Formula:
     """An additive model as tables: score = intercept + scores by the codes of features + scores by those of pairs.
 

@@ -248,7 +248,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is odd")
     require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], manifest["loss"]
-    require((kind, loss) in (("regressor", "squared"), ("classifier", "logistic")), "kind and loss do not match")
+    require(loss in LOSSES and kind == LOSSES[loss].kind, "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
     model = _build_model(manifest, arrays, bins)

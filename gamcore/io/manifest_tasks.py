@@ -32,7 +32,6 @@ Arrays = dict[str, NDArray[Any]]
 
 TASK_MEMBERS: Final = ("edges", "display", "rows", "nodes", "ends", "left", "refits")
 BYTE_MEMBERS: Final = ("left",)
-KINDS: Final = (("multitask_regressor", "squared"), ("multitask_classifier", "logistic"))
 NODE_BYTES: Final = 72
 MAX_NODES: Final = 512 * 2**20 // NODE_BYTES
 """A file of more would not fit."""
@@ -78,7 +77,7 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     bins = read_bins(manifest, arrays)
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature leaves no code for absent")
     kind, loss = manifest["kind"], manifest["loss"]
-    require((kind, loss) in KINDS, "kind and loss do not match")
+    require(loss in LOSSES and kind == f"multitask_{LOSSES[loss].kind}", "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     tasks = read_labels(manifest["tasks"], "tasks")
     require(bool(tasks) and len({str(task) for task in tasks}) == len(tasks), "tasks have no names of their own")

@@ -188,7 +188,7 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
 
 
 def _classes(told: dict[str, Any]) -> tuple[str | int | float | bool, ...]:
-    return read_classes(told["classes"], "classifier" if told["loss"] == "logistic" else "regressor")
+    return read_classes(told["classes"], LOSSES[told["loss"]].kind)
 
 
 def _aliases(told: Any) -> dict[str, str]:

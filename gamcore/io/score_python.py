@@ -5,8 +5,9 @@ from __future__ import annotations
 from string import Template
 from typing import Any, Final
 
-from gamcore.io.formula import Formula, formula_of
+from gamcore.io.formula import PREDICTIONS, Formula, formula_of
 from gamcore.io.score_json import to_json
+from gamcore.model.losses import LOSSES
 
 HEAD: Final = Template('''\
 """$title
@@ -148,8 +149,6 @@ def score(row, task=None):
     return found / len(MODEL["refits"])
 
 '''
-CHANCE: Final = """given = score(row{more})
-    return 1 / (1 + math.exp(-given)) if given >= 0 else math.exp(given) / (1 + math.exp(given))"""
 
 
 def to_python(model: Any, title: str = "") -> str:
@@ -158,12 +157,12 @@ def to_python(model: Any, title: str = "") -> str:
     additive = isinstance(formula, Formula)
     more = "" if additive else ", task=None"
     passed = "" if additive else ", task"
-    chance = formula.loss == "logistic"
+    binary = LOSSES[formula.loss].is_binary
     second = ascii(str(formula.classes[1]))[1:-1] if len(formula.classes) > 1 else "1"
     name = ascii(title or "A model of Shapewise.")[1:-1].replace('"', "'").replace("\\\\", "/")
     return HEAD.substitute(
         title=name, model=ascii(to_json(formula)), body=ADDITIVE if additive else TASKS, more=more,
-        what=f"the chance of {second}".replace('"', "'") if chance else "in the target's units",
-        answer=CHANCE.format(more=passed) if chance else f"return score(row{passed})",
+        what=f"the chance of {second}".replace('"', "'") if binary else "in the target's units",
+        answer=PREDICTIONS[formula.loss].python.replace("{score}", f"score(row{passed})"),
         from_row="" if additive else ', json.loads(line).get("task")',
     )  # fmt: skip

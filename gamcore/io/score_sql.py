@@ -9,7 +9,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.table import LONGEST_LEVEL, Kind
 from gamcore.decide.rules import numbers_of
 from gamcore.decide.rules_code import ROWS, as_double, column_of, comment, free_name, name_of, number_of, text_of
-from gamcore.io.formula import Formula, ScoringError, formula_of, runs, stamp
+from gamcore.io.formula import PREDICTIONS, Formula, ScoringError, formula_of, runs, stamp
 
 Output = Literal["link", "response"]
 MOST_ADDED: Final = 50
@@ -49,12 +49,8 @@ def to_sql(
     linked = f"SELECT\n  *,\n  {score} AS {named}\nFROM {name_of(table)} AS {ROWS}"
     if output == "link":
         return f"{head}{linked};\n"
-    chance = given = named
-    if formula.loss == "logistic":  # never EXP of a large number, which some databases refuse
-        chance = (
-            f"CASE WHEN {given} >= 0 THEN 1 / (1 + EXP(-{given})) ELSE EXP({given}) / (1 + EXP({given})) END"
-        )  # fmt: skip
-    return f"{head}SELECT\n  scored.*,\n  {chance} AS {answered}\nFROM (\n{linked}\n) AS scored;\n"
+    prediction = PREDICTIONS[formula.loss].sql.replace("{score}", named)
+    return f"{head}SELECT\n  scored.*,\n  {prediction} AS {answered}\nFROM (\n{linked}\n) AS scored;\n"
 
 
 def _sum(parts: Sequence[str]) -> str:

@@ -6,16 +6,14 @@ loop stands in rounds.py and calls the same parts, in the same order, with the s
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_groups, add_up, combine, lines, width
-from gamcore.kernels.layout import LOGISTIC, Fit, Rows, Sets, Settings, Table, Work
+from gamcore.kernels.layout import Fit, Rows, Sets, Settings, Table, Work
 from gamcore.kernels.line_cuts import cut_lines, sort_line
-from gamcore.kernels.row_state import shift
+from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift
 
 SMOOTH = 10.0
 """Hessian added to a level's when levels are ordered, so that rare ones stay near the middle."""
@@ -41,12 +39,12 @@ def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Wor
     of the bags' own gains would reward noise.
     """
     gain = 0.0
-    before, factor = 0.0, 1.0 if settings.loss == LOGISTIC else 0.0
+    before, factor = 0.0, no_change(settings.loss)
     fit.factor[:] = factor
     for k in range(last + 1):
         step = work.update[k] * settings.learning_rate / settings.n_bags
         if step != before:  # trees have few leaves, so few exponentials
-            before, factor = step, math.exp(step) if settings.loss == LOGISTIC else step
+            before, factor = step, factor_of(step, settings.loss)
         v = work.order[k]
         fit.factor[v] = factor
         gain += 2.0 * work.total[0, v] * step - work.total[1, v] * step * step
@@ -82,14 +80,15 @@ def grouped_trees(
     features start apart.
     """
     last = table.last[feature]
-    add_up(hist, last, settings.loss, work.total)
+    paired = has_hessian(settings.loss)
+    add_up(hist, last, paired, work.total)
     low, high = sets.first[feature], sets.first[feature + 1]
     if sets.total.size == 0:
         low = high = 0
-    if settings.loss != LOGISTIC:
+    if not paired:
         work.total[1, : last + 1] = sets.total[low:high]
     draw = (fit.steps[feature] + feature) % sets.member.shape[0]
-    size = width(last, settings.loss)
+    size = width(last, paired)
     for b in range(settings.n_bags):
         combine(hist, sets.member[draw, b], size, work.bags[b])
     cut_bags(table, feature, sets.weight[draw, :, low:high], fit, settings, work)
@@ -109,7 +108,7 @@ def grouped_round(
     """One cyclic pass over the features, then `n_greedy` steps on the feature whose last step gained most."""
     for k in range(table.active.size + n_greedy):
         feature = table.active[k] if k < table.active.size else np.argmax(fit.gains)
-        hist = lines(buffer, sets.train.size, width(table.last[feature], settings.loss))
+        hist = lines(buffer, sets.train.size, width(table.last[feature], has_hessian(settings.loss)))
         add_groups(table, rows, sets.train, fit, feature, settings.loss, work, hist)
         grouped_trees(table, sets, feature, hist, fit, settings, work)
 
@@ -138,13 +137,13 @@ def catch_up(
     """Bring the rows of `groups` (validation) up to date with all that a round moved, one pass a feature; clear it."""
     for j in range(table.codes.shape[0]):
         changed = False
-        before, same = 0.0, 1.0 if loss == LOGISTIC else 0.0
+        before, factor_now = 0.0, no_change(loss)
         for v in range(table.last[j] + 1):
             step = moved[j, v]
             if step != before:  # neighbouring bins often moved together
-                before, same = step, math.exp(step) if loss == LOGISTIC else step
+                before, factor_now = step, factor_of(step, loss)
             changed |= step != 0.0
-            factor[v] = same
+            factor[v] = factor_now
             moved[j, v] = 0.0
         if changed:
             code = table.codes[j]

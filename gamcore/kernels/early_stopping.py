@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import CURVE, N_CODES, kernel
 from gamcore.kernels.curve_step import catch_up, grouped_round
 from gamcore.kernels.layout import Fit, Rows, Sets, Settings, Table, Work
-from gamcore.kernels.row_state import total_loss
+from gamcore.kernels.losses import total_loss
 
 MOST_AT_ONCE: Final = 64
 """Rounds of one call."""

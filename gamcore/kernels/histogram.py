@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.layout import CHAINS, CHUNK, LOGISTIC, Fit, Rows, Table, Work
+from gamcore.kernels.layout import CHAINS, CHUNK, Fit, Rows, Table, Work
+from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.row_state import advance_run
 
 _PAD = 16
@@ -19,9 +20,9 @@ _PAD = 16
 
 
 @kernel
-def width(last: int, loss: int) -> int:
+def width(last: int, paired: bool) -> int:
     """Values of a histogram whose largest code is `last`."""
-    return (last + 1) * (2 if loss == LOGISTIC else 1)
+    return (last + 1) * (2 if paired else 1)
 
 
 @kernel
@@ -32,9 +33,9 @@ def lines(buffer: NDArray[np.floating], n_lines: int, size: int) -> NDArray[np.f
 
 
 @kernel
-def add_run(code: NDArray[np.uint8], gradient: NDArray[np.floating], loss: int, out: NDArray[np.floating]) -> None:
+def add_run(code: NDArray[np.uint8], gradient: NDArray[np.floating], paired: bool, out: NDArray[np.floating]) -> None:
     """Add one run of rows to the histogram `out`."""
-    if loss == LOGISTIC:
+    if paired:
         for i in range(code.size):
             k = np.intp(code[i]) * 2
             out[k] += gradient[2 * i]
@@ -50,7 +51,7 @@ def _add_four(
     starts: NDArray[np.int64],
     size: int,
     gradient: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     out: NDArray[np.floating],
 ) -> None:
     """Add `size` rows of each of four groups in turn to their histograms, the rows of `out`."""
@@ -58,7 +59,7 @@ def _add_four(
     cc, cd = code[starts[2] : starts[2] + size], code[starts[3] : starts[3] + size]
     ga, gb, gc, gd = gradient[0], gradient[1], gradient[2], gradient[3]
     a, b, c, d = out[0], out[1], out[2], out[3]
-    if loss == LOGISTIC:
+    if paired:
         for i in range(size):
             k = np.intp(ca[i]) * 2
             a[k] += ga[2 * i]
@@ -106,6 +107,7 @@ def add_groups(
     groups are asked for, so any share of the groups over threads gives the same bits.
     """
     hist[:] = 0
+    paired = has_hessian(loss)
     before = table.codes[fit.pending[0]]
     code = table.codes[feature]
     fours = groups.size - groups.size % CHAINS
@@ -117,7 +119,7 @@ def add_groups(
             for k in range(CHAINS):
                 begin = table.starts[four[k]] + at
                 advance_run(before, begin, begin + n, rows, fit, loss, work, k)
-            _add_four(code, table.starts[four] + at, n, work.gradient, loss, hist[q : q + CHAINS])
+            _add_four(code, table.starts[four] + at, n, work.gradient, paired, hist[q : q + CHAINS])
     for q in range(groups.size):  # what is left of unequal groups, and groups without three partners
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         if q < fours:
@@ -125,16 +127,16 @@ def add_groups(
         for begin in range(start, stop, CHUNK):
             end = min(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
-            add_run(code[begin:end], work.gradient[0], loss, hist[q])
+            add_run(code[begin:end], work.gradient[0], paired, hist[q])
 
 
 @kernel
-def add_up(hist: NDArray[np.floating], last: int, loss: int, total: NDArray[np.float64]) -> None:
-    """Sum over all groups in index order: hist (T, at least width), total (2, V). Squared loss: gradients only."""
+def add_up(hist: NDArray[np.floating], last: int, paired: bool, total: NDArray[np.float64]) -> None:
+    """Sum over all groups in index order: hist (T, at least width), total (2, V); gradients only unless paired."""
     total[:, : last + 1] = 0.0
     for g in range(hist.shape[0]):
         line = hist[g]
-        if loss == LOGISTIC:
+        if paired:
             for v in range(last + 1):
                 total[0, v] += line[2 * v]
                 total[1, v] += line[2 * v + 1]

@@ -6,10 +6,10 @@ Rows stand in group order: the rows of group g are `starts[g] : starts[g + 1]` o
     codes[j]:  | group 0 ........ | group 1 ........ | ... | group G-1 ....... |
                 ^starts[0]         ^starts[1]               ^starts[G-1]        ^starts[G] = n
 
-A histogram is one line of bins. Logistic loss keeps gradient and hessian of a bin side by side, so that adding a row
-touches one cache line; squared loss has gradients only, since its hessians are row weights, which never change.
+A histogram is one line of bins. A *paired* one keeps gradient and hessian of a bin side by side, so that adding a row
+touches one cache line; a loss whose hessians are row weights, which never change, has gradients only.
 
-    logistic: | g0 h0 | g1 h1 | ... |  (2 V,)        squared: | g0 | g1 | ... |  (V,)
+    paired: | g0 h0 | g1 h1 | ... |  (2 V,)        else: | g0 | g1 | ... |  (V,)
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import CURVE, N_CODES, SUM
-
-SQUARED: Final = 0
-LOGISTIC: Final = 1
 
 CHUNK: Final = 512
 """Rows whose gradients are made and used while still in the first-level cache."""
@@ -47,8 +44,8 @@ class Table(NamedTuple):
 class Rows(NamedTuple):
     """The state of each row in one refit; `score` is written in place."""
 
-    score: NDArray[np.floating]  # (n,) squared: residual y - F; logistic: odds exp(F)
-    target: NDArray[np.uint8]  # (n,) logistic only, else empty
+    score: NDArray[np.floating]  # (n,) the state: for squared loss the residual y - F, for logistic the odds exp(F)
+    target: NDArray[np.uint8]  # (n,) or empty where the state says all
     weight: NDArray[np.floating]  # (n,) or empty where all rows weigh 1
 
 
@@ -74,7 +71,7 @@ class Fit(NamedTuple):
     steps: NDArray[np.int64]  # (p,) steps so far
     moved: NDArray[np.float64]  # (p, V) change since the validation rows were last brought up to date
     pending: NDArray[np.int64]  # (1,) feature of the last update
-    factor: NDArray[np.floating]  # (V,) squared: the update; logistic: exp(update)
+    factor: NDArray[np.floating]  # (V,) what a row's state is changed by: `losses.factor_of` the update
 
 
 class Work(NamedTuple):
@@ -97,7 +94,7 @@ class Work(NamedTuple):
 class Settings(NamedTuple):
     """Scalars of a fit."""
 
-    loss: int  # SQUARED or LOGISTIC
+    loss: int  # its code in losses.py
     mart: bool  # logistic: split on row weights (Algorithm 2) instead of hessians (Algorithm 5)
     learning_rate: float
     max_leaves: int
@@ -135,13 +132,13 @@ def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
     )
 
 
-def make_fit(n_features: int, loss: int, dtype: type = SUM, n_codes: int = N_CODES) -> Fit:
-    """A fit before its first step: flat curves, and a pending update that changes nothing."""
+def make_fit(n_features: int, no_change: float, dtype: type = SUM, n_codes: int = N_CODES) -> Fit:
+    """A fit before its first step: flat curves, and a pending update whose factor is that of no change."""
     return Fit(
         curves=np.zeros((n_features, n_codes), CURVE),
         gains=np.full(n_features, -np.inf, CURVE),
         steps=np.zeros(n_features, np.int64),
         moved=np.zeros((n_features, n_codes), CURVE),
         pending=np.zeros(1, np.int64),
-        factor=np.full(n_codes, 1.0 if loss == LOGISTIC else 0.0, dtype),
+        factor=np.full(n_codes, no_change, dtype),
     )

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.layout import LOGISTIC, SQUARED, Settings, Work
+from gamcore.kernels.layout import Settings, Work
+from gamcore.kernels.losses import has_hessian
 
 EMPTY = 1e-8
 """Weight below which a leaf is worth nothing."""
@@ -32,14 +33,14 @@ def _run_up(
     weight: NDArray[np.floating],
     order: NDArray[np.uint8],
     last: int,
-    loss: int,
+    paired: bool,
     gradient: NDArray[np.float64],
     divisor: NDArray[np.float64],
 ) -> None:
     """Running sums along the line, over the places 1..k. Place 0 of the line is no bin: code 0 is missing."""
     gradient[0] = divisor[0] = 0.0
     g = d = 0.0
-    if loss == LOGISTIC:
+    if paired:
         for k in range(1, last + 1):
             at = np.intp(order[k]) * 2
             g += bag[at]
@@ -183,12 +184,13 @@ def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: 
     """
     gradient, divisor, heavy = work.prefix[0], work.prefix[1], work.prefix[2 if settings.mart else 1]
     leaves, scratch = (work.cuts, work.reductions), (work.value, work.bits)
-    order, ends, update, loss, most = work.order, work.ends, work.update, settings.loss, settings.max_delta
+    order, ends, update, paired = work.order, work.ends, work.update, has_hessian(settings.loss)
+    most = settings.max_delta
     for b in range(settings.n_bags):
         bag, mine = work.bags[b], weight[b]
-        _run_up(bag, mine, order, last, loss, gradient, divisor)
+        _run_up(bag, mine, order, last, paired, gradient, divisor)
         if settings.mart:
-            _run_up(mine, mine, order, last, SQUARED, heavy, heavy)
+            _run_up(mine, mine, order, last, False, heavy, heavy)
         if settings.random:
             n = _cut_anywhere(heavy, last, key + b, ends)
         else:
@@ -202,7 +204,7 @@ def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: 
             for k in range(inside.size):
                 inside[k] += value
             begin = end + 1
-        update[0] += leaf_value(bag[0], bag[1] if loss == LOGISTIC else mine[0], most)
+        update[0] += leaf_value(bag[0], bag[1] if paired else mine[0], most)
 
 
 @kernel

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import CURVE, kernel
-from gamcore.kernels.layout import LOGISTIC, aligned
+from gamcore.kernels.layout import aligned
 from gamcore.kernels.line_cuts import EMPTY
 
 SIDE: Final = 64
@@ -83,13 +83,13 @@ def make_board(dtype: type) -> Board:
 def run_up(
     cells: NDArray[np.floating],
     weight: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     ends: tuple[int, int],
     run: NDArray[np.float64],
 ) -> None:
     """Running sums of a grid whose largest codes are `ends`.
 
-    cells : as in Board; weight : (N_CELLS,) row weights of the cells, for losses without hessians.
+    cells : as in Board; weight : (N_CELLS,) row weights of the cells, where cells are not paired.
     """
     for a in range(ends[0] + 1):
         g = h = 0.0
@@ -98,7 +98,7 @@ def run_up(
             cell = SIDE * a + b
             if b == 1:
                 g = h = 0.0
-            if loss == LOGISTIC:
+            if paired:
                 g += cells[2 * cell]
                 h += cells[2 * cell + 1]
             else:

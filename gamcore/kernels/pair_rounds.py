@@ -6,7 +6,6 @@ else of rows, updates and validation is the same. Where both are boosted togethe
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +15,13 @@ from gamcore.kernels import kernel
 from gamcore.kernels.curve_step import cut_bags
 from gamcore.kernels.early_stopping import Course, Rule, judge, mean_loss
 from gamcore.kernels.histogram import add_run, width
-from gamcore.kernels.layout import CHUNK, LOGISTIC, Fit, Rows, Settings, Table, Work
+from gamcore.kernels.layout import CHUNK, Fit, Rows, Settings, Table, Work
 from gamcore.kernels.line_cuts import EMPTY, leaf_value
+from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift_by
 from gamcore.kernels.pair_cross import best_cross
 from gamcore.kernels.pair_grid import AT, AXIS, FLUSH, PART, SIDE, Board, flush, part_sum, run_up, total
 from gamcore.kernels.pair_refined import best_refined
-from gamcore.kernels.row_state import LEAST_ODDS, MOST_ODDS, advance_run
+from gamcore.kernels.row_state import advance_run
 
 
 class Terms(NamedTuple):
@@ -47,7 +47,8 @@ def add_pair(
 ) -> None:
     """Apply the pending update to the rows of `groups`, and fill `wide` with the pair's histogram over all of them."""
     work, board = scratch
-    size = width(table.last[pair], loss)
+    paired = has_hessian(loss)
+    size = width(table.last[pair], paired)
     cells, wide = board.cells[:size], board.wide[:size]
     cells[:], wide[:] = 0, 0
     before, code = table.codes[fit.pending[0]], table.codes[pair]
@@ -60,7 +61,7 @@ def add_pair(
         for begin in range(start, stop, CHUNK):
             end = min(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
-            add_run(code[begin:end], work.gradient[0], loss, cells)
+            add_run(code[begin:end], work.gradient[0], paired, cells)
             filled += end - begin
             if filled >= FLUSH:
                 flush(cells, wide)
@@ -87,8 +88,8 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
     Leaves of missing rows that are lighter than the floor stay 0. The pair's gain is the drop of the loss's quadratic
     model, as in step.py.
     """
-    tree, run, logistic = board.tree, board.run, settings.loss == LOGISTIC
-    fit.factor[:] = 1.0 if logistic else 0.0
+    tree, run = board.tree, board.run
+    fit.factor[:] = no_change(settings.loss)
     last_root, last = (ends[0], ends[1]) if tree[AXIS] == 0 else (ends[1], ends[0])
     gain = 0.0
     for part in range(3):
@@ -104,7 +105,7 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
                 continue
             step = settings.learning_rate * leaf_value(g, h, settings.max_delta)
             gain += 2.0 * g * step - h * step * step
-            factor = math.exp(step) if logistic else step
+            factor = factor_of(step, settings.loss)
             if tree[AXIS] == 0:
                 _paint(fit, pair, along, other, step, factor)
             else:
@@ -121,10 +122,11 @@ def _cut_line(
     """From a feature's histogram in `wide` to its updated curve, without bags."""
     work, board = scratch
     last = table.last[line]
-    size = width(last, settings.loss)
+    paired = has_hessian(settings.loss)
+    size = width(last, paired)
     work.bags[0, :size] = board.wide[:size]
     for v in range(last + 1):
-        if settings.loss == LOGISTIC:
+        if paired:
             work.total[0, v], work.total[1, v] = board.wide[2 * v], board.wide[2 * v + 1]
         else:
             work.total[0, v], work.total[1, v] = board.wide[v], weight[line, v]
@@ -135,7 +137,7 @@ def _cut_line(
 def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: Board) -> None:
     """From a pair's histogram in `wide` to its updated surface."""
     ends = (terms.ends[line, 0], terms.ends[line, 1])
-    run_up(board.wide, terms.weight[line], settings.loss, ends, board.run)
+    run_up(board.wide, terms.weight[line], has_hessian(settings.loss), ends, board.run)
     if refined:
         found = best_refined(board.run, ends, settings.min_node_weight, board)
     else:
@@ -143,7 +145,7 @@ def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bo
     if found > 0:
         finish_pair(ends, line, fit, settings, board)
     else:
-        fit.factor[:] = 1.0 if settings.loss == LOGISTIC else 0.0
+        fit.factor[:] = no_change(settings.loss)
         fit.gains[line] = 0.0
 
 
@@ -164,13 +166,7 @@ def catch_up_rows(
                 code, moved = table.codes[line, start:stop], fit.moved[line]
                 for i in range(code.size):
                     sums[i] += moved[code[i]]
-            score = rows.score[start:stop]
-            if loss == LOGISTIC:
-                for i in range(score.size):
-                    score[i] = min(max(score[i] * math.exp(sums[i]), LEAST_ODDS), MOST_ODDS)
-            else:
-                for i in range(score.size):
-                    score[i] -= sums[i]
+            shift_by(sums, rows.score[start:stop], loss)
     for line in range(fit.moved.shape[0]):
         if line >= n_mains:
             fit.curves[line] += fit.moved[line]
@@ -273,9 +269,9 @@ def rank_pairs(
 def _strength(board: Board, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
     """Strength of one of the two pairs whose histograms are on the board."""
     if many:
-        run_up(board.wide_two[k], board.wide[:0], LOGISTIC, ends, board.run)
+        run_up(board.wide_two[k], board.wide[:0], True, ends, board.run)
     else:
-        run_up(board.two[k], board.wide[:0], LOGISTIC, ends, board.run)
+        run_up(board.two[k], board.wide[:0], True, ends, board.run)
     found = best_cross(board.run, ends, floor, pure, board)
     if pure or not found > 0:
         return float(found)

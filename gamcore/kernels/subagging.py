@@ -11,7 +11,7 @@ and a share alpha of the rows in each:
                  lanes (see rowmask.py)
 
 Every kernel fills out (B, 2 V) in the layout of layout.py. `gradient` is (n,), or (2 n,) with the hessians beside them
-for logistic loss, zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.
+where they are paired, zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_run
-from gamcore.kernels.layout import CHUNK, LOGISTIC, Fit, Rows, Table, Work
+from gamcore.kernels.layout import CHUNK, Fit, Rows, Table, Work
+from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.row_state import advance_run
 
 
@@ -47,7 +48,7 @@ def row_gradients(
 ) -> None:
     """Apply the pending update to the rows of `groups`, and write their gradients (and hessians) at their places."""
     before = table.codes[fit.pending[0]]
-    each = 2 if loss == LOGISTIC else 1
+    each = 2 if has_hessian(loss) else 1
     for q in range(groups.size):
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):
@@ -60,15 +61,15 @@ def row_gradients(
 def add_all(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     line: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> None:
-    """Sums over all training rows: total (2, V); hessians only for logistic loss. line (2 V,) is scratch."""
+    """Sums over all training rows: total (2, V); hessians only where paired. line (2 V,) is scratch."""
     line[:] = 0.0
-    add_run(code, gradient, loss, line)
+    add_run(code, gradient, paired, line)
     for v in range(total.shape[1]):
-        if loss == LOGISTIC:
+        if paired:
             total[0, v], total[1, v] = line[2 * v], line[2 * v + 1]
         else:
             total[0, v] = line[v]
@@ -78,7 +79,7 @@ def add_all(
 def _add_rows(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     lists: RowLists,
     bag: int,
     sign: float,
@@ -89,7 +90,7 @@ def _add_rows(
     for k in range(lists.offsets[bag], lists.offsets[bag + 1]):
         i = lists.rows[k]
         factor = once * gradient.dtype.type(lists.times[k]) if lists.times.size else once
-        if loss == LOGISTIC:
+        if paired:
             at = np.intp(code[i]) * 2
             out[at] += factor * gradient[2 * i]
             out[at + 1] += factor * gradient[2 * i + 1]
@@ -101,21 +102,21 @@ def _add_rows(
 def rescan(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     lists: RowLists,
     out: NDArray[np.floating],
 ) -> None:
     """A pass a bag; with multiplicities for the bootstrap."""
     out[:] = 0
     for b in range(out.shape[0]):
-        _add_rows(code, gradient, loss, lists, b, 1.0, out[b])
+        _add_rows(code, gradient, paired, lists, b, 1.0, out[b])
 
 
 @kernel
 def walk_tree(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     order: NDArray[np.int64],
     parent: NDArray[np.int64],
     added: RowLists,
@@ -131,33 +132,33 @@ def walk_tree(
             out[b] = 0
         else:
             out[b] = out[parent[b]]
-        _add_rows(code, gradient, loss, added, b, 1.0, out[b])
-        _add_rows(code, gradient, loss, removed, b, -1.0, out[b])
+        _add_rows(code, gradient, paired, added, b, 1.0, out[b])
+        _add_rows(code, gradient, paired, removed, b, -1.0, out[b])
 
 
 @kernel
 def complement(
     code: NDArray[np.uint8],
     gradient: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     left_out: RowLists,
     out: NDArray[np.floating],
 ) -> None:
     """All rows minus the rows left out of each bag."""
     out[0] = 0
-    add_run(code, gradient, loss, out[0])
+    add_run(code, gradient, paired, out[0])
     for b in range(out.shape[0] - 1, -1, -1):
         out[b] = out[0]
-        _add_rows(code, gradient, loss, left_out, b, -1.0, out[b])
+        _add_rows(code, gradient, paired, left_out, b, -1.0, out[b])
 
 
 @kernel
-def clear_empty(weight: NDArray[np.floating], loss: int, out: NDArray[np.floating]) -> None:
+def clear_empty(weight: NDArray[np.floating], paired: bool, out: NDArray[np.floating]) -> None:
     """Set bins without rows to exactly 0, where subtracting leaves crumbs: weight (B, cells), out (B, 2 V)."""
     for b in range(out.shape[0]):
         for v in range(weight.shape[1]):
             if weight[b, v] <= 0:
-                if loss == LOGISTIC:
+                if paired:
                     out[b, 2 * v] = out[b, 2 * v + 1] = 0
                 else:
                     out[b, v] = 0

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel, reduction
-from gamcore.kernels.layout import LOGISTIC
 
 WORD: Final = 8
 """Bags a membership word. Short words leave the loads to the gradients."""
@@ -64,11 +63,11 @@ def _sums_where(
 
 
 @kernel
-def _load(inside: NDArray[np.int32], gradient: NDArray[np.floating], loss: int, run: NDArray[np.floating]) -> None:
+def _load(inside: NDArray[np.int32], gradient: NDArray[np.floating], paired: bool, run: NDArray[np.floating]) -> None:
     """Bring the gradients of the rows `inside` into scratch."""
     for k in range(inside.size):
         i = np.intp(inside[k])
-        if loss == LOGISTIC:
+        if paired:
             run[0, k], run[1, k] = gradient[2 * i], gradient[2 * i + 1]
         else:
             run[0, k] = gradient[i]
@@ -80,7 +79,7 @@ def masked(
     words: NDArray[np.uint8],
     ends: NDArray[np.int64],
     gradient: NDArray[np.floating],
-    loss: int,
+    paired: bool,
     run: NDArray[np.floating],
     out: NDArray[np.floating],
 ) -> None:
@@ -93,10 +92,10 @@ def masked(
         for start in range(ends[v], ends[v + 1], RUN):
             stop = min(start + RUN, ends[v + 1])
             g, h = run[0, : stop - start], run[1, : stop - start]
-            _load(by_bin[start:stop], gradient, loss, run)
+            _load(by_bin[start:stop], gradient, paired, run)
             for b in range(out.shape[0]):
                 word, bit = words[b // WORD, start:stop], np.uint8(1 << b % WORD)
-                if loss == LOGISTIC:
+                if paired:
                     more_g, more_h = _sums_where(word, bit, g, h)
                     out[b, 2 * v] += more_g
                     out[b, 2 * v + 1] += more_h

@@ -5,14 +5,13 @@ Tasks are many and their rows few: a call a tree would take longer than the tree
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
-from gamcore.kernels.layout import LOGISTIC
+from gamcore.kernels.losses import descent_of, loss_of
 from gamcore.kernels.tree_growth import Columns, Floats, Growth, Ints, Members, Nodes, grow
 from gamcore.kernels.tree_predict import Trees, add_leaves
 from gamcore.kernels.tree_splits import Search, Splitting
@@ -42,10 +41,7 @@ def fill_stats(y: Floats, weight: Floats, score: Floats, loss: int, rows: Member
     """Minus the gradient and i times the hessian of rows, in the order of `rows.places`, into `rows.stats`."""
     for i in range(rows.places.size):
         row = rows.places[i]
-        gradient, hessian = y[row] - score[row], 1.0
-        if loss == LOGISTIC:
-            chance = 1.0 / (1.0 + math.exp(-score[row]))
-            gradient, hessian = y[row] - chance, chance * (1.0 - chance)
+        gradient, hessian = descent_of(y[row], score[row], loss)
         w = weight[row] if weight.size else 1.0
         rows.stats[i] = complex(w * gradient, w * hessian)
 
@@ -55,12 +51,7 @@ def sum_loss(y: Floats, weight: Floats, score: Floats, loss: int, rows: Ints) ->
     """Weighted loss of some rows."""
     total = 0.0
     for row in rows:
-        gap = y[row] - score[row]
-        told = gap * gap
-        if loss == LOGISTIC:  # -log P(y), without forming 1 - P
-            against = -score[row] if y[row] > 0.5 else score[row]
-            told = max(against, 0.0) + math.log1p(math.exp(-abs(against)))
-        total += told * (weight[row] if weight.size else 1.0)
+        total += loss_of(y[row], score[row], loss) * (weight[row] if weight.size else 1.0)
     return total
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import N_CODES, SUM, histogram
+from gamcore.kernels import N_CODES, SUM, histogram, losses
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import pair_rounds as pairs
 from gamcore.kernels import row_state as rows
@@ -13,7 +13,7 @@ from gamcore.kernels import tree_growth as tree
 from gamcore.kernels import tree_predict as forest
 from gamcore.kernels import tree_rounds as alone
 from gamcore.kernels.early_stopping import Rule, grouped_rounds, make_course, validate
-from gamcore.kernels.layout import LOGISTIC, Rows, Sets, Settings, Table, make_fit, make_work
+from gamcore.kernels.layout import Rows, Sets, Settings, Table, make_fit, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.kernels.tree_splits import Splitting, make_search
@@ -30,10 +30,9 @@ def warmup() -> None:
         np.zeros(1, np.int64),
     )
     ready = []
-    for loss in (LOGISTIC, 1 - LOGISTIC):
-        logistic = loss == LOGISTIC
-        state = Rows(np.ones(n, SUM), np.zeros(n if logistic else 0, np.uint8), np.empty(0, SUM))
-        cells = 0 if logistic else 2
+    for loss in losses.CODES:
+        state = Rows(np.ones(n, SUM), losses.kept_target(np.zeros(n), loss), np.empty(0, SUM))
+        cells = 0 if losses.has_hessian(loss) else 2
         sets = Sets(
             np.array([0]),
             np.zeros((1, 1, 1), np.int64),
@@ -41,7 +40,7 @@ def warmup() -> None:
             np.zeros(cells),
             np.zeros((1, 1, cells), SUM),
         )
-        fit = make_fit(1, loss)
+        fit = make_fit(1, losses.no_change(loss))
         settings = Settings(loss, False, 0.1, 2, 5.0, 10.0, 1)
         buffer = np.zeros(2 * N_CODES, SUM)
         course = make_course(1, np.array([1]), 4.0, SUM)
@@ -50,7 +49,7 @@ def warmup() -> None:
         grouped_rounds(table, state, sets, fit, *rounds)
         step.settle(table, state, sets.train, fit, loss)
         rows.rescore(table, state, np.zeros(n), fit.curves, loss)
-        rows.total_loss(state, 0, n, loss)
+        losses.total_loss(state, 0, n, loss)
         ready.append((state, settings))
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
     for state, settings in ready:  # last: most fits begin without
@@ -66,8 +65,8 @@ def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> N
     pairs.rank_pairs(codes, np.ones(2, np.int64), stats, np.array([[0, 1]]), 1.0, True, board, np.empty(1))
     none = np.zeros(1, np.bool_)
     table = Table(np.full((1, n), SIDE + 1, np.uint16), starts, np.full(1, SIDE + 1), none, np.zeros(1, np.int64))
-    weight = np.zeros((1, 0 if settings.loss == LOGISTIC else N_CELLS), SUM)
-    fit = make_fit(1, settings.loss, SUM, N_CELLS)
+    weight = np.zeros((1, 0 if losses.has_hessian(settings.loss) else N_CELLS), SUM)
+    fit = make_fit(1, losses.no_change(settings.loss), SUM, N_CELLS)
     course = make_course(1, np.array([1]), 4.0, SUM, N_CELLS)
     validate(table, state, fit, settings.loss, course)
     terms = pairs.Terms(0, np.ones((1, 2), np.int64), weight)
@@ -85,14 +84,14 @@ def _warm_trees() -> None:
     members = tree.Members(places, stats, np.empty(0, np.int32), nothing, places.copy(), stats.copy())
     scratch = alone.Scratch(make_search(1), np.zeros((2, 1, 1, 5), np.complex128), tree.make_nodes(2))
     how, growth = Splitting(0, 1.0, 1.0, 0.0, 0.5), tree.Growth(1, 2, False, False)
-    scheme, score = alone.Scheme(how, growth, 0.1, LOGISTIC, 1, 0.0), np.zeros(n)
+    scheme, score = alone.Scheme(how, growth, 0.1, losses.LOGISTIC, 1, 0.0), np.zeros(n)
     whole, real = np.zeros(3, np.int32), np.zeros(3)
     trees = Trees(
         whole, whole.copy(), np.zeros((3, N_BYTES), np.uint8), real, real.copy(), real.copy(), np.zeros(2, np.int64)
     )
     y, valid = np.array([0.0, 0.0, 1.0, 1.0]), np.arange(n)
     alone.boost_alone(columns, members, places.copy(), y, scheme, scratch, score, valid, trees)
-    alone.fill_stats(y, nothing, score, LOGISTIC, members)
+    alone.fill_stats(y, nothing, score, losses.LOGISTIC, members)
     alone.plant(columns, members, scheme, scratch, score, valid)
     alone.keep(scratch.nodes, 1, trees, 0)
     forest.add_trees(codes, valid, trees, 0, 1, score)

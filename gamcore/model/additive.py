@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
-from gamcore.model.losses import LOSSES, Loss
+from gamcore.model.losses import Loss
 from gamcore.model.purification import Cells, two_way
 from gamcore.stats.bands import deviation, simultaneous
 
@@ -163,7 +163,7 @@ def count_bins(codes: NDArray[np.uint8], bins: Sequence[Bins], weight: Floats | 
 
 
 def assemble(
-    bins: tuple[Bins, ...], curves: Floats, base_scores: Floats, counts: Sequence[Floats], loss_name: str
+    bins: tuple[Bins, ...], curves: Floats, base_scores: Floats, counts: Sequence[Floats], loss: Loss
 ) -> AdditiveModel:
     """The mean of refits as one model, centred.
 
@@ -181,7 +181,7 @@ def assemble(
             intercepts += mean
         refits[:, count == 0] = 0.0
         terms.append(Term(j, refits.mean(axis=0), refits, count))
-    return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts, LOSSES[loss_name])
+    return AdditiveModel(bins, tuple(terms), float(intercepts.mean()), intercepts, loss)
 
 
 def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:

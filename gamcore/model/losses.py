@@ -1,56 +1,139 @@
-"""Losses: what boosting minimises, and the link between a score F and a prediction.
+"""Losses: what boosting minimises, the link between a score F and a prediction, and the traits of both.
 
 Conventions: y, F and w are float64 arrays of shape (n,); `link(prediction) = F`; gradients are with respect to F, so
-that boosting descends along `-gradient` (algorithms.md section 5).
+that boosting descends along `-gradient` (algorithms.md section 5). The compiled half of each loss is in
+`kernels/losses.py`; nothing else tells one loss from another.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit
 
-from gamcore.kernels.layout import LOGISTIC, SQUARED
+from gamcore.kernels import losses as kernels
+from gamcore.model.scales import Scale, ratio
 
 Array = NDArray[np.float64]
 
-LARGEST_LOGIT = 30.0
-
-
-class Loss(Protocol):
-    """A loss with its link."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def code(self) -> int: ...
-    def base_score(self, y: Array, w: Array) -> float: ...
-    def inverse_link(self, score: Array) -> Array: ...
-    def loss(self, y: Array, score: Array) -> Array: ...
-    def gradient(self, y: Array, score: Array) -> Array: ...
-    def hessian(self, y: Array, score: Array) -> Array: ...
+LARGEST_LOGIT: Final = 30.0
 
 
 @dataclass(frozen=True)
-class SquaredLoss:
-    """(y - F)^2 for real y; the identity link. Gradient and hessian are those of half of it, as is customary."""
+class Loss(ABC):
+    """A loss with its link.
 
-    name: str = "squared"
-    code: int = SQUARED
+    code : of its compiled half.
+    kind : of the estimator that minimises it.
+    error : what its mean over rows is called.
+    is_scaled : whether it is boosted in units of the target's standard deviation, as it grows with the target's unit.
+    newton_drop : what a Newton leaf takes off it, in units of G^2 / H.
+    units : the unit of an effect on each scale that it can be read on; none where that is the target's own.
+    """
 
+    name: ClassVar[str]
+    code: ClassVar[int]
+    kind: ClassVar[str]
+    error: ClassVar[str]
+    is_scaled: ClassVar[bool] = False
+    newton_drop: ClassVar[float] = 0.5
+    units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the target is 0 or 1, and a prediction the probability of 1."""
+        return self.kind == "classifier"
+
+    @property
+    def has_hessian(self) -> bool:
+        """Whether hessians change from round to round; else row weights stand for them."""
+        return bool(kernels.has_hessian(self.code))
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """Scales that effects can be read on."""
+        return tuple(self.units) or ("link",)
+
+    def unit(self, scale: Scale, target: str) -> str:
+        """The unit of an effect, in words."""
+        return self.units.get(scale, target)
+
+    def effect(self, scores: Array, scale: Scale, base: float) -> Array:
+        """Effects on the link scale on another one; base is the score of a row without effects."""
+        if scale == "ratio":
+            return ratio(scores)
+        if scale == "points":
+            return np.asarray(100.0 * (self.inverse_link(base + scores) - self.inverse_link(np.array(base))))
+        return scores
+
+    def is_bounded(self, y: Array) -> bool:
+        """Whether the score of the best constant for these targets is finite."""
+        return True
+
+    @abstractmethod
     def base_score(self, y: Array, w: Array) -> float:
         """Score of the best constant."""
-        return float(np.average(y, weights=w))
 
+    @abstractmethod
+    def link(self, prediction: Array) -> Array:
+        """Score of a prediction."""
+
+    @abstractmethod
     def inverse_link(self, score: Array) -> Array:
         """Prediction of a score."""
-        return score
 
+    @abstractmethod
+    def spread(self, y: Array, w: Array | None) -> float:
+        """Standard error of the score of a constant, for a single row."""
+
+    @abstractmethod
     def loss(self, y: Array, score: Array) -> Array:
         """Loss of each row."""
+
+    @abstractmethod
+    def gradient(self, y: Array, score: Array) -> Array:
+        """First derivative."""
+
+    @abstractmethod
+    def hessian(self, y: Array, score: Array) -> Array:
+        """Second derivative."""
+
+
+@dataclass(frozen=True)
+class SquaredLoss(Loss):
+    """(y - F)^2 for real y; the identity link. Gradient and hessian are those of half of it, as is customary."""
+
+    name: ClassVar[str] = "squared"
+    code: ClassVar[int] = kernels.SQUARED
+    kind: ClassVar[str] = "regressor"
+    error: ClassVar[str] = "squared error"
+    is_scaled: ClassVar[bool] = True
+    newton_drop: ClassVar[float] = 1.0
+
+    def base_score(self, y: Array, w: Array) -> float:
+        """The mean."""
+        return float(np.average(y, weights=w))
+
+    def link(self, prediction: Array) -> Array:
+        """The prediction."""
+        return prediction
+
+    def inverse_link(self, score: Array) -> Array:
+        """The score."""
+        return score
+
+    def spread(self, y: Array, w: Array | None) -> float:
+        """The standard deviation."""
+        return float(y.std())
+
+    def loss(self, y: Array, score: Array) -> Array:
+        """Squared error of each row."""
         return np.square(y - score)
 
     def gradient(self, y: Array, score: Array) -> Array:
@@ -63,20 +146,38 @@ class SquaredLoss:
 
 
 @dataclass(frozen=True)
-class LogisticLoss:
+class LogisticLoss(Loss):
     """Negative log likelihood of y in {0, 1} under P(y = 1) = 1 / (1 + exp(-F)); the logit link."""
 
-    name: str = "logistic"
-    code: int = LOGISTIC
+    name: ClassVar[str] = "logistic"
+    code: ClassVar[int] = kernels.LOGISTIC
+    kind: ClassVar[str] = "classifier"
+    error: ClassVar[str] = "log-loss"
+    units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
+        {"link": "log-odds", "ratio": "odds ratio", "points": "percentage points at the base rate"}
+    )
+
+    def is_bounded(self, y: Array) -> bool:
+        """Whether both classes are there."""
+        return bool(np.ptp(y) > 0)
 
     def base_score(self, y: Array, w: Array) -> float:
         """Log-odds of the weighted share of ones, within +-30 where only one class is there."""
         share = float(np.average(y, weights=w))
         return float(np.clip(logit(share), -LARGEST_LOGIT, LARGEST_LOGIT))
 
+    def link(self, prediction: Array) -> Array:
+        """Log-odds."""
+        return np.asarray(logit(np.clip(prediction, 1e-12, 1 - 1e-12)))
+
     def inverse_link(self, score: Array) -> Array:
         """Probability of 1."""
         return np.asarray(expit(score), np.float64)
+
+    def spread(self, y: Array, w: Array | None) -> float:
+        """By the delta method: 1 / sqrt(p (1 - p))."""
+        chance = float(np.average(y, weights=w))
+        return float(1 / np.sqrt(chance * (1 - chance)))
 
     def loss(self, y: Array, score: Array) -> Array:
         """-log P(y), computed without forming 1 - P."""
@@ -91,4 +192,9 @@ class LogisticLoss:
         return np.asarray(expit(score) * expit(-score), np.float64)
 
 
-LOSSES: dict[str, Loss] = {loss.name: loss for loss in (SquaredLoss(), LogisticLoss())}
+LOSSES: Final[dict[str, Loss]] = {loss.name: loss for loss in (SquaredLoss(), LogisticLoss())}
+
+
+def default_loss(is_binary: bool) -> Loss:
+    """The loss of a target that is not said otherwise."""
+    return LOSSES["logistic" if is_binary else "squared"]

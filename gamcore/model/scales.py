@@ -5,7 +5,7 @@
     points   percentage points added to the base rate             no effect: 0
 
 An effect in points is that on a row at the base rate: elsewhere the same log-odds are fewer points (the link is flat
-near 0 and 1). All three rise together, so an interval stays an interval.
+near 0 and 1). All three rise together, so an interval stays an interval. `Loss.effect` converts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
@@ -31,25 +30,14 @@ def check_scale(scale: str) -> None:
         raise ValueError(f"scale is {scale!r}: choose one of {', '.join(SCALES)}.")
 
 
-def convert(scores: Floats, scale: Scale, base: float) -> Floats:
-    """Effects on the link scale on another one; base is the score of the base rate."""
-    if scale == "ratio":
-        return np.exp(np.clip(scores, -LARGEST, LARGEST))
-    if scale == "points":
-        return np.asarray(100.0 * (expit(base + scores) - expit(base)))
-    return scores
+def ratio(scores: Floats) -> Floats:
+    """What effects on a log scale multiply by."""
+    return np.exp(np.clip(scores, -LARGEST, LARGEST))
 
 
 def no_effect(scale: Scale) -> float:
     """What an effect of nothing is."""
     return 1.0 if scale == "ratio" else 0.0
-
-
-def unit(loss: str, scale: Scale, target: str) -> str:
-    """The unit of an effect, in words."""
-    if loss != "logistic":
-        return target
-    return {"link": "log-odds", "ratio": "odds ratio", "points": "percentage points at the base rate"}[scale]
 
 
 def say(value: float, scale: Scale) -> str:

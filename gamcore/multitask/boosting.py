@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.loop import Loop, Progress
+from gamcore.boosting.executor import Executor
+from gamcore.boosting.progress import Loop, Progress
 from gamcore.data.sampling import Split
 from gamcore.kernels.tree_growth import Growth
 from gamcore.kernels.tree_predict import Trees
@@ -230,6 +231,20 @@ class _Common:
         return np.append(np.where(self.gone, self.kept, now), self.pooled.rounds[0])
 
 
+@dataclass(frozen=True)
+class MultiTaskRefit:
+    """One refit of multi-task trees, as data that can be pickled."""
+
+    problem: TaskProblem
+    split: Split
+    parameters: TaskParameters
+    watch: bool = False
+
+    def run(self, within: Executor | None) -> Loop[TaskRefit]:
+        """Boost it, in this thread; see `boost_tasks`."""
+        return boost_tasks(self.problem, self.split, self.parameters, self.watch)
+
+
 def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, watch: bool) -> Loop[TaskRefit]:
     """Both stages of one refit; yields a `Progress` a round of the first and a task of the second. Send True to stop.
 
@@ -255,7 +270,7 @@ def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, 
             specific.append(concatenate([]))
             continue
         specific.append(own.trees(t, parts[0][t], parts[1][t]))
-        stopped = bool((yield _told_specific(stage, started)))
+        stopped = bool((yield replace(_so_far(stage, started), stage="specific trees")))
     loss = float(problem.losses(valid, stage.score).sum()) / total if valid.size else np.nan
     return TaskRefit(base, common, quits, tuple(specific), loss)
 
@@ -309,12 +324,11 @@ def _progress(stage: _Common, leaving: Ints, loss: float, started: float, watch:
         rows = stage.index.astype(np.int64)
         train_loss = float(problem.losses(rows, stage.score).sum()) / max(problem.total(rows), 1e-300)
     quits = tuple((problem.names[t], int(stage.kept[t])) for t in leaving)
-    told = (train_loss, loss, int(stage.pooled.rounds[0]), time.monotonic() - started)
-    return Progress(0, 1, number, stage.parameters.max_rounds, 0, *told, stage="common trees", quits=quits)
+    return replace(_so_far(stage, started), train_loss=train_loss, valid_loss=loss, quits=quits)
 
 
-def _told_specific(stage: _Common, started: float) -> Progress:
-    """One more task has trees of its own now; the common rounds are those there are."""
-    number, nothing = len(stage.trees), float("nan")
-    told = (nothing, nothing, int(stage.pooled.rounds[0]), time.monotonic() - started)
-    return Progress(0, 1, number, stage.parameters.max_rounds, 0, *told, stage="specific trees")
+def _so_far(stage: _Common, started: float) -> Progress:
+    """The common rounds so far, without losses."""
+    seconds, best = time.monotonic() - started, int(stage.pooled.rounds[0])
+    so_far = Progress.of_step("common trees", len(stage.trees), stage.parameters.max_rounds, seconds)
+    return replace(so_far, best_round=best)

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow.parquet as pq
-from scipy.special import expit
 
 from gamcore.data.table import TableError
 from gamcore.decide import verdicts
@@ -20,7 +19,7 @@ from gamcore.decide.rules import RuleError
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
 from gamcore.explain.curves import Curve
-from gamcore.model.scales import Scale, unit
+from gamcore.model.scales import Scale
 from gamcore.stats import metrics as quality
 from gamcore.viz import plots
 from gamcore.viz.files.parts import Part, Report, Step, quiet
@@ -82,10 +81,7 @@ class Review:
 
     def detail(self, curve: Curve) -> str:
         """The grey line under a plot's title."""
-        parts = [f"effect on {target(self.model)}"]
-        if curve.loss == "logistic":
-            parts += [unit(curve.loss, curve.scale, ""), f"base rate {expit(curve.base):.1%}"]
-        return " · ".join(parts)
+        return " · ".join(curve.detail(target(self.model)))
 
     def part(self, item: Item) -> Part:
         """One part; StoreError, KeyError or another error of ours says why it cannot be."""

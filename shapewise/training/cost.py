@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from gamcore.boosting.refit import first_leaves
+from gamcore.boosting.problem import first_leaves
+from gamcore.estimators.additive_parameters import AdditiveParameters, default_bags
+from gamcore.estimators.multitask_parameters import MultiTaskParameters
+from gamcore.estimators.parameters import defaults
 from gamcore.kernels.pair_grid import SIDE
 
 STEP_SECONDS = 5e-6
@@ -37,7 +40,6 @@ RANKING_BYTES = 72
 YOUNG_PATIENCE = 12
 """Rounds without improvement that a refit of so few rounds is granted (see `kernels.course`)."""
 
-MOST_ROUNDS = 5000
 WORKER_SECONDS = 2.0
 """Start of a child process: importing the libraries, reading the table."""
 
@@ -85,33 +87,33 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
 
 def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) -> Estimate:
     """Cost of a fit on `rows` training rows with these estimator parameters; its bands count in the file alone."""
-    refits = parameters.get("outer_bags", 8)
-    ensemble = parameters.get("ensemble", "grouped")
-    n_bags = parameters.get("n_bags") or (16 if ensemble == "grouped" else 100)
+    settings = {**defaults(AdditiveParameters), **parameters}
+    refits, ensemble = settings["outer_bags"], settings["ensemble"]
+    n_bags = settings["n_bags"] or default_bags(ensemble)
     a_row = ROW_SECONDS * (1 if ensemble == "grouped" else 1 + n_bags / 12)
-    coarse = first_leaves(parameters.get("coarse_leaves", "auto"), rows) > parameters.get("max_leaves", 2)
-    rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / parameters.get("learning_rate", 0.4)
-    rounds += min(parameters.get("early_stopping_rounds", 15), YOUNG_PATIENCE)
-    rounds += parameters.get("smoothing_rounds", 10)
-    rounds = min(rounds, parameters.get("max_rounds", MOST_ROUNDS))
-    a_round = ceil(features * (1 + parameters.get("greedy_ratio", 2.0)))
+    coarse = first_leaves(settings["coarse_leaves"], rows) > settings["max_leaves"]
+    rounds = (COARSE_ROUNDS if coarse else FINE_ROUNDS) * 0.3 / settings["learning_rate"]
+    rounds += min(settings["early_stopping_rounds"], YOUNG_PATIENCE)
+    rounds += settings["smoothing_rounds"]
+    rounds = min(rounds, settings["max_rounds"])
+    a_round = ceil(features * (1 + settings["greedy_ratio"]))
     at_once = max(1, min(n_jobs, refits))
     step = STEP_SECONDS + BAG_SECONDS * n_bags + a_row * rows
-    seconds, most = (refits / at_once * n * a_round * step for n in (rounds, parameters.get("max_rounds", MOST_ROUNDS)))
-    n_pairs, fits = _pairs(features, parameters.get("interactions", 0))
-    joint = bool(n_pairs and parameters.get("joint"))
+    seconds, most = (refits / at_once * n * a_round * step for n in (rounds, settings["max_rounds"]))
+    n_pairs, fits = _pairs(features, settings["interactions"])
+    joint = bool(n_pairs and settings["joint"])
     fits += joint
     pair_step = PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows
     for_pairs = fits * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
     if n_pairs:
         for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking, and the same by chance
-    seconds, most = seconds + for_pairs, most + for_pairs * max(1.0, parameters.get("max_rounds", MOST_ROUNDS) / 600)
+    seconds, most = seconds + for_pairs, most + for_pairs * max(1.0, settings["max_rounds"] / 600)
     a_refit = 13 * rows + features * 256 * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
     if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
     memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
-    kept = refits + parameters.get("bands", 0)
+    kept = refits + settings["bands"]
     curves = features * (kept + CURVE_OWN) * CURVE_BYTES
     surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)
     return Estimate(seconds, most, memory, curves + surfaces)
@@ -121,24 +123,24 @@ def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refit
     """Seconds of so many refits on halves of the rows; "auto" pairs are not searched for again."""
     wanted = parameters.get("interactions", 0)
     pairs = _pairs(features, wanted)[0] if wanted == "auto" else wanted
-    told = {**parameters, "outer_bags": n_refits, "interactions": pairs, "joint": False}
-    return estimate(rows // 2, features, told, n_jobs).seconds
+    half = {**parameters, "outer_bags": n_refits, "interactions": pairs, "joint": False}
+    return estimate(rows // 2, features, half, n_jobs).seconds
 
 
 def estimate_tasks(
     rows: int, features: int, n_tasks: int, parameters: dict[str, Any], n_jobs: int, compare: bool
 ) -> Estimate:
     """Cost of multi-task trees: common ones on all rows, and those of the tasks, tried at two depths."""
-    refits, depth = parameters.get("outer_bags", 8), parameters.get("max_depth", 3)
-    most = parameters.get("max_rounds", 300)
-    usual = min(TREE_ROUNDS * 0.1 / parameters.get("learning_rate", 0.1), most)
-    rounds = min(usual + parameters.get("early_stopping_rounds", 20), most)
+    settings = {**defaults(MultiTaskParameters), **parameters}
+    refits, depth, most = settings["outer_bags"], settings["max_depth"], settings["max_rounds"]
+    usual = min(TREE_ROUNDS * 0.1 / settings["learning_rate"], most)
+    rounds = min(usual + settings["early_stopping_rounds"], most)
     a_row = TREE_ROUND_ROW_SECONDS + TREE_ROW_SECONDS * features * (1 + depth / 2)
-    specific = 2 if parameters.get("specific_depth", "auto") == "auto" else 1
+    specific = 2 if settings["specific_depth"] == "auto" else 1
     a_round = (TREE_SECONDS + a_row * rows) + specific * (n_tasks * TREE_SECONDS + 0.7 * a_row * rows)
     at_once = max(1, min(n_jobs, refits))
     times = refits / at_once * (COMPARED + 1 if compare else 1)
-    apart = 1 if parameters.get("criterion", "none") == "none" else n_tasks
+    apart = 1 if settings["criterion"] == "none" else n_tasks
     memory = rows * (features + 24) + at_once * (rows * 60 + (depth + 1) * apart * features * 256 * 16)
     nodes = refits * rounds * min(FEWEST_NODES * 2 ** (depth + 1), MOST_NODES)
     return Estimate(times * rounds * a_round, times * most * a_round, memory, int(nodes * NODE_BYTES))

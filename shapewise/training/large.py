@@ -17,14 +17,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.boosting.loop import Progress
+from gamcore.boosting.progress import Progress
 from gamcore.boosting.row_files import ROW_BYTES, Files
 from gamcore.boosting.rows import in_range
 from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.binning import Bins
 from gamcore.data.table import TableError, as_frame, learn_features
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
-from gamcore.model.losses import LOSSES
 from shapewise.jobs.process import StoppedError
 from shapewise.memory import give_back_early
 from shapewise.store.batches import batches, count_rows
@@ -141,7 +140,7 @@ def most_rows(n_rows: int, n_features: int, parameters: dict[str, Any], memory: 
     each have rows of their own."""
     if estimate(n_rows, n_features, parameters, n_jobs).memory <= memory:
         return n_rows
-    alone, at_once = {**parameters, "outer_bags": 1}, max(1, min(n_jobs, parameters.get("outer_bags", 8)))
+    alone, at_once = {**parameters, "outer_bags": 1}, max(1, min(n_jobs, parameters["outer_bags"]))
     fits, too_many = 0, n_rows
     while too_many - fits > 1:
         tried = (fits + too_many) // 2
@@ -166,7 +165,7 @@ def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> Sp
         spilling.bins(),
         spilling.sizes,
         most,
-        LOSSES[model._loss],
+        model.loss,
         weighted=spec.weight is not None,
         clustered=spec.group is not None,
     )

@@ -10,7 +10,7 @@ import time
 import zlib
 from dataclasses import dataclass
 
-from gamcore.boosting.loop import Progress
+from gamcore.boosting.progress import Progress
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from shapewise.training.cost import estimate

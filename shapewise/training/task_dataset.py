@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import logit
 from sklearn import metrics
 
-from gamcore.boosting.loop import Progress
+from gamcore.boosting.progress import Progress
 from gamcore.data.table import TableError
 from gamcore.estimators.base import plain
 from gamcore.estimators.gam import Estimator, GAMClassifier
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
-from gamcore.model.losses import LOSSES, Loss
+from gamcore.model.losses import Loss, default_loss
 from gamcore.multitask.tables import join_tables, places
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.spec import Bools, Spec
@@ -175,7 +174,7 @@ def score_tasks(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tel
     if spec.compare:
         told_by |= _compare(data, spec, model, n_jobs, callback)
     rounds = model.rounds().set_index("task")
-    y, loss = data.y.to_numpy(np.float64), LOSSES["logistic" if data.binary else "squared"]
+    y, loss = data.y.to_numpy(np.float64), default_loss(data.binary)
     weight = np.ones(y.size) if data.weight is None else data.weight
     told, place = [], places(data.task, tuple(model.tasks_))
     for t, name in enumerate(model.tasks_):
@@ -194,20 +193,15 @@ def _measure_all(y: Floats, found: dict[str, Floats], weight: Floats, loss: Loss
     if not y.size or not weight.any():
         return [nothing] * 8
     names = ("together", "alone", "one_for_all")
-    rows = {name: loss.loss(y, link_score(found[name], loss)) for name in names if name in found}
+    rows = {name: loss.loss(y, loss.link(found[name])) for name in names if name in found}
     losses = [float(np.average(rows[name], weights=weight)) if name in rows else nothing for name in names]
-    told = loss.name == "logistic" and np.ptp(y[weight > 0]) > 0
+    told = loss.is_binary and np.ptp(y[weight > 0]) > 0
     aucs = [
         float(metrics.roc_auc_score(y, found[name], sample_weight=weight)) if told and name in found else nothing
         for name in names
     ]
     errors = [_standard_error(rows["together"] - rows[name], weight) if name in rows else nothing for name in names[1:]]
     return [*losses, *aucs, *errors]
-
-
-def link_score(predicted: Floats, loss: Loss) -> Floats:
-    """Predictions on the link scale."""
-    return logit(np.clip(predicted, 1e-12, 1 - 1e-12)) if loss.name == "logistic" else predicted
 
 
 def _standard_error(values: Floats, weight: Floats) -> float:
@@ -248,8 +242,7 @@ def _compare(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell |
 
 def _step(number: int, of: int) -> Progress:
     """So many models have been compared with."""
-    nothing = float("nan")
-    return Progress(0, 1, number, of, 0, nothing, nothing, 0, 0.0, "comparison", part=1)
+    return Progress.of_step("comparison", number, of, 0.0, part=1)
 
 
 def _simple(data: Data, spec: Spec, model: Model, rows: Bools, test: Bools, y: Floats, n_jobs: int) -> Floats:

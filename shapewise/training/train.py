@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn import metrics
 
-from gamcore.boosting.loop import Progress
+from gamcore.boosting.progress import Progress
 from gamcore.data.table import TableError
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor, from_saved
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor

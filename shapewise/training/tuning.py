@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, ParameterSampler, StratifiedKFold
 
-from gamcore.boosting.loop import Progress
+from gamcore.boosting.progress import Progress
 from gamcore.data.table import TableError
-from gamcore.model.losses import LOSSES
+from gamcore.estimators.additive_parameters import AdditiveParameters
+from gamcore.estimators.parameters import searched
+from gamcore.model.losses import default_loss
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
-from shapewise.training.task_dataset import link_score, predicted
+from shapewise.training.task_dataset import predicted
 from shapewise.training.train import fit
 
 FACTOR: Final = 3
@@ -31,15 +33,6 @@ REFITS: Final = 2
 """Outer refits of a trial: what settings are worth shows in few."""
 
 FEWEST_ROWS: Final = 300
-SPACE: Final[dict[str, list[Any]]] = {
-    "max_leaves": [2, 2, 3, 4],
-    "learning_rate": [0.05, 0.1, 0.2, 0.3, 0.4, 0.6],
-    "max_bins": [32, 64, 128, 256, 256],
-    "interactions": [0, 0, 5, 10, 20],
-    "subsample": [0.5, 0.65, 0.8, 1.0],
-}
-"""Settings that are searched; what is there twice is drawn twice as often."""
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Tell = Callable[[Progress], bool | None]
@@ -113,9 +106,9 @@ def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell
 
 def candidates(spec: Spec, budget: Budget, n_features: int) -> list[Trial]:
     """The settings at hand first, then others, all different."""
-    space = dict(SPACE)
+    space = searched(AdditiveParameters)
     most = n_features * (n_features - 1) // 2
-    space["interactions"] = [n for n in SPACE["interactions"] if n <= most]
+    space["interactions"] = [n for n in space["interactions"] if n <= most]
     drawn = list(ParameterSampler(space, budget.candidates, random_state=spec.seed))
     made: list[dict[str, Any]] = [dict(spec.changes)]
     for own in drawn:
@@ -185,8 +178,8 @@ def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs
     weight, groups = (None if values is None else values[rows] for values in (data.weight, data.groups))
     part = Data(data.X.iloc[rows], data.y.iloc[rows], held, weight, groups, data.binary, 0)
     model = fit(part, replace(spec, changes=trial.changes), n_jobs, outer_bags=REFITS)
-    loss = LOSSES["logistic" if data.binary else "squared"]
-    score = link_score(predicted(model, part.X[held]), loss)
+    loss = default_loss(data.binary)
+    score = loss.link(predicted(model, part.X[held]))
     told = loss.loss(part.y.to_numpy(np.float64)[held], score)
     return told if part.weight is None else told * part.weight[held] / part.weight[held].mean()
 
@@ -197,5 +190,4 @@ def _ranked(trials: list[Trial]) -> list[Trial]:
 
 
 def _step(done: int, of: int, seconds: float) -> Progress:
-    nothing = float("nan")
-    return Progress(0, 1, done, of, 0, nothing, nothing, 0, seconds, "tuning")
+    return Progress.of_step("tuning", done, of, seconds)

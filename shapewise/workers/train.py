@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gamcore.boosting.loop import Progress
+from gamcore.boosting.progress import Progress
 from gamcore.data.table import TableError
 from gamcore.io.manifest import ModelFileError
 from gamcore.kernels.warmup import warmup

@@ -8,7 +8,8 @@ from scipy.special import expit
 
 from gamcore.explain.curves import Breakdown, Importance
 from gamcore.explain.tasks import TaskImportance
-from gamcore.model.scales import Scale, say, unit
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import Scale, say
 from gamcore.viz.plots.curves import effect_axis
 from gamcore.viz.plots.palette import MOST_LABEL, cut
 from gamcore.viz.plots.spec import Axis, Bars, Floats, Line, Mark, Panel, Plot, Role, single
@@ -34,7 +35,7 @@ def importance(
     said = [say(size, found.scale).lstrip("+") for size in sizes]
     told = [f"{cut(name, 400)}\n{text}" for name, text in zip(frame["feature"], said, strict=True)]
     bars = Bars(np.arange(len(frame), dtype=np.float64), sizes - found.zero, found.zero, lying=True, told=told)
-    title = axis or f"{what} ({unit(found.loss, found.scale, 'units of the target')})"
+    title = axis or f"{what} ({LOSSES[found.loss].unit(found.scale, 'units of the target')})"
     panel = Panel(
         effect_axis(title, found.scale), levels([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,)
     )
@@ -89,7 +90,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
     ]  # fmt: skip
     roles: list[Role] = ["primary" if pair in fitted else "density" for pair in pairs]
     y = levels([cut(name, 44) for name in names])
-    error = "log-loss" if loss == "logistic" else "squared error"
+    error = LOSSES[loss].error
     gain = Axis(f"what one cut of both takes off the {error}", format="power", grid=True)
     panels = [
         Panel(gain, y, (Bars(at, strength, roles=roles, lying=True, told=told),
@@ -165,12 +166,12 @@ def _parts(at: Floats, scale: Scale) -> list[str]:
 
 def _total(score: float, loss: str, scale: Scale) -> str:
     """A whole score as text."""
-    if loss != "logistic" or scale == "link":
+    if not LOSSES[loss].is_binary or scale == "link":
         return f"{score:.4g}"
     return f"{expit(score):.1%}" if scale == "points" else f"odds {np.exp(score):.3g}"
 
 
 def _axis(loss: str, scale: Scale, target: str) -> str:
-    if loss != "logistic":
+    if not LOSSES[loss].is_binary:
         return target
     return {"link": "log-odds", "ratio": f"log-odds of {target}", "points": f"chance of {target}, %"}[scale]

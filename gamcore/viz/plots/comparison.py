@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from gamcore.explain.curves import Curve
-from gamcore.model.scales import say, unit
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import say
 from gamcore.viz.plots.curves import common_limits, effect_axis, level_order, ribbons, value_axis, visible_edges
 from gamcore.viz.plots.palette import cut, shorten
 from gamcore.viz.plots.spec import Axis, Line, Mark, Panel, Plot, Points, Ribbon, Role, Steps, Whiskers, single
@@ -27,7 +28,7 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     for k, (name, found) in enumerate(curves.items()):
         shift = WIDTH * ((k + 0.5) / len(curves) - 0.5)
         marks += _levels(found, labels, shift, name, k) if labels else _line(found, name, k, len(curves) <= 2)
-    units = unit(first.loss, first.scale, target)
+    units = LOSSES[first.loss].unit(first.scale, target)
     x = value_axis(first)
     if labels:
         names = tuple((float(k), shorten(label, len(labels))) for k, label in enumerate(labels))

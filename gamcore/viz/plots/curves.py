@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from gamcore.data.table import MONTHS, WEEKDAYS
 from gamcore.explain.curves import FEW_ROWS, WHOLE, Curve
 from gamcore.explain.sentences import read_curve
-from gamcore.model.scales import Scale, say, unit
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import Scale, say
 from gamcore.viz.plots.palette import cut, shorten
 from gamcore.viz.plots.spec import Axis, Bars, Floats, Line, Mark, Panel, Plot, Points, Ribbon, Role, Steps, Whiskers
 
@@ -41,7 +42,7 @@ def curve(
         marks = [*old, *_line(found)]
     zero = Line(found.zero)
     x, special = value_axis(found), Axis(ticks=((0.0, "missing"), (1.0, "unseen")), limits=(-0.5, 1.5))
-    effects = effect_axis(unit(found.loss, found.scale, target), found.scale, limits_of(found, before))
+    effects = effect_axis(LOSSES[found.loss].unit(found.scale, target), found.scale, limits_of(found, before))
     rows, of_special = _rows(found), np.array([found.missing[3], found.unseen[3]])
     tallest = max(rows.sizes.max(initial=0.0), of_special.max())
     strip = Axis("rows", limits=(0.0, 1.05 * float(tallest) or 1.0), named=False)

@@ -10,7 +10,8 @@ from gamcore.decide.strategies import Ledger
 from gamcore.explain.curves import Breakdown, Curve, Importance
 from gamcore.explain.surfaces import Surface
 from gamcore.explain.tasks import TaskImportance
-from gamcore.model.scales import Scale, unit
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import Scale
 from gamcore.stats.metrics import Costs
 from gamcore.viz.plots.bars import importance, task_importance, waterfall
 from gamcore.viz.plots.curves import curve
@@ -32,13 +33,15 @@ def describe(explanation: Any, **words: Any) -> Plot:
 
 @describe.register
 def _(explanation: Curve, target: str = "the target", detail: str | None = None, **words: Any) -> Plot:
-    said = f"effect on {target} · {unit(explanation.loss, explanation.scale, target)}" if detail is None else detail
+    said = (
+        f"effect on {target} · {LOSSES[explanation.loss].unit(explanation.scale, target)}" if detail is None else detail
+    )
     return curve(explanation, target, said, **words)
 
 
 @describe.register
 def _(explanation: Surface, target: str = "the target", detail: str | None = None, **words: Any) -> Plot:
-    units = unit(explanation.margins[0].loss, explanation.scale, target)
+    units = LOSSES[explanation.margins[0].loss].unit(explanation.scale, target)
     return surface(explanation, target, f"effect on {target} · {units}" if detail is None else detail, **words)
 
 

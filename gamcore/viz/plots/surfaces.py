@@ -10,7 +10,8 @@ from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.sentences import read_surface
 from gamcore.explain.surfaces import Axis as Side
 from gamcore.explain.surfaces import Rectangle, Surface
-from gamcore.model.scales import say, unit
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import say
 from gamcore.viz.plots.curves import effect_axis, view
 from gamcore.viz.plots.palette import shorten
 from gamcore.viz.plots.spec import Axis, Cells, Floats, Frame, Line, Mark, Panel, Plot, Points, Scale, Steps
@@ -25,7 +26,7 @@ def surface(
     """The joint effect as a heat map, grey where no row is, pale where few are; the curves of the two features in the
     margins, each with its own scale. `chosen` is framed; title : None for what the surface says (`reading`)."""
     limit = found.reach or 1.0
-    units = unit(found.margins[0].loss, found.scale, target)
+    units = LOSSES[found.margins[0].loss].unit(found.scale, target)
     colors = Scale(-limit, limit, ("primary", "background", "accent"), units, _factors(limit, found.scale == "ratio"))
     seen = found.counts > 0
     logs = np.log(found.scores) if found.scale == "ratio" else found.scores
@@ -69,7 +70,7 @@ def slices(found: Surface, places: list[int], target: str, detail: str) -> Plot:
             marks.append(Points(np.arange(scores.size, dtype=np.float64), scores, k, 9, name=name, told=told))
         else:
             marks.append(Steps(found.first.edges.astype(np.float64), scores, k, 2.0, name=name, told=told))
-    units = unit(found.margins[0].loss, found.scale, target)
+    units = LOSSES[found.margins[0].loss].unit(found.scale, target)
     panel = Panel(_axis(found.first, found.margins[0]), effect_axis(units, found.scale), (*marks, Line(found.zero)))
     shown = [found.second.place(place) for place in places[:MOST_SLICES]]
     numbers = found.frame()

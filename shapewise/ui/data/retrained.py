@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from gamcore.explain.curve_drift import CurveMoves, curve_moves
-from gamcore.model.scales import Scale, say, unit
+from gamcore.model.losses import default_loss
+from gamcore.model.scales import Scale, say
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
 from shapewise.training import runs
 from shapewise.training.carry_over import Carried, alike, carried, counterpart, newest
@@ -124,8 +125,8 @@ def _curves(pairs: list[Pair]) -> None:
     if len(known) > 1:
         chosen = st.selectbox("Model", list(known), format_func=names.__getitem__, key=f"renewed-pair-{chosen}")
     old, new = known[chosen]
-    loss = "logistic" if new.kind.endswith("classifier") else "squared"
-    scale = state.scale(loss)
+    loss = default_loss(new.kind.endswith("classifier"))
+    scale = state.scale(loss.name)
     found = _moves(old.id, new.id, (old.bands, new.bands), scale)
     if not found.moves:
         st.caption("The two have no curve in common.")
@@ -135,7 +136,7 @@ def _curves(pairs: list[Pair]) -> None:
             f"{md(first['feature'])} moved most: by {say(first['distance'], scale).lstrip('+')} on average over the "
             "rows of the newer version."
         )
-        _table(found, unit(loss, scale, state.goal(new)))
+        _table(found, loss.unit(scale, state.goal(new)))
     if found.left:
         st.caption(f"Not compared: {'; '.join(f'{md(name)} ({md(why)})' for name, why in found.left[:8])}.")
 

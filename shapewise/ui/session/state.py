@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import pandas as pd
 import pyarrow.parquet as pq
 import streamlit as st
-from scipy.special import expit
 
 import gamcore
 from gamcore.data.table import TableError
@@ -25,7 +24,8 @@ from gamcore.estimators.gam import Estimator, from_saved
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
 from gamcore.io.manifest import ModelFileError
-from gamcore.model.scales import Scale, unit
+from gamcore.model.losses import LOSSES
+from gamcore.model.scales import Scale
 from gamcore.viz.plots import Mode
 from shapewise.access.permissions import Action, Person
 from shapewise.ingest.doctor import ColumnReport, examine
@@ -266,14 +266,12 @@ def row_filter(model: ModelAbout) -> str:
 def scale(loss: str) -> Scale:
     """The scale that effects are read on in this session."""
     chosen: Scale = st.session_state.get("scale") or "points"
-    return chosen if loss == "logistic" else "link"
+    return chosen if chosen in LOSSES[loss].scales else "link"
 
 
 def detail(model: ModelAbout, curve: Curve, draft: bool = False) -> str:
     """The grey line under a plot's title: scale, base rate, filter, held-out metric; of a draft, that it is one."""
-    parts = [f"effect on {goal(model)}"]
-    if curve.loss == "logistic":
-        parts += [unit(curve.loss, curve.scale, ""), f"base rate {expit(curve.base):.1%}"]
+    parts = curve.detail(goal(model))
     if draft:
         return " · ".join([*parts, "one refit, no band"])
     if not curve.has_band:

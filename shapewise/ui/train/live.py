@@ -13,7 +13,9 @@ from typing import Any
 import streamlit as st
 
 from gamcore.data.table import TableError
+from gamcore.estimators.additive_parameters import AdditiveParameters
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.parameters import defaults, inputs
 from gamcore.explain.curves import Curve
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz import plots
@@ -120,19 +122,24 @@ def shown(key: str, spec: Spec) -> Shown | None:
     return Shown(found, _draft(before) if before and found.complete else None)
 
 
+INPUTS = inputs(AdditiveParameters)
+
+
 def knobs(key: str, spec: Spec) -> Spec:
     """Controls of what moves a curve most; the specification with what they say. They reach what it says itself."""
-    usual = {**GAMClassifier().get_params(), **spec.parameters()}
+    usual = {**defaults(AdditiveParameters), **spec.parameters()}
     rates = sorted({*RATES, usual["learning_rate"]})
     leaves, share = usual["max_leaves"], usual["subsample"]
     chosen: dict[str, Any] = {
-        "max_leaves": st.slider("Leaves of a tree", 2, max(8, leaves), leaves, key=f"leaves-{key}"),
+        "max_leaves": st.slider(INPUTS["max_leaves"].label, 2, max(8, leaves), leaves, key=f"leaves-{key}"),
         "smoothing_rounds": st.slider(
-            "Smoothing rounds", 0, max(400, usual["smoothing_rounds"]), usual["smoothing_rounds"], 5,
-            key=f"smooth-{key}", help="Rounds of cuts anywhere before the others: gentler curves.",
+            INPUTS["smoothing_rounds"].label, 0, max(400, usual["smoothing_rounds"]), usual["smoothing_rounds"], 5,
+            key=f"smooth-{key}", help=INPUTS["smoothing_rounds"].hint,
         ),
-        "learning_rate": st.select_slider("Learning rate", rates, usual["learning_rate"], key=f"rate-{key}"),
-        "subsample": st.slider("Subsample", min(0.2, share), 1.0, share, 0.05, key=f"share-{key}"),
+        "learning_rate": st.select_slider(
+            INPUTS["learning_rate"].label, rates, usual["learning_rate"], key=f"rate-{key}"
+        ),
+        "subsample": st.slider(INPUTS["subsample"].label, min(0.2, share), 1.0, share, 0.05, key=f"share-{key}"),
     }  # fmt: skip
     changes = {name: value for name, value in chosen.items() if value != usual[name]}
     return replace(spec, changes={**spec.changes, **changes})

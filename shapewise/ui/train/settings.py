@@ -10,9 +10,10 @@ import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore import PRESETS
-from gamcore.boosting.refit import first_leaves
+from gamcore.boosting.problem import first_leaves
 from gamcore.data.table import TableError, kind_of
-from gamcore.estimators.gam import GAMClassifier
+from gamcore.estimators.additive_parameters import AdditiveParameters, default_bags
+from gamcore.estimators.parameters import abouts, defaults, inputs
 from shapewise.ingest.doctor import ColumnReport, leaks
 from shapewise.store.workspace import TableAbout
 from shapewise.training.cost import estimate_bands
@@ -185,38 +186,7 @@ def features(table: TableAbout, chosen: Scenario) -> tuple[list[str], list[str]]
     return [r.name for r in kept], categories
 
 
-HELP = {
-    "outer_bags": ("Refits", "Models that are averaged, each with its own validation rows: steadier, slower.", "none"),
-    "learning_rate": ("Learning rate", "Share of each step that is taken. Smaller is smoother, and slower.", "nu"),
-    "max_leaves": ("Leaves of a tree", "Two: one cut a step. More leaves follow sharp shapes sooner.", "L"),
-    "coarse_leaves": (
-        "Leaves at first", "Of the first rounds' trees, which find most of each shape fast. Two: no such.", "none",
-    ),
-    "greedy_ratio": (
-        "Greedy steps", "Steps on the strongest features after each pass, in multiples of their number.", "0 (cyclic)",
-    ),
-    "subsample": ("Subsample", "Share of the training rows in each bag. 1: no bags.", "alpha"),
-    "n_bags": ("Bags a step", "Trees that are averaged in each step.", "B"),
-    "max_bins": ("Bins a feature", "Steps a curve may have, the missing and the unseen bin included.", "bins"),
-    "smoothing_rounds": ("Smoothing rounds", "Rounds of cuts anywhere before the others: gentler curves.", "none"),
-    "early_stopping_rounds": ("Patience, in rounds", "Rounds without improvement that end a refit.", "not named"),
-    "max_rounds": ("Most rounds", "Passes over all features at the most.", "M"),
-    "validation_fraction": ("Validation share", "Share of the training rows that stops each refit in time.", "20%"),
-}  # fmt: skip
-LIMITS: dict[str, dict[str, Any]] = {
-    "outer_bags": {"min_value": 1, "max_value": 100},
-    "learning_rate": {"min_value": 0.001, "max_value": 1.0, "step": 0.01, "format": "%.3f"},
-    "max_leaves": {"min_value": 2, "max_value": 16},
-    "coarse_leaves": {"min_value": 2, "max_value": 16},
-    "greedy_ratio": {"min_value": 0.0, "max_value": 20.0, "step": 0.5},
-    "subsample": {"min_value": 0.05, "max_value": 1.0, "step": 0.05},
-    "n_bags": {"min_value": 1, "max_value": 500},
-    "max_bins": {"min_value": 4, "max_value": 256},
-    "smoothing_rounds": {"min_value": 0, "max_value": 2000, "step": 20},
-    "early_stopping_rounds": {"min_value": 1, "max_value": 1000},
-    "max_rounds": {"min_value": 1, "max_value": 100_000},
-    "validation_fraction": {"min_value": 0.0, "max_value": 0.5, "step": 0.05},
-}
+INPUTS = inputs(AdditiveParameters)
 PRESET_WORDS = {
     "fast": "Two refits: a first look.",
     "balanced": "Eight refits: the default, good for nearly everything.",
@@ -265,13 +235,13 @@ def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
 
 def label(name: str) -> str:
     """A parameter's name in the form."""
-    return "Pairs" if name == "interactions" else HELP[name][0] if name in HELP else name
+    return "Pairs" if name == "interactions" else INPUTS[name].label if name in INPUTS else name
 
 
 def take(spec: Spec, changes: dict[str, Any]) -> None:
     """Put some settings into the form, in a callback: before its fields are drawn."""
     st.session_state[f"preset-{spec.table}"] = spec.preset
-    for name in LIMITS:
+    for name in INPUTS:
         key = f"{name}-{spec.table}-{spec.preset}"
         if name in changes:
             st.session_state[key] = changes[name]
@@ -290,23 +260,23 @@ def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
         "Preset", list(PRESETS), default="balanced", required=True, format_func=str.capitalize, key=f"preset-{table.id}"
     )
     st.caption(PRESET_WORDS[preset])
-    defaults = {**GAMClassifier().get_params(), **PRESETS[preset]}
-    if defaults["n_bags"] is None:
-        defaults["n_bags"] = 16 if defaults["ensemble"] == "grouped" else 100
-    coarse = first_leaves(defaults["coarse_leaves"], round((1 - HELD_OUT) * table.rows))
-    defaults["coarse_leaves"] = coarse or defaults["max_leaves"]
+    usual = {**defaults(AdditiveParameters), **PRESETS[preset]}
+    usual["n_bags"] = usual["n_bags"] or default_bags(usual["ensemble"])
+    coarse = first_leaves(usual["coarse_leaves"], round((1 - HELD_OUT) * table.rows))
+    usual["coarse_leaves"] = coarse or usual["max_leaves"]
     changes = _pairs(table)
     with st.expander("All settings"):
         columns = st.columns(2)
-        for k, (name, (label, text, paper)) in enumerate(HELP.items()):
+        for k, (name, form) in enumerate(INPUTS.items()):
             value = columns[k % 2].number_input(
-                label, value=defaults[name], key=f"{name}-{table.id}-{preset}",
-                help=f"{text} Default {defaults[name]:g}. In the papers: {paper}.", **LIMITS[name],
+                form.label, value=usual[name], key=f"{name}-{table.id}-{preset}",
+                help=f"{form.hint} Default {usual[name]:g}. In the papers: {abouts(AdditiveParameters)[name].paper}.",
+                **form.range,
             )  # fmt: skip
-            if value != defaults[name]:
+            if value != usual[name]:
                 changes[name] = value
-        first = changes.pop("coarse_leaves", defaults["coarse_leaves"])
-        leaves = changes.get("max_leaves", defaults["max_leaves"])
+        first = changes.pop("coarse_leaves", usual["coarse_leaves"])
+        leaves = changes.get("max_leaves", usual["max_leaves"])
         if max(first, leaves) != max(coarse, leaves):  # what the form says is what is trained
             changes["coarse_leaves"] = first
         if binary:

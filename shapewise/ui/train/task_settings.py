@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.table import TableError
-from gamcore.estimators.gam import MultiTaskTreesClassifier
-from gamcore.estimators.multitask import CRITERIA
+from gamcore.estimators.multitask_parameters import CRITERIA, MultiTaskParameters
+from gamcore.estimators.parameters import defaults, inputs
 from gamcore.estimators.presets import TASK_PRESETS
 from shapewise.store.workspace import TableAbout
 from shapewise.training.spec import Outcome
@@ -112,32 +112,7 @@ def _outcomes(table: TableAbout, target: pd.Series, levels: list[str]) -> list[O
     return [Outcome(level, [level], [against]) for level in chosen]
 
 
-HELP = {
-    "outer_bags": ("Refits", "Models that are averaged, each with its own validation rows."),
-    "learning_rate": ("Learning rate", "Share of each tree that is taken. Smaller is smoother, and slower."),
-    "max_depth": ("Depth of a tree", "Questions in a row that a tree may ask."),
-    "early_stopping_rounds": ("Patience, in rounds", "Rounds without improvement after which a task quits."),
-    "max_rounds": ("Most common rounds", "Trees that all tasks share, at the most."),
-    "specific_rounds": ("Most own rounds", "Trees of a task's own, at the most. 0: none."),
-    "min_validation_rows": (
-        "Validation rows to tell alone", "A task with fewer quits with all others, and has no trees of its own.",
-    ),
-    "validation_fraction": ("Validation share", "Share of each task's training rows that stops a refit in time."),
-    "l2": ("Shrinkage of leaves", "Rows of effect 0 that are added to each leaf (lambda)."),
-    "min_child_weight": ("Least rows of a leaf", "In rows as they weigh at the base rate: sure ones weigh less."),
-}  # fmt: skip
-LIMITS: dict[str, dict[str, Any]] = {
-    "outer_bags": {"min_value": 1, "max_value": 100},
-    "learning_rate": {"min_value": 0.001, "max_value": 1.0, "step": 0.01, "format": "%.3f"},
-    "max_depth": {"min_value": 1, "max_value": 12},
-    "early_stopping_rounds": {"min_value": 1, "max_value": 1000},
-    "max_rounds": {"min_value": 1, "max_value": 10_000},
-    "specific_rounds": {"min_value": 0, "max_value": 10_000},
-    "min_validation_rows": {"min_value": 1, "max_value": 10_000},
-    "validation_fraction": {"min_value": 0.0, "max_value": 0.5, "step": 0.05},
-    "l2": {"min_value": 0.0, "max_value": 1000.0, "step": 1.0},
-    "min_child_weight": {"min_value": 0.0, "max_value": 10_000.0, "step": 1.0},
-}
+INPUTS = inputs(MultiTaskParameters)
 PRESET_WORDS = {
     "fast": "Two refits: a first look.",
     "balanced": "Eight refits: the default.",
@@ -170,42 +145,41 @@ def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
         "Compare with separate models and with one for all", True, key=f"task-compare-{table.id}",
         help="Trains trees of each task alone, and trees of all rows that know of no tasks, with the same budget.",
     )  # fmt: skip
-    defaults = {**MultiTaskTreesClassifier().get_params(), **TASK_PRESETS[preset]}
-    changes = _expert(table, preset, defaults)
+    changes = _expert(table, preset, {**defaults(MultiTaskParameters), **TASK_PRESETS[preset]})
     return preset, changes | ({"additive": True} if additive else {}), compare
 
 
-def _expert(table: TableAbout, preset: str, defaults: dict[str, Any]) -> dict[str, Any]:
+def _expert(table: TableAbout, preset: str, usual: dict[str, Any]) -> dict[str, Any]:
     """Every other setting, folded."""
     changes: dict[str, Any] = {}
     with st.expander("All settings"):
         columns = st.columns(2)
-        for k, (name, (label, text)) in enumerate(HELP.items()):
+        for k, (name, form) in enumerate(INPUTS.items()):
             value = columns[k % 2].number_input(
-                label, value=defaults[name], key=f"task-{name}-{table.id}-{preset}",
-                help=f"{text} Default {defaults[name]:g}.", **LIMITS[name],
+                form.label, value=usual[name], key=f"task-{name}-{table.id}-{preset}",
+                help=f"{form.hint} Default {usual[name]:g}.", **form.range,
             )  # fmt: skip
-            if value != defaults[name]:
+            if value != usual[name]:
                 changes[name] = value
         criterion = columns[0].selectbox(
-            "Splits of common trees by", list(CRITERIA), list(CRITERIA).index(defaults["criterion"]),
+            "Splits of common trees by", list(CRITERIA), list(CRITERIA).index(usual["criterion"]),
             format_func=CRITERION_WORDS.__getitem__, key=f"task-criterion-{table.id}-{preset}",
             help="Measured, none of the others is better for small tasks by itself.",
         )  # fmt: skip
         features = columns[1].selectbox(
-            "Columns of common trees", list(COLUMNS_WORDS), list(COLUMNS_WORDS).index(defaults["common_features"]),
+            "Columns of common trees", list(COLUMNS_WORDS), list(COLUMNS_WORDS).index(usual["common_features"]),
             format_func=COLUMNS_WORDS.__getitem__, key=f"task-features-{table.id}-{preset}",
         )  # fmt: skip
         column = columns[0].toggle(
-            "Common trees may ask for the task", defaults["task_column"], key=f"task-id-{table.id}-{preset}"
+            "Common trees may ask for the task", usual["task_column"], key=f"task-id-{table.id}-{preset}"
         )
         quit_alone = columns[1].toggle(
-            "Each task quits by itself", defaults["own_quit"], key=f"task-quit-{table.id}-{preset}",
+            "Each task quits by itself", usual["own_quit"], key=f"task-quit-{table.id}-{preset}",
             help="Else all of them quit together, by the loss over all validation rows.",
         )  # fmt: skip
         parts = columns[0].toggle("Month and weekday of dates", key=f"task-dates-{table.id}")
     told = {"criterion": criterion, "common_features": features, "task_column": column, "own_quit": quit_alone}
-    changes |= {name: value for name, value in told.items() if value != defaults[name]}
+    changes |= {name: value for name, value in told.items() if value != usual[name]}
     return changes | ({"date_parts": True} if parts else {})
 
 

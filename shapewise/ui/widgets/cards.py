@@ -9,6 +9,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
+from gamcore.model.losses import LOSSES, default_loss
 from gamcore.model.scales import Scale
 from gamcore.viz import files as export
 from gamcore.viz import plotly_figures as figures
@@ -96,7 +97,7 @@ SCALE_WORDS: dict[Scale, str] = {"points": "Percentage points", "ratio": "Odds r
 
 def pick_scale(loss: str) -> Scale:
     """The scale that effects are read on, the same on every page; a target in its own units has only one."""
-    if loss != "logistic":
+    if len(LOSSES[loss].scales) == 1:
         return "link"
     return st.segmented_control(
         "Scale", list(SCALE_WORDS), default="points", required=True, format_func=SCALE_WORDS.__getitem__, key="scale",
@@ -110,7 +111,7 @@ def pick_effects(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
     """A model, and the scale that its effects are read on, side by side."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = pick_model(of_tasks)
-        return model, pick_scale("logistic" if model.kind.endswith("classifier") else "squared")
+        return model, pick_scale(default_loss(model.kind.endswith("classifier")).name)
 
 
 def _model_label(model: ModelAbout) -> str:

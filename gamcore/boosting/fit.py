@@ -1,0 +1,107 @@
+"""From rows to a model: deal them, boost the refits, add pairs, and take the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.half_refits import Recipe, fit_halves
+from gamcore.boosting.loop import RefitTask, run_all
+from gamcore.boosting.pair_ranking import Ranking
+from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
+from gamcore.boosting.problem import Parameters
+from gamcore.boosting.progress import Watcher
+from gamcore.boosting.rows import Dealing, Encoded, Source
+from gamcore.data.table import TableError
+from gamcore.model.additive import AdditiveModel, assemble
+from gamcore.model.losses import Loss
+
+Floats = NDArray[np.float64]
+
+MOST_BANDED_PAIRS = 200
+"""The halves of a pair take about a megabyte of a model file."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit is made of.
+
+    interactions : pairs by places, how many of the strongest, or "auto". pairs : how they are fitted.
+    """
+
+    loss: Loss
+    parameters: Parameters
+    n_refits: int
+    n_groups: int
+    validation_fraction: float
+    interactions: int | str | Sequence[Pair]
+    pairs: Options
+    purify: bool
+    n_jobs: int
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Sources of randomness, one per purpose."""
+
+    groups: np.random.SeedSequence
+    splits: np.random.SeedSequence
+    bags: np.random.SeedSequence
+    halves: np.random.SeedSequence
+
+    @classmethod
+    def of(cls, number: int) -> Seeds:
+        """All from one number."""
+        return cls(*np.random.SeedSequence(number).spawn(4))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit leaves. best_rounds, validation_losses : (refits,)."""
+
+    model: AdditiveModel
+    best_rounds: NDArray[np.int64]
+    validation_losses: Floats
+    ranking: Ranking | None = None
+    pairs: Chosen | None = None
+
+
+def fit(source: Source, plan: Plan, seeds: Seeds, watcher: Watcher) -> Fitted:
+    """Boost the main effects, then the pairs that are asked for."""
+    watcher.next_part()
+    shares = source.shares(Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits))
+    bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
+    watch = watcher.callback is not None
+    tasks = [RefitTask(share, plan.parameters, seed, watch) for share, seed in zip(shares, bag_seeds, strict=True)]
+    mains = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback)
+    counts, ranking, pairs = source.counts(), None, None
+    if plan.interactions != 0 and not watcher.stopped:
+        fitted = Mains(shares, source.n_rows, mains, counts, bag_seeds)
+        ranking, pairs = interact(fitted, plan.interactions, plan.pairs, watcher)
+    if pairs and pairs.joint:
+        mains = [refit.main for refit in pairs.refits]
+    curves, base_scores = np.stack([refit.curves for refit in mains]), np.array([refit.base_score for refit in mains])
+    model = replace(assemble(source.bins, curves, base_scores, counts, plan.loss), base=source.base())
+    if pairs:
+        model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
+    best_rounds = np.array([refit.best_round for refit in mains])
+    losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
+    return Fitted(model, best_rounds, losses, ranking, pairs)
+
+
+def with_halves(
+    data: Encoded, model: AdditiveModel, plan: Plan, n_refits: int, seeds: Seeds, watcher: Watcher
+) -> AdditiveModel:
+    """The model with half-sample refits, which tell how sure it is; as it was where they are stopped."""
+    if len(model.pairs) > MOST_BANDED_PAIRS:
+        raise TableError(
+            f"Bands of {len(model.pairs)} pairs would not fit into a model file: use at most {MOST_BANDED_PAIRS} "
+            "pairs, or no bands."
+        )
+    recipe = Recipe(plan.parameters, plan.n_groups, plan.validation_fraction, plan.pairs)
+    about = {"part": watcher.next_part()}
+    halves = fit_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
+    return model if watcher.stopped else replace(model, halves=halves)

@@ -1,0 +1,233 @@
+"""The settings of generalized additive models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, Final, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import Options as AllowedOptions
+from sklearn.utils._param_validation import StrOptions
+
+from gamcore.boosting.pair_selection import Options
+from gamcore.boosting.problem import Parameters, first_leaves
+from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES
+from gamcore.data.table import TableError
+from gamcore.estimators.parameters import (
+    MAX_ROUNDS,
+    MOST_REFITS,
+    CommonParameters,
+    Input,
+    one_of,
+    parameter,
+    real,
+    whole,
+)
+
+FEWEST_BANDS: Final = 10
+"""Half-sample refits from which a band is worth drawing; 30 know its width to 13%."""
+
+MOST_BANDS: Final = 1_000
+
+PAIR_STAGE: Final[dict[str, Any]] = {
+    "learning_rate": 0.25,
+    "greedy_ratio": 1.0,
+    "early_stopping_rounds": 10,
+    "smoothing_rounds": 0,
+    "coarse_leaves": 0,
+}
+"""What the pair stage has of its own among the parameters of boosting; chosen by measurement (docs/pairs.md)."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdditiveParameters(CommonParameters):
+    """What the regressor and the classifier have."""
+
+    outer_bags: int = parameter(
+        8, whole(1, MOST_REFITS), "Refits that are averaged, each with its own validation rows.",
+        form=Input("Refits", "Models that are averaged, each with its own validation rows: steadier, slower.", 1, 100),
+        paper="none",
+    )  # fmt: skip
+    learning_rate: float = parameter(
+        0.4, real(0.0, 1.0, "right"), "Share of each step that is taken.",
+        form=Input("Learning rate", "Share of each step that is taken. Smaller is smoother, and slower.",
+                    0.001, 1.0, 0.01, "%.3f"),
+        paper="nu", search=(0.05, 0.1, 0.2, 0.3, 0.4, 0.6),
+    )  # fmt: skip
+    max_leaves: int = parameter(
+        2, whole(2, MAX_LEAVES), "Leaves per tree.",
+        form=Input("Leaves per tree", "Two: one cut per step. More leaves follow sharp shapes sooner.", 2, 16),
+        paper="L", search=(2, 2, 3, 4),
+    )  # fmt: skip
+    coarse_leaves: int | Literal["auto"] | None = parameter(
+        "auto", [*whole(2, MAX_LEAVES), StrOptions({"auto"}), None],
+        "Leaves per tree in the first rounds, until the validation loss first fails to fall: from the best of these "
+        "rounds, trees of `max_leaves` go on. On large tables they reach the same accuracy in a fraction of the steps: "
+        '"auto" is 3 from 25,000 rows. None, or no more than `max_leaves`, leaves these rounds out.',
+        form=Input("Leaves at first", "In the first rounds, which find most of each shape fast. Two: no such rounds.",
+                    2, 16),
+        paper="none",
+    )  # fmt: skip
+    greedy_ratio: float = parameter(
+        2.0, real(0.0, 100.0, "both"),
+        "Steps on the features that gained most, after each pass, in multiples of the number of features; 0 is the "
+        "papers' cyclic order.",
+        form=Input("Greedy steps", "Steps on the strongest features after each pass, in multiples of their number.",
+                    0.0, 20.0, 0.5),
+        paper="0 (cyclic)",
+    )  # fmt: skip
+    subsample: float = parameter(
+        0.65, real(0.0, 1.0, "right"),
+        "Share of the training rows (of the training groups) in each bag; 1 means one tree per step.",
+        form=Input("Subsample", "Share of the training rows in each bag. 1: no bags.", 0.05, 1.0, 0.05),
+        paper="alpha", search=(0.5, 0.65, 0.8, 1.0),
+    )  # fmt: skip
+    n_bags: int | None = parameter(
+        None, [*whole(1, MAX_BAGS), None], 'Trees per step; None is 16 for "grouped" and 100 otherwise.',
+        form=Input("Bags per step", "Trees that are averaged in each step.", 1, 500),
+        paper="B",
+    )  # fmt: skip
+    max_bins: int = parameter(
+        256, whole(4, 256), "Codes per feature, the missing and the unseen one included.",
+        form=Input("Bins per feature", "Steps a curve may have, the missing and the unseen bin included.", 4, 256),
+        paper="bins", search=(32, 64, 128, 256, 256),
+    )  # fmt: skip
+    smoothing_rounds: int = parameter(
+        10, whole(0, MAX_ROUNDS),
+        "Rounds before all others whose trees are cut once and anywhere: the mean of many bends gently, and what "
+        "follows only adds what it lacks (as in EBM). At most half of `max_rounds`.",
+        form=Input("Smoothing rounds", "Rounds of cuts anywhere before the others: gentler curves.", 0, 2000, 20),
+        paper="none",
+    )  # fmt: skip
+    early_stopping_rounds: int = parameter(
+        15, whole(1, MAX_ROUNDS),
+        "Rounds without improvement after which a refit stops; fewer while it is young: half of the rounds it took to "
+        "improve last, at least five.",
+        form=Input("Patience, in rounds", "Rounds without improvement that end a refit.", 1, 1000),
+        paper="not named",
+    )  # fmt: skip
+    max_rounds: int = parameter(
+        5000, whole(1, MAX_ROUNDS), "Passes over all features at most.",
+        form=Input("Most rounds", "Passes over all features at most.", 1, 100_000),
+        paper="M",
+    )  # fmt: skip
+    validation_fraction: float = parameter(
+        0.15, real(0.0, 0.9, "both"), "Share of the groups held out of each refit, to stop it in time.",
+        form=Input("Validation share", "Share of the training rows that stops each refit in time.", 0.0, 0.5, 0.05),
+        paper="20%",
+    )  # fmt: skip
+    interactions: int | Literal["auto"] | Sequence[tuple[Any, Any]] = parameter(
+        0, [*whole(0, 2**31), StrOptions({"auto"}), "array-like"],
+        "Pairs of features that are boosted on top of the frozen main effects, bins merged to at most 62 per axis: so "
+        "many of the strongest (Lou et al. 2013), as many as lower the validation loss, or these, by names or places.",
+        paper="K", search=(0, 0, 5, 10, 20),
+    )  # fmt: skip
+    pair_tree: Literal["cross", "refined"] = parameter(
+        "cross", one_of("cross", "refined"),
+        "Trees of a pair: one cut per axis, or the other axis cut anew in each part of the root.",
+    )  # fmt: skip
+    strength: Literal["purified", "rss"] = parameter(
+        "purified", one_of("purified", "rss"),
+        "How pairs are ranked: by what their best cross takes off the loss beyond main effects, or in all, as in the "
+        "paper, where two strong main effects that are not fitted to the end make a strong pair as well.",
+        paper="rss",
+    )  # fmt: skip
+    joint: bool = parameter(
+        False, ["boolean"],
+        "Also boost main effects and pairs together, and keep it where its mean validation loss is lower.",
+    )  # fmt: skip
+    purify: bool = parameter(
+        True, ["boolean"],
+        "Move the main effects that surfaces hold to the curves of their features; predictions stay.",
+    )  # fmt: skip
+    bands: int = parameter(
+        0, [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, MOST_BANDS)],
+        "Half-sample refits that tell how sure the curves are, 0 for none; 30 are about twice the work of the fit. "
+        "`add_bands` makes them later.",
+    )  # fmt: skip
+    ensemble: Literal["grouped", "subagging", "bagging"] = parameter(
+        "grouped", one_of("grouped", "subagging", "bagging"),
+        "How the bags of a step are drawn: as sets of row groups, anew each step; as the paper's row subsamples; or as "
+        "bootstrap samples.",
+        paper="subagging",
+    )  # fmt: skip
+    histogram: Literal["auto", "rescan", "mst", "complement", "mask"] = parameter(
+        "auto", one_of("auto", "rescan", "mst", "complement", "mask"),
+        'How "subagging" adds up its bags; the trees are the same.', paper="mst",
+    )  # fmt: skip
+    n_groups: int = parameter(32, whole(1, 4096), "Groups that rows are dealt into.")
+
+    def boosting_parameters(self, n_rows: int) -> Parameters:
+        """The numbers of a fit to so many rows."""
+        return Parameters(
+            ensemble=self.ensemble,
+            histogram="mask" if self.histogram == "auto" else self.histogram,
+            mart=getattr(self, "boosting", "logit") == "mart",
+            n_bags=self.n_bags or default_bags(self.ensemble),
+            subsample=self.subsample,
+            max_rounds=self.max_rounds,
+            learning_rate=self.learning_rate,
+            max_leaves=self.max_leaves,
+            greedy_ratio=self.greedy_ratio,
+            early_stopping_rounds=self.early_stopping_rounds,
+            coarse_leaves=first_leaves(self.coarse_leaves, n_rows),
+            smoothing_rounds=self.smoothing_rounds,
+        )
+
+    def pair_options(self, n_rows: int, n_jobs: int) -> Options:
+        """How pairs are ranked and fitted."""
+        parameters = replace(self.boosting_parameters(n_rows), **PAIR_STAGE)
+        return Options(parameters, self.pair_tree == "refined", self.strength == "purified", self.joint, n_jobs)
+
+    def wanted_pairs(self, names: list[str]) -> int | str | list[tuple[int, int]]:
+        """`interactions` with the features of a list by their places, lower first."""
+        if isinstance(self.interactions, str):
+            if not self.validation_fraction:
+                raise TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
+            return self.interactions
+        if isinstance(self.interactions, int | np.integer):
+            return int(self.interactions)
+        pairs = [_places_of(pair, names) for pair in self.interactions]
+        if len(set(pairs)) < len(pairs):
+            raise TableError("interactions has a pair twice: leave one out.")
+        return pairs
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassifierParameters(AdditiveParameters):
+    """What the classifier has beyond them."""
+
+    boosting: Literal["logit", "mart"] = parameter(
+        "logit", one_of("logit", "mart"),
+        "Robust LogitBoost, which weighs rows by p (1 - p) in splits and leaves (Algorithm 5 of Lou et al. 2020), or "
+        "MART with Newton leaves (Algorithm 2).",
+    )  # fmt: skip
+
+
+def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
+    """The features of a pair by their places, lower first."""
+    if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
+        raise TableError(f"interactions has {pair!r}: give two features per pair.")
+    try:
+        i, j = sorted(place_of(feature, names) for feature in pair)
+    except (KeyError, IndexError, TypeError) as error:
+        raise TableError(f"interactions has {pair!r}, but {error.args[0]}") from error
+    if i == j:
+        raise TableError(f"interactions has {pair!r}: a feature has no interaction with itself.")
+    return i, j
+
+
+def place_of(feature: str | int, names: list[str]) -> int:
+    """Place of a feature given by its name or place."""
+    if isinstance(feature, str):
+        if feature not in names:
+            raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
+        return names.index(feature)
+    return range(len(names))[feature]
+
+
+def default_bags(ensemble: str) -> int:
+    """Bags per step where nothing is said."""
+    return 16 if ensemble == "grouped" else 100

@@ -1,0 +1,171 @@
+"""Every setting of the estimators, declared once: default, range, meaning, and how a form asks for it.
+
+Constructors, validation, docstrings, forms, tuning, estimates of the cost and docs/parameters.md read these
+declarations. A setting is a field of a dataclass, so a constructor's signature is what Python sees; what else is known
+of it is in its metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from numbers import Integral, Real
+from textwrap import indent, wrap
+from typing import Any, Final, Literal, TypeVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from gamcore.boosting.progress import Progress
+
+MAX_ROUNDS: Final = 1_000_000
+MOST_REFITS: Final = 1_000
+THREADS: Final = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, 4096, closed="both"), None]
+"""A number of threads; -1 is all processors, -2 all but one, as in scikit-learn."""
+
+LINE: Final = 116
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Input:
+    """How a form asks for a number: its label, a sentence on what it does, and the range that is offered."""
+
+    label: str
+    hint: str
+    low: float
+    high: float
+    step: float | None = None
+    format: str | None = None
+
+    @property
+    def range(self) -> dict[str, Any]:
+        """The arguments of a field for numbers."""
+        told = {"min_value": self.low, "max_value": self.high, "step": self.step, "format": self.format}
+        return {name: value for name, value in told.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a setting beside its name, type and default.
+
+    allowed : what validation lets pass, as scikit-learn writes it.
+    meaning : for docstrings and docs.
+    paper : its name or value in the papers; empty where they know no such thing.
+    search : values that tuning draws from; what is there twice is drawn twice as often.
+    """
+
+    allowed: list[Any]
+    meaning: str
+    form: Input | None = None
+    paper: str = ""
+    search: tuple[Any, ...] = ()
+
+
+def parameter(
+    default: Value,
+    allowed: list[Any],
+    meaning: str,
+    *,
+    form: Input | None = None,
+    paper: str = "",
+    search: tuple[Any, ...] = (),
+) -> Value:
+    """Declare a setting."""
+    made: Value = field(default=default, metadata={"about": About(allowed, meaning, form, paper, search)})
+    return made
+
+
+def one_of(*names: str) -> list[Any]:
+    """One of some words."""
+    return [StrOptions(set(names))]
+
+
+def whole(low: int, high: int | None = None) -> list[Any]:
+    """A whole number, the ends included."""
+    return [Interval(Integral, low, high, closed="left" if high is None else "both")]
+
+
+def real(low: float, high: float, closed: str) -> list[Any]:
+    """A number; `closed` says which ends are included."""
+    return [Interval(Real, low, high, closed=closed)]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CommonParameters:
+    """What all estimators have."""
+
+    categorical_features: Sequence[str] | Literal["infer"] = parameter(
+        "infer", [StrOptions({"infer"}), "array-like"], "Columns to treat as categories whatever their type."
+    )
+    date_parts: bool = parameter(False, ["boolean"], "Whether a date column also gives its month and its weekday.")
+    n_jobs: int | None = parameter(None, THREADS, "Threads. The model is the same to the bit for every number of them.")
+    random_state: int | np.random.RandomState | None = parameter(None, ["random_state"], "Seed of every random draw.")
+    callback: Callable[[Progress], bool | None] | None = parameter(
+        None, [callable, None],
+        "Called with a `Progress` for every round, up to 64 rounds at a time when they are done. Returning true stops "
+        "the fit at its best round so far.",
+    )  # fmt: skip
+
+
+@cache
+def abouts(cls: type) -> dict[str, About]:
+    """Of each setting of an estimator, what is known of it."""
+    return {one.name: one.metadata["about"] for one in _declared(cls)}
+
+
+def constraints(cls: type) -> dict[str, Any]:
+    """What validation lets pass."""
+    return {name: about.allowed for name, about in abouts(cls).items()}
+
+
+@cache
+def _defaults(cls: type) -> dict[str, Any]:
+    return {one.name: one.default for one in _declared(cls)}
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """The default of each setting."""
+    return dict(_defaults(cls))
+
+
+def inputs(cls: type) -> dict[str, Input]:
+    """The numbers that a form asks for."""
+    return {name: about.form for name, about in abouts(cls).items() if about.form is not None}
+
+
+def searched(cls: type) -> dict[str, list[Any]]:
+    """The values that tuning draws from."""
+    return {name: list(about.search) for name, about in abouts(cls).items() if about.search}
+
+
+def document(cls: type) -> str:
+    """The settings as a section of a docstring."""
+    lines = []
+    for one in _declared(cls):
+        lines.append(f"{one.name} : {type_of(one)}, default {one.default!r}")
+        lines.append(indent("\n".join(wrap(one.metadata["about"].meaning, LINE - 8)), "    "))
+    return indent("\n".join(lines), "    ").lstrip()
+
+
+def table(cls: type) -> list[tuple[str, str, str, str]]:
+    """Name, default, meaning and the papers' name of each setting, for docs."""
+    return [
+        (one.name, repr(one.default), one.metadata["about"].meaning, one.metadata["about"].paper)
+        for one in _declared(cls)
+    ]
+
+
+def type_of(one: Field[Any]) -> str:
+    """A setting's type, in words."""
+    text = str(one.type).replace("Literal[", "").replace("np.random.", "").replace("]", "")
+    named = {"callback": "callable or None", "interactions": 'int, "auto" or list of pairs',
+             "categorical_features": '"infer" or list of columns',
+             "common_features": '"all", "shared" or list of columns'}  # fmt: skip
+    return named.get(one.name, text.replace(" | None", " or None").replace(", ", " | "))
+
+
+def _declared(cls: type) -> list[Field[Any]]:
+    return [one for one in fields(cls) if one.default is not MISSING]

@@ -1,0 +1,142 @@
+"""From rows of several tasks to a model: bin them, deal them, boost the refits, and take the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.boosting.loop import run_all
+from gamcore.boosting.progress import Callback
+from gamcore.data.binning import Bins
+from gamcore.data.sampling import deal, splits
+from gamcore.data.table import TableError, learn_features
+from gamcore.model.losses import Loss
+from gamcore.multitask.boosting import MultiTaskRefit, TaskParameters, TaskProblem
+from gamcore.multitask.model import TaskModel, assemble_tasks
+from gamcore.multitask.tables import TaskRows, bin_rows, owned_columns, rows_by_task, task_codes
+from gamcore.multitask.trees import Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+SLACK: Final = 1.0 - 1e-6
+"""Of the least weight of a child: sums of hessians are rounded, and five rows must be five whatever their order."""
+
+
+@dataclass(frozen=True)
+class TaskTraining:
+    """Rows of a fit: as read, their targets (n,), weights and clusters (n,) or None."""
+
+    rows: TaskRows
+    y: Floats
+    weight: Floats | None
+    clusters: Ints | None
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """What a fit is made of.
+
+    parameters : its penalty and least weight of a child are in units of a row's hessian at the start.
+    common_features, task_column : what common trees may split on.
+    """
+
+    loss: Loss
+    parameters: TaskParameters
+    n_refits: int
+    n_groups: int
+    validation_fraction: float
+    max_bins: int
+    categorical_features: Sequence[str] | Literal["infer"]
+    date_parts: bool
+    common_features: Literal["all", "shared"] | Sequence[str]
+    task_column: bool
+    n_jobs: int
+
+
+@dataclass(frozen=True)
+class FittedTasks:
+    """What a fit leaves. validation_losses : (refits,)."""
+
+    model: TaskModel
+    validation_losses: Floats
+
+
+def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback | None) -> FittedTasks:
+    """Fit common trees, and trees of each task."""
+    rows, n_tasks = data.rows, len(data.rows.names)
+    features = learn_features(rows.frame, plan.categorical_features, plan.date_parts)
+    owned = owned_columns(rows, [feature.column for feature in features])
+    codes_of_tasks = task_codes(rows.task, n_tasks)
+    binned = bin_rows(rows, features, owned, codes_of_tasks, data.weight, plan.max_bins)
+    for_groups, for_splits = np.random.SeedSequence(seed).spawn(2)
+    strata = rows.task * 2 + (data.y.astype(np.int64) if plan.loss.is_binary else 0)
+    dealt = deal(len(binned.codes[0]), plan.n_groups, for_groups, strata, data.clusters)
+    group = np.empty(data.y.size, np.int64)
+    group[dealt.order] = np.repeat(np.arange(dealt.n_groups), np.diff(dealt.starts))
+    common = _common(binned.bins, owned, plan.common_features)
+    scale = float(data.y.std()) or 1.0 if plan.loss.is_scaled else 1.0
+    own_rows = rows_by_task(np.arange(data.y.size), rows.task, n_tasks)
+    problem = TaskProblem(
+        table=Table.of(
+            binned.codes,
+            [bins.n_values for bins in binned.bins] + [int(codes_of_tasks.max())],
+            [bins.feature.is_category for bins in binned.bins] + [True],
+        ),
+        task=rows.task.astype(np.int32),
+        names=tuple(map(str, rows.names)),
+        y=data.y / scale,
+        weight=np.empty(0) if data.weight is None else data.weight,
+        loss=plan.loss,
+        common=_usable(binned.codes, np.append(common, plan.task_column and n_tasks > 1)),
+        own=tuple(
+            _usable(binned.codes[:, mine], np.append(has, False)) for mine, has in zip(own_rows, owned, strict=True)
+        ),
+        group=group,
+    )
+    parameters, watch = _in_hessians(plan.parameters, problem), callback is not None
+    chosen = splits(dealt.n_groups, plan.validation_fraction, plan.n_refits, for_splits)
+    tasks = [MultiTaskRefit(problem, split, parameters, watch) for split in chosen]
+    refits = run_all(tasks, problem.y.size, plan.n_jobs, callback)
+    about = TaskModel.about(
+        bins=binned.bins, tasks=rows.names, aliases=rows.aliases, of_task=codes_of_tasks, owned=owned, common=common,
+        loss=plan.loss, additive=plan.parameters.growth.one_feature,
+    )  # fmt: skip
+    model = assemble_tasks(about, refits, scale, binned.codes, rows.task, data.weight)
+    return FittedTasks(model, np.array([refit.valid_loss for refit in refits]) * scale**2)
+
+
+def _in_hessians(parameters: TaskParameters, problem: TaskProblem) -> TaskParameters:
+    """Parameters with penalties in units of what hessians are at the start."""
+    weight = problem.weight if problem.weight.size else np.ones(problem.y.size)
+    base = problem.loss.base_score(problem.y, weight)
+    hessian = float(problem.loss.hessian(problem.y[:1], np.array([base]))[0])
+    how = parameters.how
+    return replace(
+        parameters,
+        how=how._replace(penalty=how.penalty * hessian, least_hessian=how.least_hessian * hessian * SLACK),
+    )
+
+
+def _common(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared"] | Sequence[str]) -> Bools:
+    """Which features common trees may use, (p,)."""
+    if isinstance(wanted, str):
+        return np.ones(len(bins), bool) if wanted == "all" else np.asarray(owned.all(axis=0))
+    names = [of_feature.feature.name for of_feature in bins]
+    usable = np.zeros(len(bins), bool)
+    for name in wanted:
+        if str(name) not in names:
+            raise TableError(f"common_features names {name!r}, which is not a feature of the table.")
+        usable[names.index(str(name))] = True
+    return usable
+
+
+def _usable(codes: NDArray[np.uint8], allowed: Bools) -> Ints:
+    """Places of the features that are allowed and vary."""
+    varied = np.array([bool(np.any(line != line[0])) for line in codes])
+    return np.flatnonzero(varied & allowed).astype(np.int64)

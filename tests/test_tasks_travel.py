@@ -1,0 +1,97 @@
+"""A refit is plain data: pickled, and boosted by another process, it is the same to the bit."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from concurrent.futures import Future, ProcessPoolExecutor
+
+import numpy as np
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier
+from gamcore.boosting import loop
+from gamcore.boosting.executor import Serial, run_task
+
+
+def table(n=800, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.sin(X[:, 0]) + X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n)
+
+
+def never_stop(progress):
+    return False
+
+
+class Pickled(Serial):
+    """Runs what is left of a task after a journey through bytes."""
+
+    def submit(self, task, tell):
+        return super().submit(pickle.loads(pickle.dumps(task)), tell)
+
+
+class Processes(Serial):
+    """Refits in a child process, as an executor of a cluster would run them elsewhere."""
+
+    def submit(self, task, tell):
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            done = Future()
+            done.set_result(pool.submit(run_task, task, never_stop).result())
+            return done
+
+
+def fits():
+    X, y = table()
+    few = {"outer_bags": 2, "max_rounds": 30, "random_state": 0}
+    return {
+        "main effects": GAMRegressor(**few).fit(X, y),
+        "classes": GAMClassifier(**few, boosting="mart").fit(X, y > 0),
+        "pairs and bands": GAMRegressor(**few, interactions=2, bands=10, joint=True).fit(X, y),
+        "tasks": MultiTaskTreesClassifier(**few).fit(X, y > 0, task=np.where(X[:, 2] > 0, "a", "b")),
+    }
+
+
+def scores(models):
+    X, _ = table(100, 1)
+    for name, model in models.items():
+        yield name, model.explain_rows(X, task="a") if name == "tasks" else model.explain_rows(X)
+
+
+@pytest.mark.parametrize("executor", [Pickled, Processes])
+def test_refits_that_travel_are_the_same_to_the_bit(monkeypatch, executor):
+    here = dict(scores(fits()))
+    begun = []
+
+    def elsewhere(n_workers, inside=1):
+        begun.append(n_workers)
+        return executor()
+
+    monkeypatch.setattr(loop, "make_executor", elsewhere)
+    for name, rows in scores(fits()):
+        assert rows.scores.tobytes() == here[name].scores.tobytes(), name
+        assert rows.contributions.tobytes() == here[name].contributions.tobytes(), name
+    assert len(begun) >= 6  # of main effects twice, pairs frozen and joint, bands, tasks
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_task_stops_where_it_is_told_to(answer):
+    X, y = table()
+    rounds = []
+
+    def tell(progress):
+        rounds.append(progress.round)
+        return answer
+
+    tasks = []
+
+    class Kept(Serial):
+        def submit(self, task, tell):
+            tasks.append(task)
+            return super().submit(task, tell)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "make_executor", lambda n_workers, inside=1: Kept())
+        GAMRegressor(outer_bags=1, max_rounds=200, validation_fraction=0.0, random_state=0).fit(X, y)
+    run_task(tasks[0], tell)
+    assert (rounds[-1] < 200) is answer

@@ -14,7 +14,7 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +152,7 @@ def run(folder: Path, limit: float, factor: float, pairs: int) -> dict[str, Any]
         "learnt": learnt_from(about.rows), "held_out": about.metrics,
         "fresh": dict(scores({"disk": from_saved(space.load_model(about.id)), "sample": other})),
         "sample_seconds": seconds, "machine": describe("pyarrow"),
-        "spec": {k: v for k, v in asdict(spec).items() if k in ("preset", "changes", "seed")},
+        "spec": {k: v for k, v in spec.to_dict().items() if k in ("preset", "changes", "seed")},
     }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def parts() -> dict[str, ModelAbout]:
     spec = Spec.from_dict(model.spec)
     busy = runs.working_on(state.workspace(), model.id, "")  # before the parts: those that it makes are there after it
     there = state.workspace().parts(model.id)
-    made_by = Spec.from_dict(there[0].spec).conditions[-1].column if there else None
+    made_by = Spec.from_dict(there[0].spec).filter_columns()[-1] if there else None
     columns = [name for name in state.columns(model.table) if name != spec.target]
     usual = made_by or spec.time or next(iter(columns))
     with st.container(horizontal=True, vertical_alignment="bottom"):

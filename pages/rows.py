@@ -12,7 +12,7 @@ import streamlit as st
 from scipy.special import expit, logit
 
 from gamcore.data.binning import Bins
-from gamcore.data.labels import as_date
+from gamcore.data.dates import as_date
 from gamcore.explain.counterfactuals import Change
 from gamcore.explain.curves import Breakdown
 from gamcore.viz import plots

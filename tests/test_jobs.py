@@ -243,7 +243,7 @@ def test_an_unexpected_failure_has_a_number_that_the_log_knows(tmp_path):
 def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
     """The server here is a child that queues two trainings on one slot and dies."""
     ann, _, spec = team
-    quick = json.dumps(asdict(replace(spec, changes={"max_rounds": 5, "n_bags": 8})))
+    quick = json.dumps(replace(spec, changes={"max_rounds": 5, "n_bags": 8}).to_dict())
     code = (
         "import json, os, sys, time; from pathlib import Path\n"
         "from shapewise.training import runs; from shapewise.store.workspace import Workspace\n"
@@ -257,7 +257,7 @@ def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
         "worker = child.process_of(jobs.folder(space, 'runs', first))\n"
         "worker.kill(); print(first, second, flush=True); os.kill(os.getpid(), 9)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(ann.root), json.dumps(asdict(spec)), quick],
+    done = subprocess.run([sys.executable, "-c", code, str(ann.root), json.dumps(spec.to_dict()), quick],
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == -9
     first, second = done.stdout.split()

@@ -17,6 +17,7 @@ import pytest
 
 from gamcore import GAMClassifier, TableError, load_model
 from gamcore.data.sampling import BUCKETS, buckets, runs_of_buckets
+from gamcore.decide.rules import Levels, Range
 from shapewise.jobs.process import StoppedError
 from shapewise.reports import card
 from shapewise.store.batches import Matching, batches, beginning
@@ -25,7 +26,7 @@ from shapewise.training import large as outofcore
 from shapewise.training import train as training
 from shapewise.training.dataset import held_out_rows, learnt_from, read_data
 from shapewise.training.large import Place, fit_on_disk, most_rows
-from shapewise.training.spec import Condition, Spec
+from shapewise.training.spec import Spec
 from tests.test_boosting import friendly
 
 ROOT = Path(__file__).parents[1]
@@ -95,7 +96,7 @@ CASES = {
     "regression": {"target": "amount", "positive": None, "features": FEATURES[:3]},
     "categories and date parts": {"categories": ["n"], "changes": {"max_rounds": 15, "date_parts": True}},
     "rows and levels": {
-        "conditions": [Condition("b", low=0.2), Condition("c", levels=["p", "q", "r", "s"])], "negative": ["bad"],
+        "conditions": [Range("b", 0.2), Levels("c", ("p", "q", "r", "s"))], "negative": ["bad"],
     },
 }  # fmt: skip
 

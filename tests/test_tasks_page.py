@@ -215,9 +215,8 @@ def test_what_cannot_be_tasks_is_said(space):
 
 def test_a_specification_of_tasks_survives_its_file():
     spec = Spec("a" * 16, "y", "t", ["x"], kind="tasks", outcomes=[Outcome("a", ["a"], ["b"])], tables={"t": "b" * 16})
-    from dataclasses import asdict
 
-    assert Spec.from_dict(json.loads(json.dumps(asdict(spec)))) == spec
+    assert Spec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
 
 
 def test_the_doctor_finds_the_column_that_decides_what_is_filled(tasked):

@@ -12,12 +12,13 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from gamcore.decide.rules import Range
 from shapewise.store.database import forget
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training import carry_over as versions
 from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
-from shapewise.training.spec import Condition, Spec
+from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.conftest import EVIL
 from tests.test_app import button, open_page
@@ -186,7 +187,7 @@ def test_a_specification_is_carried_without_what_is_gone():
         (lambda f: f.assign(stays=1.0), {}, "target, stays, is of another type"),
         (lambda f: f.drop(columns="who"), {"group": "who"}, "no column who, which holds the groups"),
         (lambda f: f.drop(columns="when"), {"time": "when"}, "no column when, which holds the time"),
-        (lambda f: f.drop(columns="who"), {"conditions": [Condition("who", low=3)]}, "which the row filter names"),
+        (lambda f: f.drop(columns="who"), {"conditions": [Range("who", 3)]}, "which the row filter names"),
         (lambda f: f.drop(columns=["age", EVIL]), {}, "none of the features"),
     ],
 )

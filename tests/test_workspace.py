@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import time
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ import pytest
 from gamcore import PRESETS, GAMRegressor, ModelFileError, MultiTaskTreesRegressor, TableError
 from gamcore.boosting.subagging import membership
 from gamcore.data.sampling import subsamples
+from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.gam import from_saved
 from gamcore.kernels.layout import Table
 from shapewise.jobs import process as child
@@ -27,7 +27,7 @@ from shapewise.training import runs
 from shapewise.training import train as training
 from shapewise.training.cost import estimate, estimate_tasks
 from shapewise.training.dataset import held_out_rows, read_data
-from shapewise.training.spec import Condition, Spec
+from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from tests.test_boosting import friendly
 
@@ -161,7 +161,7 @@ def test_whole_groups_or_the_latest_rows_are_held_out():
 
 def test_scenarios_choose_rows_and_levels():
     table = pd.DataFrame({"x": np.arange(100.0), "y": (["renew", "drop", "later", None] * 25)})
-    chosen = Spec("01", "y", "m", ["x"], ["renew"], ["drop"], [Condition("x", low=10, high=89)])
+    chosen = Spec("01", "y", "m", ["x"], ["renew"], ["drop"], [Range("x", 10, 89, high_in=True)])
     data = read_data(table, chosen)
     assert set(table["y"][data.X.index]) == {"renew", "drop"}
     assert data.X["x"].between(10, 89).all()
@@ -169,21 +169,21 @@ def test_scenarios_choose_rows_and_levels():
     everyone = read_data(table, Spec("01", "y", "m", ["x"], ["renew"]))
     assert set(table["y"][everyone.X.index]) == {"renew", "drop", "later"}
     assert everyone.dropped == 25
-    levels = read_data(table, Spec("01", "y", "m", ["x"], ["renew"], None, [Condition("y", levels=["renew", "later"])]))
+    levels = read_data(table, Spec("01", "y", "m", ["x"], ["renew"], None, [Levels("y", ("renew", "later"))]))
     assert len(levels.X) == 50
 
 
 def test_held_out_rows_are_the_same_for_every_scenario():
     table = frame()
     one = read_data(table, spec_of("01"))
-    other = read_data(table, spec_of("01", conditions=[Condition("a", low=0.0)]))
+    other = read_data(table, spec_of("01", conditions=[Range("a", 0.0)]))
     shared = other.X.index
     np.testing.assert_array_equal(pd.Series(one.held_out, one.X.index)[shared], other.held_out)
 
 
 def test_conditions_in_words():
-    assert Condition("age", low=20, high=30).words() == "age at least 20 and at most 30"
-    assert Condition("sex", levels=["f", "m"]).words() == "sex is f or m"
+    assert Range("age", 20, 30, high_in=True).words() == "age at least 20 and at most 30"
+    assert Levels("sex", ("f", "m")).words() == "sex is f or m"
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_conditions_in_words():
         ({"features": ["a", "gone"]}, "no column 'gone'"),
         ({"positive": None}, "not a number"),
         ({"positive": ["maybe"]}, "negative"),
-        ({"conditions": [Condition("a", low=1e9)]}, "No row is left"),
-        ({"conditions": [Condition("gone", low=1)]}, "row filter names"),
+        ({"conditions": [Range("a", 1e9)]}, "No row is left"),
+        ({"conditions": [Range("gone", 1)]}, "row filter names"),
         ({"weight": "b"}, "weights in 'b'"),
     ],
 )
@@ -495,7 +495,7 @@ def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
     import sys
 
     table = space.add_table(frame(), "mine")
-    told = json.dumps(asdict(spec_of(table.id, **LONG)))
+    told = json.dumps(spec_of(table.id, **LONG).to_dict())
     code = (
         "import json, os, sys, time; from pathlib import Path\n"
         "from shapewise.training import runs; from shapewise.store.workspace import Workspace\n"
@@ -523,7 +523,7 @@ def test_a_run_whose_worker_never_came_is_not_running_for_ever(space, monkeypatc
     table = space.add_table(frame(), "mine")
     folder = space.root / "jobs" / "00000000000000ac"
     folder.mkdir(parents=True)
-    write_json(folder / "about.json", {"spec": asdict(spec_of(table.id)), "created": "2024-01-01T00:00:00+00:00"})
+    write_json(folder / "about.json", {"spec": spec_of(table.id).to_dict(), "created": "2024-01-01T00:00:00+00:00"})
     with space.meta.writing() as connection:
         told = {"id": folder.name, "kind": "runs", "owner": "local", "created": "2024", "state": "running"}
         connection.execute(meta.job.insert().values(**told))

@@ -1,21 +1,14 @@
-"""Bins and dates in words: one place, so that a cut reads the same on a plot, in a rule and in a file."""
+"""Bins in words: one place, so that a cut reads the same on a plot, in a rule and in a file."""
 
 from __future__ import annotations
-
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.data.dates import as_date
 from gamcore.data.table import Kind
 
 Floats = NDArray[np.float64]
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def as_date(days: float) -> datetime:
-    """Return the date of a number of days since 1970-01-01."""
-    return EPOCH + timedelta(days=float(days))
 
 
 def in_words(k: int, kind: Kind, edges: Floats, labels: tuple[str, ...]) -> str:

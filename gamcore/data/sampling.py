@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from gamcore.data.mixing import mixed
+from gamcore.mixing import mixed
 
 Ints = NDArray[np.int64]
 RowList = NDArray[np.int32]

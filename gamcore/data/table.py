@@ -17,6 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from gamcore.data.dates import DAY
+
 Kind = Literal["number", "boolean", "date", "category"]
 Part = Literal["value", "month", "weekday"]
 Values = NDArray[np.float64] | NDArray[np.int32]
@@ -27,7 +29,6 @@ UNSEEN: Final = -2
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BOOLEANS = ("False", "True")
-_DAY = 86_400 * 10**6  # microseconds
 _FIRST_DATE, _LAST_DATE = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-30", "us")
 LONGEST_LEVEL: Final = 1_000
 LARGEST_TARGET: Final = 1e150
@@ -209,7 +210,7 @@ def read_dates(series: pd.Series) -> NDArray[np.float64]:
     stamps = _dates(series).astype("datetime64[us]").to_numpy()
     if np.any((stamps < _FIRST_DATE) | (stamps > _LAST_DATE)):
         raise TableError(f"{_where(series)} has dates outside the years 1 to 9999: fix or clear them.")
-    days = stamps.astype(np.int64).astype(np.float64) / _DAY
+    days = stamps.astype(np.int64).astype(np.float64) / DAY
     days[np.isnat(stamps)] = np.nan
     return np.asarray(days)
 

@@ -9,21 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.data.dates import DAY, stamp
 from gamcore.data.table import BOOLEANS, Feature, TableError, kind_of, read_feature, read_numbers
 
 Bools = NDArray[np.bool_]
 
 MOST_NAMED: Final = 6
-DAY: Final = 86_400_000_000
-"""Microseconds."""
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class RuleError(ValueError):
@@ -152,19 +149,6 @@ def _nice(value: float, digits: int, date: bool) -> float:
     if date:
         return float(round(value))
     return float(f"{value:.{digits - 1}e}")
-
-
-def stamp(days: float) -> str:
-    """A number of days since 1970-01-01 as ISO 8601, to the microsecond where it has any."""
-    return (EPOCH + timedelta(microseconds=round(days * DAY))).replace(tzinfo=None).isoformat(" ")
-
-
-def days_of(text: str) -> float:
-    """The inverse of `stamp`."""
-    moment = datetime.fromisoformat(text)
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    span = moment - EPOCH
-    return (span.days * DAY + span.seconds * 1_000_000 + span.microseconds) / DAY
 
 
 def numbers_of(levels: Sequence[str]) -> list[float]:

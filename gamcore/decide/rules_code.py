@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from gamcore.data.dates import stamp
 from gamcore.data.table import Kind, kind_of
-from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, numbers_of, stamp
+from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, numbers_of
 
 NOT_ELIGIBLE: Final = "(not eligible)"
 NOBODY: Final = "(none)"

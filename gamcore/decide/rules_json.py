@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeGuard
 
-from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, days_of, stamp
+from gamcore.data.dates import days_of, stamp
+from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError
 
 MOST_DEEP: Final = 20
 MOST_PARTS: Final = 500

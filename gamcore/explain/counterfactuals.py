@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
-from gamcore.data.labels import as_date
+from gamcore.data.dates import as_date
 from gamcore.model.additive import AdditiveModel
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
-from gamcore.data.labels import as_date, in_words
+from gamcore.data.dates import as_date
+from gamcore.data.labels import in_words
 from gamcore.data.table import Kind
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.model.losses import LOSSES

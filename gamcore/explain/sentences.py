@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.data.labels import as_date
+from gamcore.data.dates import as_date
 from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.surfaces import Axis, Surface
 from gamcore.model.scales import say

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, encode_table
+from gamcore.data.dates import DAY, stamp_of
 from gamcore.data.table import as_frame
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
@@ -23,9 +23,6 @@ from gamcore.multitask.model import TaskModel
 from gamcore.multitask.tables import UNKNOWN, TaskRows, encode_rows, places, read_labels
 
 Floats = NDArray[np.float64]
-DAY: Final = 86_400_000_000
-"""Microseconds."""
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ScoringError(ValueError):
@@ -134,7 +131,7 @@ def moment(cut: float) -> int:
 
 def stamp(cut: float) -> str:
     """That moment as ISO 8601."""
-    return (EPOCH + timedelta(microseconds=moment(cut))).replace(tzinfo=None).isoformat(" ")
+    return stamp_of(moment(cut))
 
 
 def runs(values: Sequence[Any]) -> list[tuple[int, int]]:

@@ -21,7 +21,10 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import Settings, Work
-from gamcore.kernels.losses import has_hessian
+from gamcore.kernels.losses import has_hessian, trait
+from gamcore.mixing import GOLDEN, mixed
+
+mix = trait(mixed)
 
 EMPTY = 1e-8
 """Weight below which a leaf is worth nothing."""
@@ -133,15 +136,6 @@ def _grow(
 
 
 @kernel
-def _scramble(key: int) -> np.uint64:
-    """A 64-bit hash, the finaliser of SplitMix64 (Steele, Lea and Flood 2014): a random number for each key."""
-    z = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@kernel
 def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray[np.int64]) -> int:
     """One cut at a place drawn by `key`; the number of leaves, 1 where a side would be empty.
 
@@ -150,7 +144,7 @@ def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray
     ends[0], ends[1] = 0, last
     if last < 2:
         return 1
-    place = 1 + np.int64(_scramble(key) % np.uint64(last - 1))
+    place = 1 + np.int64(mix(np.uint64(key) * GOLDEN) % np.uint64(last - 1))
     while place > 1 and heavy[place] <= heavy[place - 1]:
         place -= 1
     if heavy[place] <= EMPTY or heavy[last] - heavy[place] <= EMPTY:

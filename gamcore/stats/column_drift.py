@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, ks_2samp
 
-from gamcore.data.labels import as_date
+from gamcore.data.dates import as_date
 from gamcore.data.table import Kind, TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
 

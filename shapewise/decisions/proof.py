@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.data.dates import DAY
 from gamcore.data.table import Kind, read_dates, read_numbers, read_texts
-from gamcore.decide.rules import DAY
 from gamcore.decide.rules_code import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 
-from gamcore.data.mixing import mixed
+from gamcore.mixing import GOLDEN, mixed
 
 Tell = Callable[[float, str], None]
 
@@ -45,7 +45,7 @@ def sample_size(rows: int, memory: int, limit: int) -> int:
 
 def hashes(start: int, stop: int) -> npt.NDArray[np.uint64]:
     """One evenly spread 64-bit number a row number, the same whatever the batches."""
-    return mixed((np.arange(start, stop, dtype=np.uint64) + SEED) * np.uint64(0x9E3779B97F4A7C15))
+    return mixed((np.arange(start, stop, dtype=np.uint64) + SEED) * GOLDEN)
 
 
 def threshold(size: int, rows: int) -> int:

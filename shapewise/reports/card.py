@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gamcore._version import __version__
+from gamcore.decide.rules import All
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson
 from shapewise.scoring.held_out import HeldOut, held_out
@@ -72,7 +73,7 @@ def card(space: Workspace, identifier: str) -> Card:
     if part := learnt_from(model.rows):
         rows.append(("Learnt", part))
     if spec is not None and spec.conditions:
-        rows.append(("Only rows where", " and ".join(condition.words() for condition in spec.conditions)))
+        rows.append(("Only rows where", spec.filter_words()))
     period = _period(space, model, spec)
     if period:
         rows.append(("Period", period))
@@ -99,10 +100,9 @@ def _period(space: Workspace, model: ModelAbout, spec: Spec | None) -> str:
     if spec is None or not spec.time:
         return ""
     try:
-        columns = list(dict.fromkeys([spec.time, *(condition.column for condition in spec.conditions)]))
+        columns = list(dict.fromkeys([spec.time, *spec.filter_columns()]))
         frame = pd.read_parquet(space.table_path(spec.table), columns=columns)
-        for condition in spec.conditions:
-            frame = frame[condition.holds(frame)]
+        frame = frame[All(tuple(spec.conditions)).holds(frame)]
         when = frame[spec.time].dropna()
     except (StoreError, OSError, ValueError, KeyError):
         return ""

@@ -144,7 +144,7 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
         name = getattr(spec, field)
         if name and name not in now.columns:
             return Carried(None, why=f"The newer version has no column {name}, which holds the {what}.")
-    gone = [condition.column for condition in spec.conditions if condition.column not in now.columns]
+    gone = [column for column in spec.filter_columns() if column not in now.columns]
     if gone:
         return Carried(None, why=f"The newer version has no column {gone[0]}, which the row filter names.")
     features = [name for name in spec.features if name in now.columns]

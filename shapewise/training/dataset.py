@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.table import TableError, as_frame, kind_of, read_numbers
+from gamcore.decide.rules import All
 from shapewise.training.spec import Bools, Spec
 
 HELD_OUT = 0.2
@@ -123,9 +124,10 @@ def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
 
 def choose(frame: pd.DataFrame, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
     """Of each row: whether it passes the row filter, whether it has a target, and which (0/1 or a number)."""
-    inside = np.ones(len(frame), bool)
-    for condition in spec.conditions:
-        inside &= condition.holds(frame)
+    for column in spec.filter_columns():
+        if column not in frame.columns:
+            raise TableError(f"The row filter names {column!r}, which is not a column of the table.")
+    inside = All(tuple(spec.conditions)).holds(frame)
     target = frame[spec.target]
     if spec.positive is not None:
         labels = target.astype("string")

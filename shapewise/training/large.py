@@ -80,7 +80,7 @@ def fit_on_disk(
     _check_disk(place.scratch, n_rows, len(bins))
     files = Files(place.scratch, len(bins))
     try:
-        columns = list(dict.fromkeys([*columns_of(spec, held_out_by), *[c.column for c in spec.conditions]]))
+        columns = list(dict.fromkeys([*columns_of(spec, held_out_by), *spec.filter_columns()]))
         held = held_out_rows(sample, spec.table, held_out_by.get("group"), held_out_by.get("time"))
         spilling = Spilling(spec, sample[columns], HeldOut(sample, held, held_out_by), bins, files)
         _read(place.table, n_rows, sample[columns], spilling, callback)

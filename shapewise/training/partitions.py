@@ -9,20 +9,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.labels import as_date
+from gamcore.data.dates import as_date
 from gamcore.data.table import TableError, kind_of, read_dates, read_numbers
-from shapewise.training.spec import Condition
+from gamcore.decide.rules import Levels, Range, Rule
 
 MOST_PARTS: Final = 6
 MOST_RANGES: Final = 4
 CALENDAR: Final = ("D", "W", "M", "Q", "Y")
 """Periods from short to long; the shortest of which there are few enough is taken."""
 
-Part = tuple[str, Condition]
+Part = tuple[str, Rule]
 
 
 def split(frame: pd.DataFrame, column: str) -> list[Part]:
-    """At most MOST_PARTS parts of the rows, each by a name and its condition; rows without a value are in none."""
+    """At most MOST_PARTS parts of the rows, each by a name and its rule; rows without a value are in none."""
     if column not in frame.columns:
         raise TableError(f"The table has no column {column!r}: choose another.")
     series = frame[column]
@@ -33,7 +33,7 @@ def split(frame: pd.DataFrame, column: str) -> list[Part]:
         parts = _ranges(series)
     else:
         levels = series.dropna().astype("string").value_counts().index[:MOST_PARTS]
-        parts = [(str(level), Condition(column, levels=[str(level)])) for level in levels]
+        parts = [(str(level), Levels(column, (str(level),))) for level in levels]
     if len(parts) < 2:
         raise TableError(f"{column!r} has one value only: choose a column with at least two.")
     return parts
@@ -66,12 +66,12 @@ def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[
 
 
 def _ranges(series: pd.Series) -> list[Part]:
-    """A part a value where these are few, else ranges of about equal numbers of rows."""
+    """A part per value where these are few, else ranges of about equal numbers of rows."""
     name, values = str(series.name), read_numbers(series)
     values = values[np.isfinite(values)]
     distinct = np.unique(values)
     if distinct.size <= MOST_PARTS:
-        return [(_plain(value), Condition(name, low=float(value), high=float(value))) for value in distinct]
+        return [(_plain(value), Range(name, float(value), float(value), high_in=True)) for value in distinct]
     cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_RANGES + 1)[1:-1]))
     cuts = np.unique(np.where(cuts > distinct[0], cuts, distinct[1]))  # a heavy lowest value is a part of its own
     ends = [None, *[float(cut) for cut in cuts], None]
@@ -85,7 +85,7 @@ def _plain(value: float) -> str:
 
 def _range(name: str, low: float | None, below: float | None) -> Part:
     told = [f"at least {_plain(low)}" if low is not None else "", f"below {_plain(below)}" if below is not None else ""]
-    return " and ".join(part for part in told if part), Condition(name, low=low, below=below)
+    return " and ".join(part for part in told if part), Range(name, low, below)
 
 
 def _periods(series: pd.Series) -> list[Part]:
@@ -103,10 +103,10 @@ def _periods(series: pd.Series) -> list[Part]:
     if len(starts) > MOST_PARTS:
         starts = [starts[round(k)] for k in np.linspace(0, len(starts), MOST_PARTS, endpoint=False)]
     ends = [*[float(start) for start in starts[1:]], None]
-    made = []
+    made: list[Part] = []
     for start, below in zip(starts, ends, strict=True):
         label = _label(float(start), below, unit)
-        made.append((label, Condition(name, low=float(start), below=below, date=True)))
+        made.append((label, Range(name, float(start), below, date=True)))
     return made
 
 

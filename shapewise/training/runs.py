@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def start(
         workspace.thing("models", model, "change")
     cost = cost or _cost(table, spec, n_jobs)
     memory = 0 if table.sampled else cost.memory + table.bytes  # else it takes what there is
-    about = {"spec": asdict(spec), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
+    about = {"spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
     return jobs.submit(workspace, KIND, about, memory, cost.seconds, cost.disk, spec.name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -179,7 +179,7 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
         created=now(),
         seconds=seconds,
         metrics=evaluate(data, model) if data.measurable else {},
-        spec=asdict(spec),
+        spec=spec.to_dict(),
         rows={
             "training": int((~data.held_out).sum()),
             "held_out": int(data.held_out.sum()),

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from gamcore.data.labels import as_date
+from gamcore.data.dates import as_date
 from gamcore.viz.plotly_figures.style import Told, escape
 from gamcore.viz.plots.palette import Palette
 from gamcore.viz.plots.spec import (

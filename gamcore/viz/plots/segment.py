@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gamcore.decide.rules import DAY, All, AnyOf, Levels, Missing, Not, Range, Rule, both, either
+from gamcore.data.dates import DAY
+from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, both, either
 from gamcore.explain.curves import Curve
 from gamcore.viz.plots.curves import level_order, visible_edges
 from gamcore.viz.plots.spec import Area, Mark, Plot

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from gamcore.data.binning import Bins
-from gamcore.data.labels import EPOCH, as_date
+from gamcore.data.dates import as_date, day_number
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, RuleError, either
 from gamcore.decide.segments import cut_of, level_names
 from gamcore.explain.curves import Curve
@@ -28,7 +28,7 @@ def _key(name: str, model: ModelAbout, curve: Curve) -> str:
 
 
 def _days(value: date | float | None) -> float | None:
-    return float((value - EPOCH.date()).days) if isinstance(value, date) else value
+    return day_number(value) if isinstance(value, date) else value
 
 
 def marked(model: ModelAbout, curve: Curve) -> Rule | None:

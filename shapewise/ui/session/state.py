@@ -259,8 +259,7 @@ def _full_card(root: str, person: Person, model: str, name: str, bands: int) -> 
 
 def row_filter(model: ModelAbout) -> str:
     """The rows a model was trained on, in words; empty where on all."""
-    conditions = Spec.from_dict(model.spec).conditions if model.spec else []
-    return " and ".join(condition.words() for condition in conditions)
+    return Spec.from_dict(model.spec).filter_words() if model.spec else ""
 
 
 def scale(loss: str) -> Scale:

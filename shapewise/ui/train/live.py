@@ -7,7 +7,7 @@ compared with each other, never one refit with the mean of several.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -78,12 +78,12 @@ def _draft(spec: str) -> Draft:
 
 
 def _as_key(spec: Spec) -> str:
-    return json.dumps(asdict(replace(spec, name="")), sort_keys=True)
+    return json.dumps(replace(spec, name="").to_dict(), sort_keys=True)
 
 
 def _task(spec: Spec) -> str:
     """What a specification predicts from which rows: curves of two tasks are not compared."""
-    return json.dumps(asdict(replace(spec, name="", features=[], preset="", changes={})), sort_keys=True)
+    return json.dumps(replace(spec, name="", features=[], preset="", changes={}).to_dict(), sort_keys=True)
 
 
 def rows_of(model: ModelAbout) -> int:

@@ -12,13 +12,14 @@ from pandas.api.types import is_datetime64_any_dtype
 from gamcore import PRESETS
 from gamcore.boosting.problem import first_leaves
 from gamcore.data.table import TableError, kind_of
+from gamcore.decide.rules import Levels, Range, Rule, RuleError
 from gamcore.estimators.additive_parameters import AdditiveParameters, default_bags
 from gamcore.estimators.parameters import abouts, defaults, inputs
 from shapewise.ingest.doctor import ColumnReport, leaks
 from shapewise.store.workspace import TableAbout
 from shapewise.training.cost import estimate_bands
 from shapewise.training.dataset import HELD_OUT
-from shapewise.training.spec import Condition, Spec, suggest_task, target_levels
+from shapewise.training.spec import Spec, suggest_task, target_levels
 from shapewise.training.train import BANDS
 from shapewise.ui.session import state
 from shapewise.ui.session.words import duration, md
@@ -37,7 +38,7 @@ class Scenario:
     target: str
     positive: list[str] | None
     negative: list[str] | None
-    conditions: list[Condition]
+    conditions: list[Rule]
     tasks: Tasks
 
     @property
@@ -83,10 +84,11 @@ def scenario(table: TableAbout, frame: pd.DataFrame) -> Scenario | None:
             positive, negative = tasks.outcomes[0].positive, tasks.outcomes[0].negative
         else:
             positive, negative = _levels(table, frame[target], levels) if kind == "binary" else (None, None)
-    except TableError as error:
+        conditions = _conditions(table, frame, target)
+    except (TableError, RuleError) as error:
         st.error(md(error), icon=":material/error:")
         return None
-    return Scenario(target, positive, negative, _conditions(table, frame, target), tasks)
+    return Scenario(target, positive, negative, conditions, tasks)
 
 
 def _levels(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[list[str] | None, list[str] | None]:
@@ -114,7 +116,7 @@ def _levels(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[li
     return positive, negative if len(levels) > 2 or table.sampled else None  # there may be levels beyond the sample
 
 
-def _conditions(table: TableAbout, frame: pd.DataFrame, target: str) -> list[Condition]:
+def _conditions(table: TableAbout, frame: pd.DataFrame, target: str) -> list[Rule]:
     """The row filter: a range or levels for each chosen column."""
     with st.expander("Only some rows"):
         names = [name for name in frame.columns if name != target and not is_datetime64_any_dtype(frame[name].dtype)]
@@ -122,7 +124,7 @@ def _conditions(table: TableAbout, frame: pd.DataFrame, target: str) -> list[Con
         return [condition for name in chosen if (condition := _condition(table, frame[name])) is not None]
 
 
-def _condition(table: TableAbout, series: pd.Series) -> Condition | None:
+def _condition(table: TableAbout, series: pd.Series) -> Rule | None:
     name, key = str(series.name), f"filter-{table.id}-{series.name}"
     try:
         kind = kind_of(series)
@@ -133,10 +135,10 @@ def _condition(table: TableAbout, series: pd.Series) -> Condition | None:
         left, right = st.columns(2)
         low = left.number_input(f"{md(name)} at least", value=None, placeholder=f"{series.min():g}", key=f"{key}-low")
         high = right.number_input(f"{md(name)} at most", value=None, placeholder=f"{series.max():g}", key=f"{key}-high")
-        return Condition(name, low=low, high=high) if low is not None or high is not None else None
+        return Range(name, low, high, high_in=True) if low is not None or high is not None else None
     levels = series.dropna().astype("string").value_counts().index[:200].tolist()
     kept = st.multiselect(f"{md(name)} is", levels, key=key)
-    return Condition(name, levels=kept) if kept else None
+    return Levels(name, tuple(kept)) if kept else None
 
 
 @state.kept(copies=True, show_spinner=False, max_entries=64)

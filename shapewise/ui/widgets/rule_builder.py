@@ -9,7 +9,7 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.labels import EPOCH, as_date
+from gamcore.data.dates import as_date, day_number
 from gamcore.data.table import TableError, kind_of, read_texts
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, both, either
 from shapewise.ui.session import state
@@ -153,5 +153,5 @@ def _end(key: str, label: str, end: float | None, is_date: bool) -> float | None
         found = st.date_input(label, day, key=f"{key}-{label}", min_value=date.min, max_value=date.max, width=150)
         if found is None or found == day:
             return end
-        return float((found - EPOCH.date()).days)
+        return day_number(found)
     return st.number_input(label, value=end, key=f"{key}-{label}", format="%.10g", placeholder="open", width=150)

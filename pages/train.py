@@ -108,7 +108,9 @@ if data.task is None:
     cost = estimate(rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs())
 else:
     n_tasks = len(set(data.task.tolist()))
-    cost = estimate_tasks(rows, n_features, n_tasks, spec.parameters(), state.n_jobs(), compare)
+    cost = estimate_tasks(
+        rows, n_features, n_tasks=n_tasks, parameters=spec.parameters(), n_jobs=state.n_jobs(), compare=compare
+    )
 at_once = cost.seconds < AT_ONCE_SECONDS and not table.sampled
 basis = table.held_out_by
 by_time, by_group = (spec.time, spec.group) if basis is None else (basis.get("time"), basis.get("group"))

@@ -124,7 +124,7 @@ TEXTS = st.text('"\\[]{},a', max_size=6)
 
 @settings(max_examples=50, deadline=None)
 @given(st.recursive(TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
-def test_nesting_is_told_from_brackets_in_texts(value):
+def test_nesting_is_detectable_brackets_in_texts(value):
     """Whatever texts hold, a value is read where its levels are allowed, and not where one fewer is."""
     text, levels = json.dumps([value], ensure_ascii=False), levels_of([value])
     with pytest.MonkeyPatch.context() as patch:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from gamcore.boosting.half_refits import Recipe, fit_halves
 from gamcore.boosting.loop import RefitTask, run_all
@@ -53,9 +54,11 @@ class Seeds:
     halves: np.random.SeedSequence
 
     @classmethod
-    def of(cls, number: int) -> Seeds:
-        """All from one number."""
-        return cls(*np.random.SeedSequence(number).spawn(4))
+    def of(cls, random_state: int | np.random.RandomState | None) -> Seeds:
+        """All from one seed, as scikit-learn takes it."""
+        number = check_random_state(random_state).randint(2**31 - 1)
+        groups, splits, bags, halves = np.random.SeedSequence(number).spawn(4)
+        return cls(groups=groups, splits=splits, bags=bags, halves=halves)
 
 
 @dataclass(frozen=True)

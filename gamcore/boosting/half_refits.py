@@ -68,7 +68,7 @@ def fit_halves(
     pairs = [pair.features for pair in model.pairs]
     counts = [term.counts for term in model.terms]
     tasks = [
-        HalfTask(data, recipe, pairs, counts, number / n_refits, seed)
+        HalfTask(data, recipe, pairs=pairs, counts=counts, offset=number / n_refits, seed=seed)
         for number, seed in enumerate(seed.spawn(n_refits))
     ]
     refits = run_all(tasks, data.y.size // 2, recipe.pairs.n_jobs, callback, {"stage": "bands", **(about or {})})
@@ -80,7 +80,9 @@ def fit_halves(
         model.loss,
     )
     pure = bool(model.pairs) and model.pairs[0].pure
-    halves = replace(halves, terms=tuple(_doubted(data, *of) for of in zip(model.terms, halves.terms, strict=True)))
+    halves = replace(
+        halves, terms=tuple(_doubted(data, term, half) for term, half in zip(model.terms, halves.terms, strict=True))
+    )
     return add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
 
 
@@ -129,8 +131,24 @@ class HalfTask:
         split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]
         share, bags = Share(half.problem(dealt), split), int(for_bags.generate_state(1)[0])
         main = yield from RefitTask(share, recipe.parameters, bags).run(within)
-        of_pairs = PairTask(share, main, self.pairs, self.counts, self.offset, recipe.pairs, bags)
+        of_pairs = PairTask(
+            share=share,
+            main=main,
+            pairs=self.pairs,
+            counts=self.counts,
+            offset=self.offset,
+            options=recipe.pairs,
+            seed=bags,
+        )
         if not self.pairs:
             merges = of_pairs.merges(share.problem)
-            return PairRefit(main, np.empty((0, 0, 0)), merges, 0, main.valid_loss, main.valid_loss, np.empty(0))
+            return PairRefit(
+                main=main,
+                surfaces=np.empty((0, 0, 0)),
+                merges=merges,
+                best_round=0,
+                valid_loss=main.valid_loss,
+                first_loss=main.valid_loss,
+                worth=np.empty(0),
+            )
         return (yield from of_pairs.run(within))

@@ -57,7 +57,9 @@ def boost(state: RefitState, executor: Executor | None = None, watch: bool = Fal
             clock.took(ran)
             train_loss = clock.watched(state.train_loss, before == 0)
             stop = False
-            for progress in _progress(state, before, known, ran, train_loss, clock.seconds):
+            for progress in _progress(
+                state, before, known=known, ran=ran, train_loss=train_loss, seconds=clock.seconds
+            ):
                 stop = bool((yield progress)) or stop
             if stop:
                 return

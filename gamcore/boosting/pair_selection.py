@@ -82,7 +82,15 @@ class PairTask:
         share, options = self.share.load(), self.options
         pairs = np.array(self.pairs, np.int64).reshape(-1, 2)
         merges = self.merges(share.problem)
-        start = Start(self.main, share.split, pairs, merges, options.joint, options.refined, self.seed)
+        start = Start(
+            main=self.main,
+            split=share.split,
+            pairs=pairs,
+            merges=merges,
+            joint=options.joint,
+            refined=options.refined,
+            seed=self.seed,
+        )
         state = PairState(share.problem, start, options.parameters)
         yield from boost(state, within, self.watch)
         return state.best_pairs()
@@ -165,7 +173,16 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wa
 
     watch = watcher.callback is not None
     tasks = [
-        PairTask(mains.shares[k], refit, as_pairs(chosen), mains.counts, k / n_refits, options, mains.seeds[k], watch)
+        PairTask(
+            share=mains.shares[k],
+            main=refit,
+            pairs=as_pairs(chosen),
+            counts=mains.counts,
+            offset=k / n_refits,
+            options=options,
+            seed=mains.seeds[k],
+            watch=watch,
+        )
         for k, refit in enumerate(mains.refits)
     ]
     about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}

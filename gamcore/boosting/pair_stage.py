@@ -113,7 +113,15 @@ class PairState(RefitState):
         surfaces = best.curves[n_mains:].reshape(-1, SIDE, SIDE)
         first = self._first_loss * self.scale**2
         worth = self._worth(main_score(self._mains, main), surfaces)
-        return PairRefit(main, surfaces, given.merges, best.best_round, best.valid_loss, first, worth)
+        return PairRefit(
+            main=main,
+            surfaces=surfaces,
+            merges=given.merges,
+            best_round=best.best_round,
+            valid_loss=best.valid_loss,
+            first_loss=first,
+            worth=worth,
+        )
 
     def _worth(self, score: Floats, surfaces: Floats) -> Floats:
         """Of each interaction: without the main effects that its surface holds."""
@@ -170,8 +178,9 @@ class PairRounds:
 
     def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
-        state = self._state
-        data = (state.problem.table, state.rows, state.split.train, self._terms, state.fit)
-        choice = (self._refined, n_greedy)
-        ran, stalled = pair_rounds(*data, settings, self._scratch, choice, rule, course, n_rounds)
+        state, choice = self._state, (self._refined, n_greedy)
+        ran, stalled = pair_rounds(
+            state.problem.table, state.rows, state.split.train, self._terms, state.fit, settings, self._scratch, choice,
+            rule, course, n_rounds,
+        )  # fmt: skip
         return int(ran), bool(stalled)

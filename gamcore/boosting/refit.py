@@ -111,8 +111,8 @@ class RefitState:
         table, train = self.problem.table, self.split.train
         step.settle(table, self.rows, train, self.fit, self.loss)
         self._nothing_pending()
-        runs = [(table.starts[g], table.starts[g + 1]) for g in train]
-        total = sum(losses.total_loss(self.rows, *run, self.loss) for run in runs)
+        starts = table.starts
+        total = sum(losses.total_loss(self.rows, starts[g], starts[g + 1], self.loss) for g in train)
         return float(total / self._train_weight) * self.scale**2
 
     def best(self) -> Refit:
@@ -169,19 +169,27 @@ class RefitState:
         table, train, n_bags = problem.table, self.split.train, settings.n_bags
         if parameters.ensemble == "grouped":
             weight = problem.group_weight if problem.needs_weight(parameters) else None
-            sets = make_sets(table, train, weight, parameters.subsample, n_bags, seed, parameters.dtype)
+            sets = make_sets(
+                table,
+                train,
+                group_weight=weight,
+                subsample=parameters.subsample,
+                n_bags=n_bags,
+                seed=seed,
+                dtype=parameters.dtype,
+            )
             if executor is None:
                 return GroupedRounds(table, self.rows, sets, fit, settings)
-            return ThreadedRounds(table, self.rows, sets, fit, settings, executor)
+            return ThreadedRounds(table, self.rows, sets=sets, fit=fit, settings=settings, executor=executor)
         strategy = row_strategy(
             table,
             parameters.ensemble,
-            parameters.histogram,
-            rows_of(table, train),
-            n_bags,
-            parameters.subsample,
-            seed,
-            self.problem.loss.has_hessian,
-            parameters.dtype,
+            strategy=parameters.histogram,
+            rows=rows_of(table, train),
+            n_bags=n_bags,
+            share=parameters.subsample,
+            seed=seed,
+            paired=self.problem.loss.has_hessian,
+            dtype=parameters.dtype,
         )
-        return RowLevelRounds(table, self.rows, train, fit, settings, strategy)
+        return RowLevelRounds(table, self.rows, train=train, fit=fit, settings=settings, strategy=strategy)

@@ -104,8 +104,10 @@ class GroupedRounds:
 
     def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
-        data = (self._table, self._rows, self._sets, self._fit)
-        ran, stalled = grouped_rounds(*data, settings, n_greedy, self._work, self._buffer, rule, course, n_rounds)
+        ran, stalled = grouped_rounds(
+            self._table, self._rows, self._sets, self._fit, settings, n_greedy, self._work, self._buffer,
+            rule, course, n_rounds,
+        )  # fmt: skip
         return int(ran), bool(stalled)
 
 

@@ -126,7 +126,8 @@ class Spilled:
     def _mean_weight(self) -> float:
         if self.whole:  # to the bit what it is in memory
             return float(self._column("weight").mean())
-        total = sum(float(self.files.column("weight", np.float64, *ends).sum()) for ends in pairwise(self.files.chunks))
+        chunks = pairwise(self.files.chunks)
+        total = sum(float(self.files.column("weight", np.float64, first, end).sum()) for first, end in chunks)
         return total / self.files.n_rows
 
     def rows(self, run: Run) -> Ints:

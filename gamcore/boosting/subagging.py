@@ -85,8 +85,12 @@ def row_strategy(
         return (lambda j, gradient, out: rowbags.complement(codes[j], gradient, paired, left_out, out)), lists
     if strategy == "mst":
         walk = tour(bags)
-        tree = (walk.order, walk.parent, join(walk.added), join(walk.removed))
-        return (lambda j, gradient, out: rowbags.walk_tree(codes[j], gradient, paired, *tree, out)), lists
+        added, removed = join(walk.added), join(walk.removed)
+
+        def along(j: int, gradient: Floats, out: Floats) -> None:
+            rowbags.walk_tree(codes[j], gradient, paired, walk.order, walk.parent, added, removed, out)
+
+        return along, lists
     member, run = membership(table, rows, bags), aligned((2, rowmask.RUN), dtype)
 
     def mask(j: int, gradient: Floats, out: Floats) -> None:

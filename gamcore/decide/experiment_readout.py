@@ -218,7 +218,17 @@ def plan(
             treated = math.ceil(sample_size(metric, own, power, control))
             needed = math.ceil(treated * control)
             days = math.ceil(max(treated / share, needed / (1 - share)) / number) if number > 0 else 0
-            rows.append(PlanRow(strategy, metric, number, own, treated, needed, days))
+            rows.append(
+                PlanRow(
+                    strategy=strategy,
+                    metric=metric,
+                    a_day=number,
+                    alpha=own,
+                    treated=treated,
+                    control=needed,
+                    days=days,
+                )
+            )
     return Plan(tuple(rows), share, power, tests)
 
 
@@ -272,11 +282,11 @@ class Effect:
     role: Role
     treated: Arm
     control: Arm
-    difference: float
-    difference_interval: Interval
-    ratio: float
-    ratio_interval: Interval
-    p: float
+    difference: float = math.nan
+    difference_interval: Interval = UNKNOWN
+    ratio: float = math.nan
+    ratio_interval: Interval = UNKNOWN
+    p: float = math.nan
     holm: float = math.nan
     planned: float = math.nan
     reduced: float = 0.0
@@ -331,14 +341,18 @@ def effect_of_rates(
     strategy: str, metric: str, role: Role, treated: Arm, control: Arm, planned: float = math.nan
 ) -> Effect:
     """The effect on a rate."""
-    args = (treated.mean, treated.n, control.mean, control.n)
+    unknown = Effect(strategy=strategy, metric=metric, role=role, treated=treated, control=control)
     if min(treated.n, control.n) < 1:
-        return Effect(strategy, metric, role, treated, control, math.nan, UNKNOWN, math.nan, UNKNOWN, math.nan)
-    ratio = _ratio(treated.mean, control.mean)
-    return Effect(
-        strategy, metric, role, treated, control, treated.mean - control.mean, newcombe(*args), ratio,
-        ratio_of_rates(*args), p_of_rates(*args), planned=planned,
-    )  # fmt: skip
+        return unknown
+    return replace(
+        unknown,
+        difference=treated.mean - control.mean,
+        difference_interval=newcombe(treated.mean, treated.n, control.mean, control.n),
+        ratio=_ratio(treated.mean, control.mean),
+        ratio_interval=ratio_of_rates(treated.mean, treated.n, control.mean, control.n),
+        p=p_of_rates(treated.mean, treated.n, control.mean, control.n),
+        planned=planned,
+    )
 
 
 def effect_of_means(
@@ -348,16 +362,24 @@ def effect_of_means(
     """The effect on a mean (Welch), treated first; with values from before, adjusted by them as CUPED is
     (Deng et al., WSDM 2013), with one slope for both arms. Who has none from before counts as average there."""
     reduced, (treated, control) = 0.0, arms
-    told = Arm(treated.size, _mean(treated), treated), Arm(control.size, _mean(control), control)
+    unknown = Effect(
+        strategy=strategy, metric=metric, role=role,
+        treated=Arm(treated.size, _mean(treated), treated), control=Arm(control.size, _mean(control), control),
+    )  # fmt: skip
     if min(treated.size, control.size) < FEWEST:
-        return Effect(strategy, metric, role, *told, math.nan, UNKNOWN, math.nan, UNKNOWN, math.nan)
+        return unknown
     if before is not None:
         treated, control, reduced = _adjusted(arms, before)
-    difference, ratio = _mean(treated) - _mean(control), _ratio(_mean(treated), _mean(control))
-    return Effect(
-        strategy, metric, role, *told, difference, difference_of_means(treated, control), ratio,
-        ratio_of_means(treated, control), p_of_means(treated, control), planned=planned, reduced=reduced,
-    )  # fmt: skip
+    return replace(
+        unknown,
+        difference=_mean(treated) - _mean(control),
+        difference_interval=difference_of_means(treated, control),
+        ratio=_ratio(_mean(treated), _mean(control)),
+        ratio_interval=ratio_of_means(treated, control),
+        p=p_of_means(treated, control),
+        planned=planned,
+        reduced=reduced,
+    )
 
 
 def _ratio(mean: float, other: float) -> float:
@@ -449,11 +471,13 @@ def read_rows(
             hoped = (planned or {}).get((strategy, metric), math.nan)
             earlier = (before or {}).get(metric)
             if earlier is None and np.isin(columns[metric][inside & np.isfinite(columns[metric])], (0.0, 1.0)).all():
-                told = [Arm(part.size, _mean(part)) for part in values]
-                effects.append(effect_of_rates(strategy, metric, role, told[0], told[1], hoped))
+                treated_arm, control_arm = (Arm(part.size, _mean(part)) for part in values)
+                effects.append(
+                    effect_of_rates(strategy, metric, role, treated=treated_arm, control=control_arm, planned=hoped)
+                )
             else:
                 past = None if earlier is None else (columns[earlier][rows[0]], columns[earlier][rows[1]])
-                effects.append(effect_of_means(strategy, metric, role, values, past, hoped))
+                effects.append(effect_of_means(strategy, metric, role=role, arms=values, before=past, planned=hoped))
     return concluded(effects, ratios)
 
 
@@ -482,20 +506,23 @@ def read_counts(
         raise ExperimentError(f"The counts lack {', '.join(lacking)}: the columns are {', '.join(COUNTS)}.")
     effects: list[Effect] = []
     sizes: dict[str, tuple[int, int]] = {}
-    for row, told in enumerate(counts[list(COUNTS)].itertuples(index=False), 1):
-        strategy, metric, n, x, m, y = told
+    for row, cells in enumerate(counts[list(COUNTS)].itertuples(index=False), 1):
+        strategy, metric, n, x, m, y = cells
         numbers = [n, x, m, y]
         if any(not math.isfinite(v) or v < 0 or v != int(v) for v in numbers) or x > n or y > m:
             raise ExperimentError(
                 f"Row {row} of the counts: successes have to be whole numbers from 0 to the customers."
             )
-        arms = Arm(int(n), x / n if n else math.nan), Arm(int(m), y / m if m else math.nan)
+        treated, control = Arm(int(n), x / n if n else math.nan), Arm(int(m), y / m if m else math.nan)
         if (str(strategy), str(metric)) in {(effect.strategy, effect.metric) for effect in effects}:
             raise ExperimentError(f"Row {row} of the counts: {metric!r} of {strategy!r} is there twice, leave one out.")
         if names is not None and strategy not in names:
             raise ExperimentError(f"Row {row} of the counts: there is no strategy {strategy!r} on the board.")
         hoped = (planned or {}).get((strategy, metric), math.nan)
-        effects.append(effect_of_rates(str(strategy), str(metric), roles.get(metric, "primary"), *arms, hoped))
+        role = roles.get(metric, "primary")
+        effects.append(
+            effect_of_rates(str(strategy), str(metric), role, treated=treated, control=control, planned=hoped)
+        )
         size = sizes.setdefault(str(strategy), (int(n), int(m)))
         sizes[str(strategy)] = max(size[0], int(n)), max(size[1], int(m))
     if not effects:

@@ -105,17 +105,17 @@ class HeldOut:
                 apart = difference_of_means(self.y[inside], self.y[~inside], *self._weights(inside))
         contrast, agree = self._contrast(rule, inside)
         return Evidence(
-            self.y.size,
-            int(inside.sum()),
-            mean,
-            interval,
-            rest,
-            mean - rest,
-            apart,
-            contrast,
-            agree,
-            tried,
-            self.binary,
+            rows=self.y.size,
+            inside=int(inside.sum()),
+            mean=mean,
+            interval=interval,
+            rest=rest,
+            opportunity=mean - rest,
+            opportunity_interval=apart,
+            contrast=contrast,
+            agree=agree,
+            tried=tried,
+            binary=self.binary,
         )
 
     def _weights(self, inside: Bools) -> tuple[Floats | None, Floats | None]:

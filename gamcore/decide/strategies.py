@@ -144,7 +144,14 @@ class Matches:
         lost_to[np.diag_indices(k)] = 0
         raw = np.diag(overlap).copy()
         return Ledger(
-            self.rows, int(counts.sum()), raw, raw - exclusive[:k], exclusive[:k], int(exclusive[k]), lost_to, overlap
+            rows=self.rows,
+            eligible=int(counts.sum()),
+            raw=raw,
+            lost=raw - exclusive[:k],
+            exclusive=exclusive[:k],
+            remainder=int(exclusive[k]),
+            lost_to=lost_to,
+            overlap=overlap,
         )
 
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.boosting.fit import Fitted, Plan, Seeds, fit, with_halves
@@ -46,10 +45,10 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         """Bin and fit rows in memory, with bands where they are asked for."""
         features = table.learn_features(frame, self.categorical_features, self.date_parts)
         binned = bin_table(frame, features, weight, self.max_bins)
-        data = Encoded(binned, y, weight, self.loss, clusters, strata)
+        data = Encoded(binned, y, weight=weight, loss=self.loss, clusters=clusters, strata=strata)
         if self.bands:
             check_halves(data)
-        seeds, watcher = self._seeds(), Watcher(self.callback)
+        seeds, watcher = Seeds.of(self.random_state), Watcher(self.callback)
         self._fit_source(data, seeds, watcher)
         if self.bands and not watcher.stopped:
             self._add_halves(data, self.bands, seeds, watcher)
@@ -59,7 +58,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         check_parameters(self)
         self._read_table(X, reset=True)
         self._learn_classes(y)
-        self._fit_source(source, self._seeds(), Watcher(self.callback))
+        self._fit_source(source, Seeds.of(self.random_state), Watcher(self.callback))
         return self
 
     def _learn_classes(self, y: Any) -> None:
@@ -81,9 +80,6 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         if pairs := fitted.pairs:
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
 
-    def _seeds(self) -> Seeds:
-        return Seeds.of(check_random_state(self.random_state).randint(2**31 - 1))
-
     def _plan(self, n_rows: int, names: list[str]) -> Plan:
         """What a fit to so many rows of these features is made of."""
         return Plan(
@@ -101,7 +97,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
     def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
         plan = self._plan(data.y.size, [bins.feature.name for bins in self.model_.bins])
         plan = replace(plan, pairs=replace(plan.pairs, joint=getattr(self, "pair_joint_", False)))
-        self.model_ = with_halves(data, self.model_, plan, n_refits, seeds, watcher)
+        self.model_ = with_halves(data, self.model_, plan=plan, n_refits=n_refits, seeds=seeds, watcher=watcher)
 
     def add_bands(
         self,
@@ -120,7 +116,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         if not isinstance(n_refits, Integral) or not FEWEST_BANDS <= n_refits <= MOST_BANDS:
             raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {MOST_BANDS:,} refits.")
         data = self._read_known(X, y, sample_weight, groups, in_training=True)
-        self._add_halves(data, n_refits, self._seeds(), Watcher(callback))
+        self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(callback))
         return self
 
     def _predict(self, X: Any) -> Floats:
@@ -174,7 +170,9 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         codes = encode_table(frame, self.model_.bins, in_training)
         y = target.astype(np.float64)
         strata = y.astype(np.int64) if self.loss.is_binary else None
-        return Encoded(Binned(codes, self.model_.bins), y, weight, self.loss, clusters, strata)
+        return Encoded(
+            Binned(codes, self.model_.bins), y, weight=weight, loss=self.loss, clusters=clusters, strata=strata
+        )
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """The interaction of two features that the model has as a pair, by names or places."""

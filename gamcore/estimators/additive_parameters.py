@@ -53,7 +53,7 @@ class AdditiveParameters(CommonParameters):
     learning_rate: float = parameter(
         0.4, real(0.0, 1.0, "right"), "Share of each step that is taken.",
         form=Input("Learning rate", "Share of each step that is taken. Smaller is smoother, and slower.",
-                    0.001, 1.0, 0.01, "%.3f"),
+                    low=0.001, high=1.0, step=0.01, format="%.3f"),
         paper="nu", search=(0.05, 0.1, 0.2, 0.3, 0.4, 0.6),
     )  # fmt: skip
     max_leaves: int = parameter(

@@ -178,7 +178,14 @@ def suggest_segments(
     check_is_fitted(model, "model_")
     frame = model._read_table(X_holdout, reset=False)
     frame, target, weight, _ = model._read_rows(frame, model._target(y_holdout), sample_weight, None)
-    return suggest(model.model_, frame, target.astype(np.float64), weight, threshold, model.train_share)
+    return suggest(
+        model.model_,
+        frame,
+        y=target.astype(np.float64),
+        weight=weight,
+        threshold=threshold,
+        train_share=model.train_share,
+    )
 
 
 def load_model(path: str | os.PathLike[str]) -> Estimator:

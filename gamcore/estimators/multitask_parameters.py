@@ -45,7 +45,7 @@ class MultiTaskParameters(CommonParameters):
     learning_rate: float = parameter(
         0.1, real(0.0, 1.0, "right"), "Share of each tree that is taken.",
         form=Input("Learning rate", "Share of each tree that is taken. Smaller is smoother, and slower.",
-                    0.001, 1.0, 0.01, "%.3f"),
+                    low=0.001, high=1.0, step=0.01, format="%.3f"),
     )  # fmt: skip
     max_depth: int = parameter(
         3, whole(1, 12), "Depth of the trees, which grow level by level.",

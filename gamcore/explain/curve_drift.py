@@ -83,8 +83,14 @@ def _moved(then: Curve, now: Curve, scale: Scale) -> CurveMove:
         apart = (minus.whole[0] > 0) | (minus.whole[1] < 0)
         clear = float(np.average(apart, weights=new.counts))
     distance = float(np.average(np.abs(gap), weights=weight))
-    return CurveMove(now.feature, distance, _band(old, new.counts), _band(new, new.counts), clear,
-                     float(weight.sum()) / total)  # fmt: skip
+    return CurveMove(
+        now.feature,
+        distance,
+        band_then=_band(old, new.counts),
+        band_now=_band(new, new.counts),
+        clear=clear,
+        covered=float(weight.sum()) / total,
+    )
 
 
 def _band(curve: Curve, weight: Floats) -> float:

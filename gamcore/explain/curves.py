@@ -202,7 +202,9 @@ class Importance:
         kept = np.array([name in names for name in self.features], bool)
         n_pairs = int(kept[kept.size - self.n_pairs :].sum())
         features = tuple(name for name in self.features if name in names)
-        return Importance(features, self.mean_abs[kept], self.span[kept], self.loss, n_pairs, self.scale)
+        return Importance(
+            features, self.mean_abs[kept], span=self.span[kept], loss=self.loss, n_pairs=n_pairs, scale=self.scale
+        )
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,14 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         refits = mean + scale * (half.refits - mean)
         spread = Spread(scale * half.deviation, pointwise(len(refits)), half.reach, POINTWISE, refits)
     bins = model.bins[feature]
-    return make_curve(bins, term.scores, spread, term.counts, (model.intercept, model.base_score), model.loss.name)
+    return make_curve(
+        bins,
+        term.scores,
+        spread=spread,
+        counts=term.counts,
+        centre=(model.intercept, model.base_score),
+        loss=model.loss.name,
+    )
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:
@@ -314,7 +323,7 @@ def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
         spans[k] = np.ptp(scores[term.counts > 0])
     if scale == "ratio":
         means, spans = (model.loss.effect(values, scale, 0.0) for values in (means, spans))
-    return Importance(term_names(model), means, spans, model.loss.name, len(model.pairs), scale)
+    return Importance(term_names(model), means, span=spans, loss=model.loss.name, n_pairs=len(model.pairs), scale=scale)
 
 
 def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:

@@ -117,7 +117,7 @@ def _pieces(curve: Curve, starts: list[int]) -> list[Piece]:
         wide = reach * _error_of_refits(curve) * deviation(refits)
     ends = [*starts[1:], curve.scores.size]
     return [
-        Piece(start, end, float(score), float(score - reach), float(score + reach), float(n))
+        Piece(start, end, score=float(score), lower=float(score - reach), upper=float(score + reach), rows=float(n))
         for start, end, score, reach, n in zip(starts, ends, scores, wide, rows, strict=True)
     ]
 

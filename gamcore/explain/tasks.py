@@ -62,7 +62,14 @@ def task_shape(model: TaskModel, feature: int, t: int, part: Part = "whole", tra
     refits = model.curve(feature, t, part)
     weights, mean = model.weights(feature, t), float(model.means[:, t].mean())
     spread = quick_spread(refits, train_share)
-    return make_curve(model.bins[feature], refits.mean(axis=0), spread, weights, (mean, mean), model.loss.name)
+    return make_curve(
+        model.bins[feature],
+        refits.mean(axis=0),
+        spread=spread,
+        counts=weights,
+        centre=(mean, mean),
+        loss=model.loss.name,
+    )
 
 
 def additive_model(model: TaskModel, t: int) -> AdditiveModel:

@@ -120,7 +120,7 @@ def formula_of(model: Any) -> Formula | TaskFormula:
         raise ScoringError(f"{type(model).__name__} is no fitted model of this package: fit it first.")
     terms = tuple((term.feature, term.scores) for term in inner.terms)
     pairs = tuple((pair.features, pair.scores) for pair in inner.pairs)
-    return Formula(inner.bins, inner.intercept, terms, pairs, inner.loss.name, named)
+    return Formula(inner.bins, inner.intercept, terms=terms, pairs=pairs, loss=inner.loss.name, classes=named)
 
 
 def moment(cut: float) -> int:

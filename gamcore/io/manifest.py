@@ -192,7 +192,9 @@ def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArra
         days = np.concatenate([within, display])
         dates = (days >= FIRST_DAY) & (days < LAST_DAY + 1)
         require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
-    return Bins(feature, edges, display, levels, pooled, float(low), float(high))
+    return Bins(
+        feature=feature, cuts=edges, display=display, levels=levels, pooled=pooled, low=float(low), high=float(high)
+    )
 
 
 def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Bins, ...]:
@@ -273,7 +275,14 @@ def _build_model(
     made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
     intercepts = arrays["intercepts"]
     pairs = _build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
-    return AdditiveModel(bins, made, float(intercepts.mean()), intercepts, LOSSES[manifest["loss"]], pairs)
+    return AdditiveModel(
+        bins,
+        made,
+        intercept=float(intercepts.mean()),
+        refit_intercepts=intercepts,
+        loss=LOSSES[manifest["loss"]],
+        pairs=pairs,
+    )
 
 
 def _build_pairs(
@@ -309,7 +318,18 @@ def _build_pairs(
         surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
         means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
         counts, pure = cells[k].reshape(a, b), bool(told[k]["pure"])
-        made.append(PairTerm(place, surfaces, (merge[:, :a], merge[:, a:]), means, rows, columns, counts, pure))
+        made.append(
+            PairTerm(
+                features=place,
+                surfaces=surfaces,
+                merges=(merge[:, :a], merge[:, a:]),
+                means=means,
+                rows=rows,
+                columns=columns,
+                counts=counts,
+                pure=pure,
+            )
+        )
     return tuple(made)
 
 

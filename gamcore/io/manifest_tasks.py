@@ -88,10 +88,22 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     base_scores, common_trees, quits, own_trees, means = _read_refits(arrays["refits"], len(tasks), trees.ends.size - 1)
     owned = np.stack([_read_flags(line, len(bins)) for line in _a_list(manifest["owned"], len(tasks))])
     model = TaskModel(
-        bins, tasks, _read_aliases(manifest["aliases"]), _read_codes(manifest["task_codes"], len(tasks)), owned,
-        _read_flags(manifest["common"], len(bins)), Forest(trees), base_scores, common_trees, quits, own_trees, means,
-        _read_counts(arrays["rows"], bins, len(tasks)), LOSSES[loss], manifest["additive"],
-    )  # fmt: skip
+        bins=bins,
+        tasks=tasks,
+        aliases=_read_aliases(manifest["aliases"]),
+        task_codes=_read_codes(manifest["task_codes"], len(tasks)),
+        owned=owned,
+        common=_read_flags(manifest["common"], len(bins)),
+        forest=Forest(trees),
+        base_scores=base_scores,
+        common_trees=common_trees,
+        quits=quits,
+        own_trees=own_trees,
+        means=means,
+        counts=_read_counts(arrays["rows"], bins, len(tasks)),
+        loss=LOSSES[loss],
+        additive=manifest["additive"],
+    )
     return Saved(kind, model, classes, read_about(manifest))
 
 
@@ -154,7 +166,15 @@ def _read_trees(arrays: Arrays, n_features: int) -> Trees:
     value, weight, gain = nodes[2], nodes[3], nodes[4]
     require(bool(np.all(np.abs(value) <= MAX_SCORE)), "a score is out of range")
     require(bool(np.all((weight >= 0) & (weight <= MAX_COUNT))), "a count is out of range")
-    return Trees(feature.astype(np.int32), child.astype(np.int32), left, value.copy(), weight.copy(), gain.copy(), ends)
+    return Trees(
+        feature=feature.astype(np.int32),
+        child=child.astype(np.int32),
+        left=left,
+        value=value.copy(),
+        weight=weight.copy(),
+        gain=gain.copy(),
+        ends=ends,
+    )
 
 
 def _one_feature_each(trees: Trees) -> bool:

@@ -150,7 +150,14 @@ def _additive(told: dict[str, Any]) -> Formula:
         name = f"{bins[first].feature.name} x {bins[second].feature.name}"
         pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
     loss = LOSSES[told["loss"]].name
-    return Formula(bins, _number(told["intercept"], "intercept"), tuple(terms), tuple(pairs), loss, _classes(told))
+    return Formula(
+        bins,
+        _number(told["intercept"], "intercept"),
+        terms=tuple(terms),
+        pairs=tuple(pairs),
+        loss=loss,
+        classes=_classes(told),
+    )
 
 
 def _tasks(told: dict[str, Any]) -> TaskFormula:
@@ -162,22 +169,34 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
             left[k] = np.frombuffer(bytes.fromhex(text), np.uint8)
     nothing = np.zeros(n)
     forest = Trees(
-        _whole(trees["feature"], "features of trees").astype(np.int32),
-        _whole(trees["child"], "children").astype(np.int32), left,
-        _table(trees["value"], (n,), "leaves"), nothing, nothing, _whole(trees["ends"], "ends of trees"),
-    )  # fmt: skip
+        feature=_whole(trees["feature"], "features of trees").astype(np.int32),
+        child=_whole(trees["child"], "children").astype(np.int32),
+        left=left,
+        value=_table(trees["value"], (n,), "leaves"),
+        weight=nothing,
+        gain=nothing,
+        ends=_whole(trees["ends"], "ends of trees"),
+    )
     bins = tuple(_bins(feature) for feature in told["features"])
     owned = np.array(told["owned"], np.bool_).reshape(len(told["tasks"]), len(bins))
     _check_trees(forest, len(bins) + 1)
     model = TaskModel(
-        bins, read_labels(told["tasks"], "tasks"), _aliases(told["aliases"]),
-        _whole(told["task_codes"], "codes of tasks"), owned,
-        np.ones(len(bins), np.bool_), Forest(forest), np.array([_number(refit["base"], "base") for refit in refits]),
-        _whole([refit["first_tree"] for refit in refits], "first trees"),
-        _whole([refit["keeps"] for refit in refits], "rounds"),
-        _whole([refit["own_trees"] for refit in refits], "own trees"),
-        np.zeros((len(refits), len(told["tasks"]) + 1)), (), LOSSES[told["loss"]], False,
-    )  # fmt: skip
+        bins=bins,
+        tasks=read_labels(told["tasks"], "tasks"),
+        aliases=_aliases(told["aliases"]),
+        task_codes=_whole(told["task_codes"], "codes of tasks"),
+        owned=owned,
+        common=np.ones(len(bins), np.bool_),
+        forest=Forest(forest),
+        base_scores=np.array([_number(refit["base"], "base") for refit in refits]),
+        common_trees=_whole([refit["first_tree"] for refit in refits], "first trees"),
+        quits=_whole([refit["keeps"] for refit in refits], "rounds"),
+        own_trees=_whole([refit["own_trees"] for refit in refits], "own trees"),
+        means=np.zeros((len(refits), len(told["tasks"]) + 1)),
+        counts=(),
+        loss=LOSSES[told["loss"]],
+        additive=False,
+    )
     if model.task_codes.shape != (len(model.tasks),) or not ((model.task_codes > 0) & (model.task_codes < 255)).all():
         raise ScoringError("The codes of the tasks in the model's JSON do not fit them: it is damaged.")
     for k in range(model.n_refits):

@@ -247,7 +247,16 @@ def add_pair(
     i, j = pair
     coarse = [reading_bins(model.bins[k], counts.sum(axis=1 - side), counts.sum()) for side, k in enumerate(pair)]
     means, rows, columns = _effects(surfaces, merges, counts, (coarse[0], coarse[1]))
-    term = PairTerm(pair, surfaces, merges, means, rows, columns, counts, purify)
+    term = PairTerm(
+        features=pair,
+        surfaces=surfaces,
+        merges=merges,
+        means=means,
+        rows=rows,
+        columns=columns,
+        counts=counts,
+        pure=purify,
+    )
     if not purify:
         return replace(model, pairs=(*model.pairs, term))
     terms = list(model.terms)

@@ -57,7 +57,9 @@ class TaskParameters:
 
     def scheme(self, loss: Loss, tolerance: float) -> Scheme:
         """How trees are grown, and when boosting stops."""
-        return Scheme(self.how, self.growth, self.learning_rate, loss.code, self.patience, tolerance)
+        return Scheme(
+            self.how, self.growth, rate=self.learning_rate, loss=loss.code, patience=self.patience, tolerance=tolerance
+        )
 
 
 @dataclass(frozen=True)
@@ -308,10 +310,16 @@ class _Specific:
         tried = []
         for depth in self.parameters.depths:
             own = scheme._replace(how=scheme.how._replace(criterion=NONE), growth=scheme.growth._replace(depth=depth))
-            grower = Grower(table, problem.own[t], problem.task[:0], weight, own, self.scratch[depth])
-            told = problem.y[rows], self.score[rows], places[train.size :], self.parameters.specific_rounds
-            tried.append(grower.boost(places[: train.size].astype(np.int32), *told))
-        trees = min(tried, key=lambda found: found[0])[1]
+            grower = Grower(
+                table, problem.own[t], task=problem.task[:0], weight=weight, scheme=own, scratch=self.scratch[depth]
+            )
+            tried.append(
+                grower.boost(
+                    places[: train.size].astype(np.int32), problem.y[rows], self.score[rows],
+                    valid=places[train.size :], most=self.parameters.specific_rounds,
+                )
+            )  # fmt: skip
+        trees = min(tried, key=lambda of_depth: of_depth[0])[1]
         Forest(trees).add(problem.table.codes, rows, 0, trees.ends.size - 1, self.score)
         return trees
 

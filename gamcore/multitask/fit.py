@@ -73,7 +73,7 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
     features = learn_features(rows.frame, plan.categorical_features, plan.date_parts)
     owned = owned_columns(rows, [feature.column for feature in features])
     codes_of_tasks = task_codes(rows.task, n_tasks)
-    binned = bin_rows(rows, features, owned, codes_of_tasks, data.weight, plan.max_bins)
+    binned = bin_rows(rows, features, owned=owned, of_task=codes_of_tasks, weight=data.weight, max_bins=plan.max_bins)
     for_groups, for_splits = np.random.SeedSequence(seed).spawn(2)
     strata = rows.task * 2 + (data.y.astype(np.int64) if plan.loss.is_binary else 0)
     dealt = deal(len(binned.codes[0]), plan.n_groups, for_groups, strata, data.clusters)
@@ -107,7 +107,7 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
         bins=binned.bins, tasks=rows.names, aliases=rows.aliases, of_task=codes_of_tasks, owned=owned, common=common,
         loss=plan.loss, additive=plan.parameters.growth.one_feature,
     )  # fmt: skip
-    model = assemble_tasks(about, refits, scale, binned.codes, rows.task, data.weight)
+    model = assemble_tasks(about, refits, scale=scale, codes=binned.codes, task=rows.task, weight=data.weight)
     return FittedTasks(model, np.array([refit.valid_loss for refit in refits]) * scale**2)
 
 

@@ -54,7 +54,15 @@ class Forest:
 def empty_trees() -> Trees:
     """No trees."""
     none, nothing = np.empty(0, np.int32), np.empty(0)
-    return Trees(none, none, np.empty((0, N_BYTES), np.uint8), nothing, nothing, nothing, np.zeros(1, np.int64))
+    return Trees(
+        feature=none,
+        child=none,
+        left=np.empty((0, N_BYTES), np.uint8),
+        value=nothing,
+        weight=nothing,
+        gain=nothing,
+        ends=np.zeros(1, np.int64),
+    )
 
 
 def concatenate(parts: Iterable[Trees]) -> Trees:
@@ -139,8 +147,9 @@ class Grower:
         the validation loss at the best round, and the trees until then."""
         rows = self._members(places.copy(), np.empty(places.size, np.complex64))
         kept = _buffers(most, most * (2 * self._scheme.growth.most_leaves - 1))
-        told = (self._columns, rows, places, y, self._scheme, self.scratch, score, valid, kept)
-        _, best, loss = alone.boost_alone(*told)
+        _, best, loss = alone.boost_alone(
+            self._columns, rows, places, y, self._scheme, self.scratch, score, valid, kept
+        )  # fmt: skip
         n_nodes = int(kept.ends[best])
         trees = {name: getattr(kept, name)[:n_nodes].copy() for name in Trees._fields[:-1]}
         return float(loss), Trees(**trees, ends=kept.ends[: best + 1].copy())
@@ -167,5 +176,11 @@ def _buffers(n_trees: int, n_nodes: int) -> Trees:
     feature, child = whole
     value, weight, gain = real
     return Trees(
-        feature, child, np.empty((n_nodes, N_BYTES), np.uint8), value, weight, gain, np.zeros(n_trees + 1, np.int64)
+        feature=feature,
+        child=child,
+        left=np.empty((n_nodes, N_BYTES), np.uint8),
+        value=value,
+        weight=weight,
+        gain=gain,
+        ends=np.zeros(n_trees + 1, np.int64),
     )

@@ -48,7 +48,7 @@ class ColumnMove:
         distance, of levels the total variation distance; NaN of dates, which are told by their ranges.
     p, p_missing : of no move of the values, and of the missing share, adjusted by Holm over all columns; NaN where
         untested.
-    told_from : the least distance that so few rows can tell from chance.
+    detectable : the least distance that is significant with so few rows.
     came, went : levels. words : what moved, in words.
     """
 
@@ -60,7 +60,7 @@ class ColumnMove:
     p_missing: float
     missing_then: float
     missing_now: float
-    told_from: float
+    detectable: float
     came: tuple[str, ...]
     went: tuple[str, ...]
     words: str
@@ -129,7 +129,7 @@ def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
         else:
             found.append(_compared(then[name], now[name], new))
     found = sorted(_judged(found), key=lambda one: (not one.has_moved, -one.size))
-    return Moved(len(then), len(now), came, went, tuple(retyped), tuple(found))
+    return Moved(len(then), len(now), came=came, went=went, retyped=tuple(retyped), columns=tuple(found))
 
 
 def kinds(then: pd.Series, now: pd.Series) -> tuple[Kind | None, Kind | None]:
@@ -151,9 +151,12 @@ def _kind(series: pd.Series) -> Kind | None:
 
 def _compared(then: pd.Series, now: pd.Series, kind: Kind | None) -> ColumnMove:
     """A column whose p values are not adjusted yet, and whose verdict is open."""
-    missing = float(then.isna().mean()), float(now.isna().mean())
-    told = p_of_rates(missing[0], len(then), missing[1], len(now)) if 0 < sum(missing) < 2 else math.nan
-    start = ColumnMove(str(now.name), kind, "as chance", math.nan, math.nan, told, *missing, math.nan, (), (), "")
+    before, after = float(then.isna().mean()), float(now.isna().mean())
+    p_missing = p_of_rates(before, len(then), after, len(now)) if 0 < before + after < 2 else math.nan
+    start = ColumnMove(
+        name=str(now.name), kind=kind, verdict="as chance", distance=math.nan, p=math.nan, p_missing=p_missing,
+        missing_then=before, missing_now=after, detectable=math.nan, came=(), went=(), words="",
+    )  # fmt: skip
     try:
         if kind == "number":
             return _numbers(start, _or_missing(then, read_numbers), _or_missing(now, read_numbers))
@@ -187,7 +190,7 @@ def _numbers(start: ColumnMove, then: Floats, now: Floats) -> ColumnMove:
         told = ks_2samp(old, new, method="asymp")
     least = _least(old.size, new.size)
     middle = [_number(float(np.quantile(values, 0.5, method="nearest"))) for values in (old, new)]
-    return replace(start, distance=float(told.statistic), p=float(told.pvalue) if least < 1 else 1.0, told_from=least,
+    return replace(start, distance=float(told.statistic), p=float(told.pvalue) if least < 1 else 1.0, detectable=least,
                    words=f"median {middle[0]} then, {middle[1]} now")  # fmt: skip
 
 
@@ -216,7 +219,7 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
             return replace(start, verdict="too few rows", came=came, went=went, words=told)
     distance = float(np.abs(old / old.sum() - new / new.sum()).sum() / 2)
     return replace(start, distance=distance, p=_p_of_levels(old, new), came=came, went=went, words=words,
-                   told_from=_least(*sizes))  # fmt: skip
+                   detectable=_least(*sizes))  # fmt: skip
 
 
 def _counts(then: pd.Series, now: pd.Series) -> tuple[list[str], Floats, Floats]:
@@ -256,7 +259,7 @@ def _judged(found: list[ColumnMove]) -> list[ColumnMove]:
     wider = math.sqrt(1 + math.log(max(int(tested.sum()), 1)) / -math.log(ALPHA / 2))  # a limit for all of them
     judged = []
     for one, (own, of_missing) in zip(found, p, strict=True):
-        told = replace(one, p=float(own), p_missing=float(of_missing), told_from=one.told_from * wider)
+        told = replace(one, p=float(own), p_missing=float(of_missing), detectable=one.detectable * wider)
         judged.append(replace(told, verdict=_verdict(told), words=_with_missing(told)))
     return judged
 
@@ -270,7 +273,7 @@ def _verdict(one: ColumnMove) -> Verdict:
         return "moved" if max(sizes) >= LITTLE else "moved little"
     if one.verdict != "as chance":
         return one.verdict
-    return "too few rows" if not one.told_from <= BLUNT else "as chance"
+    return "too few rows" if not one.detectable <= BLUNT else "as chance"
 
 
 def _with_missing(one: ColumnMove) -> str:

@@ -60,7 +60,7 @@ def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
     values = [found[np.isfinite(found)] for found in (read(then), read(now))]
     edges = _edges(values)
     old, new = (np.histogram(found, edges)[0] / found.size for found in values)
-    return Overlay(name, kind, old, new, missing, edges)
+    return Overlay(name, kind, then=old, now=new, missing=missing, edges=edges)
 
 
 def _edges(values: list[Floats]) -> Floats:

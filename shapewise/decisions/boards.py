@@ -78,7 +78,14 @@ def add_segment(
     """Keep a segment; scenario: id and name of its model."""
     told = asdict(evidence) if evidence else {}
     made = SavedSegment(
-        new_id(), clean_name(name), table, scenario[0], scenario[1], rule.to_dict(), now(), _plain(told)
+        id=new_id(),
+        name=clean_name(name),
+        table=table,
+        model=scenario[0],
+        scenario=scenario[1],
+        rule=rule.to_dict(),
+        created=now(),
+        evidence=_plain(told),
     )
     workspace.add("segments", made.id, _plain(asdict(made)))
     return made

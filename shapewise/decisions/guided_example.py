@@ -111,12 +111,28 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
         rule = rounded(either(_the_one(found, column, part) for column in part.columns), frame)
         tried = found[0].evidence.tried
         told = HeldOut(fitted, X, y).evidence(rule, tried)
-        board.add_segment(workspace, f"{part.strategy}: {rule.words()}", rule, table.id, (about.id, about.name), told)
+        board.add_segment(
+            workspace,
+            f"{part.strategy}: {rule.words()}",
+            rule=rule,
+            table=table.id,
+            scenario=(about.id, about.name),
+            evidence=told,
+        )
         made.append(
             Strategy(
-                part.strategy, rule, part.action, ENTRY, RATE, LIFTS, part.value, COST, part.scenario, about.id
+                name=part.strategy,
+                rule=rule,
+                action=part.action,
+                metric=ENTRY,
+                base=RATE,
+                lift=LIFTS,
+                value=part.value,
+                cost=COST,
+                scenario=part.scenario,
+                model=about.id,
             )
-        )  # fmt: skip
+        )
     return made
 
 

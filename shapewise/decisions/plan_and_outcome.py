@@ -76,5 +76,12 @@ def read_out(
         place = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])
         assigned = place[of]
     return read_rows(
-        frame[known], treated[known], assigned[known], names, told["roles"], told["share"], hoped, told["before"]
+        frame[known],
+        treated[known],
+        assigned=assigned[known],
+        names=names,
+        metrics=told["roles"],
+        share=told["share"],
+        planned=hoped,
+        before=told["before"],
     )

@@ -63,7 +63,7 @@ def load(job: dict[str, Any], voice: Voice) -> None:
     elif kind in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
         data = _whole(source, gz, job["memory"] // TEXT_TIMES)
         if data is None:
-            written = read_big_text(source, gz, into, limit, notes, voice.tell)
+            written = read_big_text(source, gz, into=into, limit=limit, notes=notes, tell_=voice.tell)
         else:
             written = _write_whole(f"table{kind.removesuffix('.gz')}", data, into, limit, notes)
     else:

@@ -72,7 +72,17 @@ def _examine(series: pd.Series, rows: int) -> ColumnReport:
         if kind == "number":
             numbers = read_numbers(series)
     except TableError as error:
-        return ColumnReport(str(series.name), None, "cannot be used", missing, 0, [], example, "ignore", [str(error)])
+        return ColumnReport(
+            name=str(series.name),
+            kind=None,
+            why="cannot be used",
+            missing=missing,
+            distinct=0,
+            histogram=[],
+            example=example,
+            role="ignore",
+            warnings=[str(error)],
+        )
     distinct = int(present.nunique())
     example = ", ".join(_shown(value) for value in present.unique()[:3])
     warnings = []
@@ -93,7 +103,15 @@ def _examine(series: pd.Series, rows: int) -> ColumnReport:
     if kind == "number" and np.nanmax(np.abs(numbers), initial=0) > 2**53:
         warnings.append("numbers beyond 2^53 lose digits")
     return ColumnReport(
-        str(series.name), kind, _why(series, kind), missing, distinct, _histogram(series, kind), example, role, warnings
+        name=str(series.name),
+        kind=kind,
+        why=_why(series, kind),
+        missing=missing,
+        distinct=distinct,
+        histogram=_histogram(series, kind),
+        example=example,
+        role=role,
+        warnings=warnings,
     )
 
 

@@ -70,7 +70,7 @@ def start_scores(
     name = file_name(workspace.table(table).name, f"scored by {workspace.model(model).name}", kind)
     needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep)))
     about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
-    return _start(workspace, "scores", about, name, needed, seconds)
+    return _start(workspace, "scores", about=about, name=name, disk=needed, seconds=seconds)
 
 
 def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str, disk: int, seconds: float = 0.0) -> str:
@@ -91,8 +91,18 @@ def pack(workspace: Workspace, identifier: str) -> Pack:
     if (folder / "progress.json").is_file():
         progress = read_json(folder / "progress.json")
     path = folder / f"out.{told['about']['kind']}"
-    return Pack(identifier, told["work"], told["about"], told["created"], end["state"], end["message"],
-                float(progress["share"]), str(progress["words"]), told["name"], path)  # fmt: skip
+    return Pack(
+        id=identifier,
+        work=told["work"],
+        about=told["about"],
+        created=told["created"],
+        state=end["state"],
+        message=end["message"],
+        share=float(progress["share"]),
+        words=str(progress["words"]),
+        name=told["name"],
+        path=path,
+    )
 
 
 def packs(workspace: Workspace, work: Work | None = None) -> list[Pack]:

@@ -68,7 +68,9 @@ def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], 
     binary = model.kind.endswith("classifier")
     items += [Item("ROC"), Item("calibration")] if binary else [Item("residuals")]
     name = clean_name(board.name if board is not None else model.name)
-    return Recipe("", name, now(), tuple(items), model.target, board.id if board is not None else "")
+    return Recipe(
+        "", name, created=now(), items=tuple(items), subtitle=model.target, board=board.id if board is not None else ""
+    )
 
 
 class _ChangedError(Exception):

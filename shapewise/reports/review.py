@@ -235,7 +235,14 @@ def review_of(space: Workspace, recipe: Recipe, model: str, step: Step = quiet) 
     subtitle = " · ".join(text for text in (recipe.subtitle, datetime.now(UTC).date().isoformat()) if text)
     told = card(space, model)
     foot = line(review.model)
-    return Report(recipe.name, subtitle, tuple(parts), tuple(_appendix(told, left)), foot, f"{foot}\n{told.text()}")
+    return Report(
+        recipe.name,
+        subtitle,
+        parts=tuple(parts),
+        appendix=tuple(_appendix(told, left)),
+        about=foot,
+        card=f"{foot}\n{told.text()}",
+    )
 
 
 def _appendix(made: Card, left: list[str]) -> Iterator[Part]:

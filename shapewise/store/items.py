@@ -142,7 +142,7 @@ class Things:
             owner = self.person.id
             if parent:  # a part is of whose the whole is, whoever made it
                 owner = self._allowed(connection, "change", kind, parent).owner
-            records.insert(connection, kind, identifier, owner, about, parent)
+            records.insert(connection, kind, identifier=identifier, owner=owner, about=about, parent=parent)
             self._put(connection, identifier, held)
             records.note(connection, self.person.id, "create", kind, identifier, "", text_of(about), detail)
 

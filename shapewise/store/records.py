@@ -75,7 +75,16 @@ def _thing(row: sa.Row[Any]) -> Thing:
     if not isinstance(about, dict):
         raise ValueError("its description is not one")
     level = cast("Level | None", row.level)
-    return Thing(row.id, row.kind, row.owner, row.created, about, row.version, row.parent, level)
+    return Thing(
+        id=row.id,
+        kind=row.kind,
+        owner=row.owner,
+        created=row.created,
+        about=about,
+        version=row.version,
+        parent=row.parent,
+        level=level,
+    )
 
 
 def one(connection: sa.Connection, kind: str, identifier: str, who: str) -> Thing | None:

@@ -133,7 +133,9 @@ class Workspace(Things):
         with self.new_file() as path:
             with room():
                 frame.to_parquet(path, index=False, compression="zstd")
-            return self.add_table_file(path, name, len(frame), frame.shape[1], notes, replaces)
+            return self.add_table_file(
+                path, name, rows=len(frame), columns=frame.shape[1], notes=notes, replaces=replaces
+            )
 
     def add_table_file(
         self, path: Path, name: str, rows: int, columns: int, notes: list[str] | None = None, replaces: str = "",
@@ -149,9 +151,16 @@ class Workspace(Things):
                 if records.exists(connection, identifier):  # it was theirs, and was handed over
                     identifier = new_id()
             about = TableAbout(
-                identifier, clean_name(name), rows, columns, path.stat().st_size, now(), list(notes or []),
-                sampled=sample[1] if sample else 0, replaces=replaces,
-            )  # fmt: skip
+                id=identifier,
+                name=clean_name(name),
+                rows=rows,
+                columns=columns,
+                bytes=path.stat().st_size,
+                created=now(),
+                notes=list(notes or []),
+                sampled=sample[1] if sample else 0,
+                replaces=replaces,
+            )
             parts = {"table": path} | ({"sample": sample[0]} if sample else {})
             self.add("tables", identifier, asdict(about), parts, detail=about.name)
         return self.table(identifier)
@@ -225,7 +234,9 @@ class Workspace(Things):
         with self.new_file() as path:
             with room():
                 path.write_bytes(serialize.to_bytes(saved))
-            self.add("models", about.id, asdict(about), {"model": path}, about.part_of, about.name)
+            self.add(
+                "models", about.id, about=asdict(about), parts={"model": path}, parent=about.part_of, detail=about.name
+            )
         return self.model(about.id)
 
     def model(self, identifier: str) -> ModelAbout:
@@ -280,8 +291,15 @@ class Workspace(Things):
         saved = serialize.from_bytes(data)
         target = str(saved.about.get("target", ""))
         about = ModelAbout(
-            new_id(), clean_name(name), "", "imported", clean_name(target) if target else "", saved.kind, now(), 0.0,
-        )  # fmt: skip
+            id=new_id(),
+            name=clean_name(name),
+            table="",
+            table_name="imported",
+            target=clean_name(target) if target else "",
+            kind=saved.kind,
+            created=now(),
+            seconds=0.0,
+        )
         if not isinstance(saved.model, TaskModel):
             halves = saved.model.halves
             about = replace(about, n_pairs=len(saved.model.pairs), bands=halves.n_refits if halves else 0)

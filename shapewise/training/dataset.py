@@ -113,7 +113,15 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
     weight = _read_weight(frame.loc[rows, spec.weight], held[rows]) if spec.weight else None
     groups = read_groups(frame.loc[rows, spec.group]) if spec.group else None
     X = frame.loc[rows, spec.features]
-    return Data(X, values[rows], held[rows], weight, groups, spec.positive is not None, dropped)
+    return Data(
+        X=X,
+        y=values[rows],
+        held_out=held[rows],
+        weight=weight,
+        groups=groups,
+        binary=spec.positive is not None,
+        dropped=dropped,
+    )
 
 
 def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:

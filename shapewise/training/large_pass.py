@@ -167,7 +167,9 @@ class Spilling:
 
     def bins(self) -> tuple[Bins, ...]:
         """The bins with what the whole table adds. The code of what a sample had not seen becomes that of the pool."""
-        return tuple(_grown(*told) for told in zip(self._bins, self._ends.tolist(), self._new, strict=True))
+        return tuple(
+            _grown(bins, ends, new) for bins, ends, new in zip(self._bins, self._ends.tolist(), self._new, strict=True)
+        )
 
 
 def _grown(bins: Bins, ends: list[float], new: Counter[str]) -> Bins:

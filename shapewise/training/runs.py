@@ -97,23 +97,27 @@ def start(
     cost = cost or _cost(table, spec, n_jobs)
     memory = 0 if table.sampled else cost.memory + table.bytes  # else it takes what there is
     about = {"spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
-    return jobs.submit(workspace, KIND, about, memory, cost.seconds, cost.disk, spec.name)
+    return jobs.submit(
+        workspace, KIND, about=about, memory=memory, seconds=cost.seconds, disk=cost.disk, what=spec.name
+    )
 
 
 def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> Estimate:
     """What a training on the rows that pages know of a table takes."""
-    told = (table.sampled or table.rows, len(spec.features))
+    rows, features = table.sampled or table.rows, len(spec.features)
     if spec.kind == "tasks":
         n_tasks = max(len(spec.outcomes), len(spec.tables), FEW_TASKS)
-        return estimate_tasks(*told, n_tasks, spec.parameters(), n_jobs, spec.compare)
-    return estimate(*told, spec.parameters() | {"bands": spec.bands}, n_jobs)
+        return estimate_tasks(rows, features, n_tasks, spec.parameters(), n_jobs=n_jobs, compare=spec.compare)
+    return estimate(rows, features, spec.parameters() | {"bands": spec.bands}, n_jobs)
 
 
 def again(workspace: Workspace, identifier: str) -> str:
     """Queue what a run that did not end well was to do; the new run's id."""
     about = read_json(jobs.folder(workspace, KIND, identifier) / "about.json")
     spec = Spec.from_dict(about["spec"])
-    return start(workspace, spec, about["n_jobs"], about["model"], about["column"], about["budget"])
+    return start(
+        workspace, spec, n_jobs=about["n_jobs"], model=about["model"], column=about["column"], budget=about["budget"]
+    )
 
 
 def read(workspace: Workspace, identifier: str) -> Run:
@@ -122,17 +126,17 @@ def read(workspace: Workspace, identifier: str) -> Run:
     about = read_json(folder / "about.json")
     end = jobs.end_of(workspace, KIND, identifier)
     return Run(
-        identifier,
-        Spec.from_dict(about["spec"]),
-        about["created"],
-        end["state"],
-        end.get("model") or about.get("model") or trained(folder),
-        end["message"],
-        _read_progress(folder / "progress.jsonl"),
-        about.get("column") or "",
-        about.get("budget"),
-        read_json(folder / TUNED) if (folder / TUNED).is_file() else [],
-        end.get("place", 0),
+        id=identifier,
+        spec=Spec.from_dict(about["spec"]),
+        created=about["created"],
+        state=end["state"],
+        model=end.get("model") or about.get("model") or trained(folder),
+        message=end["message"],
+        standing=_read_progress(folder / "progress.jsonl"),
+        column=about.get("column") or "",
+        budget=about.get("budget"),
+        tuned=read_json(folder / TUNED) if (folder / TUNED).is_file() else [],
+        place=end.get("place", 0),
     )
 
 
@@ -166,8 +170,10 @@ def _read_progress(path: Path) -> Standing:
         return Standing()
     points = np.array([point for line in lines for point in line["points"]], np.float64)  # null becomes NaN
     last = lines[-1]
-    about = last["stage"], last["n_pairs"], last["n_refits"], last["most"], last["seconds"]
-    return Standing(*about, points.reshape(-1, 4), quits)
+    return Standing(
+        stage=last["stage"], n_pairs=last["n_pairs"], n_refits=last["n_refits"], most=last["most"],
+        seconds=last["seconds"], points=points.reshape(-1, 4), quits=quits,
+    )  # fmt: skip
 
 
 def listing(workspace: Workspace) -> list[Run]:

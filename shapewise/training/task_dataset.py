@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -132,10 +133,16 @@ def _stacked(parts: list[Data], X: pd.DataFrame, aliases: dict[str, str]) -> Dat
         return None if values[0] is None else np.concatenate(values)
 
     return Data(
-        X, pd.concat([part.y for part in parts], ignore_index=True), np.concatenate([part.held_out for part in parts]),
-        joined("weight"), joined("groups"), parts[0].binary, sum(part.dropped for part in parts), joined("task"),
-        aliases,
-    )  # fmt: skip
+        X=X,
+        y=pd.concat([part.y for part in parts], ignore_index=True),
+        held_out=np.concatenate([part.held_out for part in parts]),
+        weight=joined("weight"),
+        groups=joined("groups"),
+        binary=parts[0].binary,
+        dropped=sum(part.dropped for part in parts),
+        task=joined("task"),
+        aliases=aliases,
+    )
 
 
 @dataclass(frozen=True)
@@ -152,14 +159,14 @@ class TaskScore:
     mean: float  # of the target over all its rows
     common: float  # rounds, a mean over refits
     specific: float
-    loss: float
-    alone: float
-    one_for_all: float
-    auc: float
-    auc_alone: float
-    auc_one_for_all: float
-    se_alone: float
-    se_one_for_all: float
+    loss: float = math.nan
+    alone: float = math.nan
+    one_for_all: float = math.nan
+    auc: float = math.nan
+    auc_alone: float = math.nan
+    auc_one_for_all: float = math.nan
+    se_alone: float = math.nan
+    se_one_for_all: float = math.nan
 
 
 Model = MultiTaskTreesRegressor | MultiTaskTreesClassifier
@@ -170,38 +177,44 @@ def score_tasks(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tel
     """How each task fares, as plain JSON."""
     assert data.task is not None
     held = data.held_out
-    told_by = {"together": predicted(model, data.X[held], data.task[held])}
+    predictions = {"together": predicted(model, data.X[held], data.task[held])}
     if spec.compare:
-        told_by |= _compare(data, spec, model, n_jobs, callback)
+        predictions |= _compare(data, spec, model, n_jobs, callback)
     rounds = model.rounds().set_index("task")
     y, loss = data.y.to_numpy(np.float64), default_loss(data.binary)
     weight = np.ones(y.size) if data.weight is None else data.weight
-    told, place = [], places(data.task, tuple(model.tasks_))
+    scores, place = [], places(data.task, tuple(model.tasks_))
     for t, name in enumerate(model.tasks_):
         mine, inside = place == t, place[held] == t
-        found = {key: values[inside] for key, values in told_by.items()}
-        of_rows = int((mine & ~held).sum()), int(inside.sum()), float(np.average(y[mine], weights=weight[mine]))
-        rounds_of = float(rounds.loc[name, "common"]), float(rounds.loc[name, "specific"])
-        measured = _measure_all(y[held][inside], found, weight[held][inside], loss)
-        told.append(TaskScore(str(name), *of_rows, *rounds_of, *measured))
-    return [{key: plain(value) for key, value in asdict(score).items()} for score in told]
+        of_task = {way: values[inside] for way, values in predictions.items()}
+        score = TaskScore(
+            name=str(name),
+            rows=int((mine & ~held).sum()),
+            held_out=int(inside.sum()),
+            mean=float(np.average(y[mine], weights=weight[mine])),
+            common=float(rounds.loc[name, "common"]),
+            specific=float(rounds.loc[name, "specific"]),
+            **_measured(y[held][inside], of_task, weight[held][inside], loss),
+        )
+        scores.append({field: plain(value) for field, value in asdict(score).items()})
+    return scores
 
 
-def _measure_all(y: Floats, found: dict[str, Floats], weight: Floats, loss: Loss) -> list[float]:
-    """Mean losses, AUCs and standard errors of differences, as in `TaskScore`; NaN where they have no meaning."""
-    nothing = float("nan")
+def _measured(y: Floats, predictions: dict[str, Floats], weight: Floats, loss: Loss) -> dict[str, float]:
+    """Mean losses, AUCs and standard errors of differences, as in `TaskScore`, where they have a meaning."""
     if not y.size or not weight.any():
-        return [nothing] * 8
-    names = ("together", "alone", "one_for_all")
-    rows = {name: loss.loss(y, loss.link(found[name])) for name in names if name in found}
-    losses = [float(np.average(rows[name], weights=weight)) if name in rows else nothing for name in names]
-    told = loss.is_binary and np.ptp(y[weight > 0]) > 0
-    aucs = [
-        float(metrics.roc_auc_score(y, found[name], sample_weight=weight)) if told and name in found else nothing
-        for name in names
-    ]
-    errors = [_standard_error(rows["together"] - rows[name], weight) if name in rows else nothing for name in names[1:]]
-    return [*losses, *aucs, *errors]
+        return {}
+    rows = {way: loss.loss(y, loss.link(predicted)) for way, predicted in predictions.items()}
+    measured = {
+        "loss" if way == "together" else way: float(np.average(losses, weights=weight)) for way, losses in rows.items()
+    }
+    for way in rows.keys() - {"together"}:
+        measured[f"se_{way}"] = _standard_error(rows["together"] - rows[way], weight)
+    if loss.is_binary and np.ptp(y[weight > 0]) > 0:
+        for way, predicted in predictions.items():
+            auc = float(metrics.roc_auc_score(y, predicted, sample_weight=weight))
+            measured["auc" if way == "together" else f"auc_{way}"] = auc
+    return measured
 
 
 def _standard_error(values: Floats, weight: Floats) -> float:
@@ -235,8 +248,8 @@ def _compare(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell |
         if t == len(names):
             break
         test = place[held] == t
-        alone[test] = _simple(data, spec, model, fitted & (place == t), test, y, n_jobs)
-    together = _simple(data, spec, model, fitted, np.ones(alone.size, bool), y, n_jobs)
+        alone[test] = _simple(data, spec, model=model, rows=fitted & (place == t), test=test, y=y, n_jobs=n_jobs)
+    together = _simple(data, spec, model=model, rows=fitted, test=np.ones(alone.size, bool), y=y, n_jobs=n_jobs)
     return {"alone": alone, "one_for_all": together}
 
 

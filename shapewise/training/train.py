@@ -150,7 +150,7 @@ def _train_on_disk(
     scratch = workspace.root / "jobs"
     place = Place(workspace.table_path(spec.table), scratch, _budget(workspace.limits.memory))
     place.scratch.mkdir(0o700, exist_ok=True)
-    model, data, counts = fit_on_disk(place, sample, spec, basis, n_jobs, callback)
+    model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
     base = model.model_.base  # of all rows, as its plots say
@@ -219,7 +219,9 @@ def measure(
     """Give a fitted model its bands, from the training rows."""
     fitted = ~data.held_out
     weight, groups = (None if values is None else values[fitted] for values in (data.weight, data.groups))
-    model.add_bands(data.X[fitted], data.y[fitted], weight, groups, n_refits, callback)
+    model.add_bands(
+        data.X[fitted], data.y[fitted], sample_weight=weight, groups=groups, n_refits=n_refits, callback=callback
+    )
 
 
 def train_parts(

@@ -176,7 +176,15 @@ def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs
     rows = np.concatenate(split)
     held = np.arange(rows.size) >= split[0].size
     weight, groups = (None if values is None else values[rows] for values in (data.weight, data.groups))
-    part = Data(data.X.iloc[rows], data.y.iloc[rows], held, weight, groups, data.binary, 0)
+    part = Data(
+        X=data.X.iloc[rows],
+        y=data.y.iloc[rows],
+        held_out=held,
+        weight=weight,
+        groups=groups,
+        binary=data.binary,
+        dropped=0,
+    )
     model = fit(part, replace(spec, changes=trial.changes), n_jobs, outer_bags=REFITS)
     loss = default_loss(data.binary)
     score = loss.link(predicted(model, part.X[held]))

@@ -95,7 +95,14 @@ def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _
     """What is asked for: a model with bands, only bands, parts by a column, or better settings; the model, if any."""
     spec, n_jobs = Spec.from_dict(about["spec"]), about["n_jobs"]
     if about.get("budget"):
-        _search(read_all(workspace, spec), spec, Budget(**about["budget"]), n_jobs, folder, reporter)
+        _search(
+            read_all(workspace, spec),
+            spec,
+            budget=Budget(**about["budget"]),
+            n_jobs=n_jobs,
+            folder=folder,
+            reporter=reporter,
+        )
         return None
     model: str | None = about.get("model")
     if about.get("column"):

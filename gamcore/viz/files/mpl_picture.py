@@ -184,8 +184,8 @@ def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) ->
     axes.set_facecolor(color.hairline if panel.blank else color.background)
     lines = any(isinstance(mark, Steps | Ribbon) for mark in panel.marks)
     axes.margins(x=0.0 if lines else 0.03, y=0.05)
-    _side(axes, panel.x, "x", color, small, wide)
-    _side(axes, panel.y, "y", color, small, wide)
+    _side(axes, panel.x, side="x", color=color, small=small, wide=wide)
+    _side(axes, panel.y, side="y", color=color, small=small, wide=wide)
     cells = []
     for mark in panel.marks:
         drawn = draw_mark(axes, mark, panel, color)

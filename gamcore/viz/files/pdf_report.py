@@ -67,7 +67,7 @@ def _cover(report: Report) -> Figure:
     page.add_artist(Rectangle((0, 0), 0.16 / SIZE[0], 1, facecolor=COLOR.primary, linewidth=0))
     y = 2.4
     for line in wrapped(report.title, SIZE[0] - 2 * MARGIN, COVER, 3):
-        _write(page, y, line, COVER, COLOR.ink, 600)
+        _write(page, y, text=line, size=COVER, color=COLOR.ink, weight=600)
         y += 0.55
     for line in wrapped(report.subtitle, SIZE[0] - 2 * MARGIN, 14, 3):
         _write(page, y + 0.1, line, 14, COLOR.muted)
@@ -121,7 +121,7 @@ def _texts(part: Part) -> Iterator[Figure]:
         if y + high > bottom:
             yield page
             page, y = _headed(part.title)
-        _row(page, y, cells, widths, size, k == 0)
+        _row(page, y, cells=cells, widths=widths, size=size, head=k == 0)
         y += high
     yield page
 
@@ -130,7 +130,7 @@ def _headed(title: str) -> tuple[Figure, float]:
     page = _page()
     y = 0.6
     for line in wrapped(title, SIZE[0] - 2 * MARGIN, HEAD, 2):
-        _write(page, y, line, HEAD, COLOR.ink, 600)
+        _write(page, y, text=line, size=HEAD, color=COLOR.ink, weight=600)
         y += 0.38
     return page, y + 0.2
 

@@ -41,9 +41,14 @@ def importance(
     )
     first = str(frame["feature"].iloc[0]) if len(frame) else "Nothing"
     return Plot(
-        "importance", f"{first} moves predictions most", detail or title, single(panel),
-        f"Bars of feature importance; {first} is the most important.", frame, height=60 + ROW * max(len(frame), 4),
-    )  # fmt: skip
+        "importance",
+        f"{first} moves predictions most",
+        detail=detail or title,
+        panels=single(panel),
+        words=f"Bars of feature importance; {first} is the most important.",
+        numbers=frame,
+        height=60 + ROW * max(len(frame), 4),
+    )
 
 
 def task_importance(found: TaskImportance, most: int = 20, detail: str = "") -> Plot:
@@ -64,10 +69,15 @@ def task_importance(found: TaskImportance, most: int = 20, detail: str = "") -> 
     panel = Panel(x, levels([cut(name, MOST_LABEL) for name in frame["feature"]]), tuple(marks), stacked=True)
     common = float(frame["common"].sum())
     return Plot(
-        "importance", f"{common:.0%} of what the trees gain, tasks share", detail or "share of all gain, by feature",
-        single(panel), f"Bars of importance over all tasks: {common:.0%} of the gain is common.", frame,
-        height=90 + ROW * max(len(frame), 3), legend="left",
-    )  # fmt: skip
+        "importance",
+        f"{common:.0%} of what the trees gain, tasks share",
+        detail=detail or "share of all gain, by feature",
+        panels=single(panel),
+        words=f"Bars of importance over all tasks: {common:.0%} of the gain is common.",
+        numbers=frame,
+        height=90 + ROW * max(len(frame), 3),
+        legend="left",
+    )
 
 
 def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: str = "") -> Plot:
@@ -105,10 +115,15 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
         )
     first = f"{pairs[0][0]} and {pairs[0][1]}" if pairs else "No pair"
     return Plot(
-        "pairs", f"{first} interact most", detail or "pairs of features by strength; those of the model in blue",
-        (tuple(panels),), f"Bars of the {len(shown)} strongest pairs.", shown.reset_index(drop=True),
-        widths=(0.6, 0.4) if fitted else (1.0,), height=90 + 24 * max(len(shown), 3),
-    )  # fmt: skip
+        "pairs",
+        f"{first} interact most",
+        detail=detail or "pairs of features by strength; those of the model in blue",
+        panels=(tuple(panels),),
+        words=f"Bars of the {len(shown)} strongest pairs.",
+        numbers=shown.reset_index(drop=True),
+        widths=(0.6, 0.4) if fitted else (1.0,),
+        height=90 + 24 * max(len(shown), 3),
+    )
 
 
 def waterfall(
@@ -150,8 +165,8 @@ def waterfall(
     end = _total(at[-1], found.loss, scale)
     return Plot(
         "row", f"From {told[0]} to {end}: {names[0] if names else 'nothing'} moves this row most",
-        detail or "the parts of one prediction, the largest first", single(Panel(x, y, (bars,))),
-        f"From the average row ({told[0]}) to this row ({end}), part by part.", numbers,
+        detail=detail or "the parts of one prediction, the largest first", panels=single(Panel(x, y, (bars,))),
+        words=f"From the average row ({told[0]}) to this row ({end}), part by part.", numbers=numbers,
         height=80 + 30 * len(told),
     )  # fmt: skip
 

@@ -42,9 +42,16 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     told = f"Curves of {first.feature} in {', '.join(curves)}. {title}"
     numbers = pd.concat([found.frame().assign(model=name) for name, found in curves.items()], ignore_index=True)
     return Plot(
-        first.feature, title, detail, rows, told, numbers, heights=(0.6, 0.4) if minus else (1.0,),
-        height=502 if minus else 302, legend="left",
-    )  # fmt: skip
+        first.feature,
+        title,
+        detail=detail,
+        panels=rows,
+        words=told,
+        numbers=numbers,
+        heights=(0.6, 0.4) if minus else (1.0,),
+        height=502 if minus else 302,
+        legend="left",
+    )
 
 
 def value_names(found: Curve) -> list[str]:
@@ -68,7 +75,11 @@ def _levels(found: Curve, labels: tuple[str, ...], shift: float, name: str, role
     at, pick = (np.array(part, np.int64) for part in zip(*known, strict=True))
     places = at.astype(np.float64) + shift
     told = [f"{cut(name, 80)}\n{labels[k]}\n{say(found.scores[j], found.scale)}" for k, j in known]
-    whiskers = [Whiskers(places, found.lower[pick], found.upper[pick], role, 1.6, True)] if found.has_band else []
+    whiskers = (
+        [Whiskers(places, found.lower[pick], upper=found.upper[pick], role=role, width=1.6, capped=True)]
+        if found.has_band
+        else []
+    )
     return [*whiskers, Points(places, found.scores[pick], role, 9, name=name, told=told)]
 
 

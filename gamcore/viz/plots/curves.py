@@ -98,9 +98,15 @@ def small(
     note = f"missing: {say(found.missing[0], found.scale)}" if found.missing[3] else ""
     panel = Panel(axis, effect_axis("", found.scale, limits), (*marks, Line(found.zero)), note=note)
     return Plot(
-        found.feature, title or found.feature, "", ((panel,),), f"{title or found.feature}: {found.words()}",
-        found.frame(), height=height, small=True,
-    )  # fmt: skip
+        found.feature,
+        title or found.feature,
+        detail="",
+        panels=((panel,),),
+        words=f"{title or found.feature}: {found.words()}",
+        numbers=found.frame(),
+        height=height,
+        small=True,
+    )
 
 
 def effect_axis(title: str, scale: Scale, limits: tuple[float, float] | None = None) -> Axis:
@@ -160,7 +166,11 @@ def level_marks(found: Curve) -> list[Mark]:
         Bars(at, scores - found.zero, found.zero, roles=roles, name="effect", told=[told[k] for k in order])
     ]
     if found.has_whole:
-        marks.append(Whiskers(at, found.whole[0, order], found.whole[1, order], "muted", 1.0, True, name=WHOLE))
+        marks.append(
+            Whiskers(
+                at, found.whole[0, order], upper=found.whole[1, order], role="muted", width=1.0, capped=True, name=WHOLE
+            )
+        )
     if found.has_band:
         marks.append(Whiskers(at, found.lower[order], found.upper[order], name=found.band))
     return marks

@@ -38,6 +38,6 @@ def moved(found: Overlay, title: str) -> Plot:
     missing = f"missing in {found.missing[0]:.1%} of rows then, {found.missing[1]:.1%} now"
     words = f"Shares of rows by {found.name}: {title}."
     return Plot(
-        f"moved {found.name}", title, missing, single(panel), words, found.frame(),
+        f"moved {found.name}", title, detail=missing, panels=single(panel), words=words, numbers=found.frame(),
         height=height, legend="left",
     )  # fmt: skip

@@ -48,10 +48,30 @@ class Palette:
 
 PALETTES: Final[dict[Mode, Palette]] = {
     "light": Palette(
-        "#FFFFFF", "#17212B", "#5E6B78", "#E6EAEE", "#1F5FA8", "#C2571A", "#C9D3DD", "#8A96A3", "#A9B4BF", 0.16, 0.09
+        background="#FFFFFF",
+        ink="#17212B",
+        muted="#5E6B78",
+        hairline="#E6EAEE",
+        primary="#1F5FA8",
+        accent="#C2571A",
+        density="#C9D3DD",
+        zero="#8A96A3",
+        few="#A9B4BF",
+        band=0.16,
+        wide=0.09,
     ),
     "dark": Palette(
-        "#0F151B", "#E8EDF2", "#9AA7B4", "#26313B", "#6FB1FF", "#FF9A5C", "#33424F", "#71808E", "#55636F", 0.20, 0.11
+        background="#0F151B",
+        ink="#E8EDF2",
+        muted="#9AA7B4",
+        hairline="#26313B",
+        primary="#6FB1FF",
+        accent="#FF9A5C",
+        density="#33424F",
+        zero="#71808E",
+        few="#55636F",
+        band=0.20,
+        wide=0.11,
     ),
 }
 

@@ -21,7 +21,15 @@ def ranked(found: Ranked, name: str, words: str, axes: tuple[str, str], guide: t
     x, y = (Axis(title, limits=WHOLE, format="percent") for title in axes)
     numbers = pd.DataFrame({axes[0]: found.x, axes[1]: found.y})
     told = f"{axes[1]} by {axes[0]}. {words}"
-    return Plot(name, words, "held-out rows", single(Panel(x, _grid(y), marks)), told, numbers, height=HEIGHT)
+    return Plot(
+        name,
+        words,
+        detail="held-out rows",
+        panels=single(Panel(x, _grid(y), marks)),
+        words=told,
+        numbers=numbers,
+        height=HEIGHT,
+    )
 
 
 def calibration(found: pd.DataFrame, chance: Floats) -> Plot:
@@ -39,8 +47,8 @@ def calibration(found: pd.DataFrame, chance: Floats) -> Plot:
     words = f"What happened against what was predicted; {inside} of {len(found)} parts agree."
     return Plot(
         "calibration", f"Predicted chances hold in {inside} of {len(found)} parts of the held-out rows",
-        "each part with its 95% interval; on the dotted line, a chance is just what it says",
-        single(Panel(x, _grid(y), marks)), words, found, height=420,
+        detail="each part with its 95% interval; on the dotted line, a chance is just what it says",
+        panels=single(Panel(x, _grid(y), marks)), words=words, numbers=found, height=420,
     )  # fmt: skip
 
 
@@ -56,9 +64,14 @@ def cost_line(found: Costs, chosen: float) -> Plot:
     numbers = pd.DataFrame({"threshold": found.thresholds, "cost a row": found.costs})
     said = f"Cost a row by threshold; the cheapest is {found.best:.3f}."
     return Plot(
-        "costs", f"A row costs least with a line at {found.best:.1%}", f"held-out rows · the line is at {chosen:.1%}",
-        single(Panel(x, _grid(y), marks)), said, numbers, height=HEIGHT,
-    )  # fmt: skip
+        "costs",
+        f"A row costs least with a line at {found.best:.1%}",
+        detail=f"held-out rows · the line is at {chosen:.1%}",
+        panels=single(Panel(x, _grid(y), marks)),
+        words=said,
+        numbers=numbers,
+        height=HEIGHT,
+    )
 
 
 def residuals(found: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
@@ -68,10 +81,14 @@ def residuals(found: pd.DataFrame, predicted: Floats, gaps: Floats, target: str)
     x, y = Axis(f"predicted {target}"), Axis("what was minus what was predicted")
     off = int(((found["lower"] > 0) | (found["upper"] < 0)).sum())
     return Plot(
-        "residuals", f"Residuals are off zero in {off} of {len(found)} parts of the held-out rows",
-        f"a dot a row; means by parts of equal size, with 95% intervals · {target}", single(Panel(x, _grid(y), marks)),
-        "Residuals against predictions.", found, height=420,
-    )  # fmt: skip
+        "residuals",
+        f"Residuals are off zero in {off} of {len(found)} parts of the held-out rows",
+        detail=f"a dot a row; means by parts of equal size, with 95% intervals · {target}",
+        panels=single(Panel(x, _grid(y), marks)),
+        words="Residuals against predictions.",
+        numbers=found,
+        height=420,
+    )
 
 
 def actual(predicted: Floats, y: Floats, target: str) -> Plot:
@@ -83,9 +100,14 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
     panel = Panel(Axis(f"predicted {target}"), _grid(Axis(f"{target} as it was")), marks)
     numbers = pd.DataFrame({"predicted": predicted, "actual": y})
     return Plot(
-        "actual", f"{target}: what was, against what was predicted", "held-out rows; on the dotted line, they agree",
-        single(panel), "Targets against predictions.", numbers, height=420,
-    )  # fmt: skip
+        "actual",
+        f"{target}: what was, against what was predicted",
+        detail="held-out rows; on the dotted line, they agree",
+        panels=single(panel),
+        words="Targets against predictions.",
+        numbers=numbers,
+        height=420,
+    )
 
 
 def over_time(found: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
@@ -94,7 +116,7 @@ def over_time(found: pd.DataFrame, labels: list[str], binary: bool, held_from: f
     marks: list[Mark] = []
     if held_from is not None:
         marks.append(Area(held_from - 0.5, len(found) - 0.5, "density", 0.25, "held out"))
-    marks += _interval(found.assign(at=at), "at", "observed", digits, "as it was", labels)
+    marks += _interval(found.assign(at=at), "at", y="observed", digits=digits, name="as it was", labels=labels)
     said = found["predicted"].to_numpy(np.float64)
     told = [f"{value:{digits}} predicted" for value in said]
     marks.append(Path(at, said, "accent", 1.8, "dash", name="predicted", told=told))
@@ -103,13 +125,21 @@ def over_time(found: pd.DataFrame, labels: list[str], binary: bool, held_from: f
     y = Axis("rate" if binary else "mean", format="percent" if binary else "plain")
     words = f"Means of {len(found)} periods."
     return Plot(
-        "over-time", "What was, and what the model says, over time", "by period, with 95% intervals of what was",
-        single(Panel(x, _grid(y), tuple(marks))), words, found.assign(period=labels), height=360,
+        "over-time", "What was, and what the model says, over time", detail="by period, with 95% intervals of what was",
+        panels=single(Panel(x, _grid(y), tuple(marks))), words=words, numbers=found.assign(period=labels), height=360,
     )  # fmt: skip
 
 
 def _grid(axis: Axis) -> Axis:
-    return Axis(axis.title, axis.kind, axis.limits, axis.ticks, axis.format, True, from_zero=axis.from_zero)
+    return Axis(
+        axis.title,
+        axis.kind,
+        limits=axis.limits,
+        ticks=axis.ticks,
+        format=axis.format,
+        grid=True,
+        from_zero=axis.from_zero,
+    )
 
 
 def _interval(
@@ -124,7 +154,7 @@ def _interval(
         for place, value, low, high, rows in zip(where, values, lower, upper, found["rows"], strict=True)
     ]
     return [
-        Whiskers(at, lower, upper, "primary", 1.4, True), Path(at, values, width=1.4),
+        Whiskers(at, lower, upper=upper, role="primary", width=1.4, capped=True), Path(at, values, width=1.4),
         Points(at, values, name=name, told=told),
     ]  # fmt: skip
 
@@ -153,4 +183,4 @@ def progress(points: Floats) -> Plot:
     numbers = pd.DataFrame(points, columns=["refit", "round", "training", "validation"])
     panel = Panel(Axis("round"), Axis("mean loss", limits=limits, grid=True), tuple(marks))
     words = "Training and validation loss by round."
-    return Plot("progress", words, "mean loss", single(panel), words, numbers, height=260)
+    return Plot("progress", words, detail="mean loss", panels=single(panel), words=words, numbers=numbers, height=260)

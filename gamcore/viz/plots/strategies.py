@@ -49,11 +49,15 @@ def reach(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
         f"{k} {'strategies reach' if k != 1 else 'strategy reaches'} {reached:.0%} of {found.eligible:,} eligible rows"
     )
     return Plot(
-        "reach", title if found.eligible else "No row is eligible",
-        detail or "each row counts once, for the highest strategy that it matches", single(panel),
-        "Reach of each strategy, the highest first.", ledger_frame(found, names), height=90 + ROW * (k + 1),
+        "reach",
+        title if found.eligible else "No row is eligible",
+        detail=detail or "each row counts once, for the highest strategy that it matches",
+        panels=single(panel),
+        words="Reach of each strategy, the highest first.",
+        numbers=ledger_frame(found, names),
+        height=90 + ROW * (k + 1),
         legend="left",
-    )  # fmt: skip
+    )
 
 
 def overlap(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
@@ -69,9 +73,15 @@ def overlap(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     numbers = pd.DataFrame(found.overlap, columns=list(names))
     numbers.insert(0, "strategy", list(names), allow_duplicates=True)
     return Plot(
-        "overlap", "How rules overlap", detail or "eligible rows that both match, and their share of the rule at left",
-        single(panel), "Eligible rows that each two rules match.", numbers, height=110 + 64 * k, width=220 + 110 * k,
-    )  # fmt: skip
+        "overlap",
+        "How rules overlap",
+        detail=detail or "eligible rows that both match, and their share of the rule at left",
+        panels=single(panel),
+        words="Eligible rows that each two rules match.",
+        numbers=numbers,
+        height=110 + 64 * k,
+        width=220 + 110 * k,
+    )
 
 
 def lifts(found: ReadOut, detail: str = "") -> Plot:
@@ -97,10 +107,15 @@ def lifts(found: ReadOut, detail: str = "") -> Plot:
     x = Axis("measured lift, relative", limits=limits, format="signed percent", grid=True)
     n_found = sum(effect.found for effect in listed)
     return Plot(
-        "lifts", f"{n_found} of {len(listed)} measured lifts are told from chance",
-        detail or "treated against control, 95% intervals", single(Panel(x, levels(names), tuple(marks))),
-        "Measured lifts with 95% intervals.", found.frame(), height=110 + 30 * max(len(listed), 3), legend="left",
-    )  # fmt: skip
+        "lifts",
+        f"{n_found} of {len(listed)} measured lifts are told from chance",
+        detail=detail or "treated against control, 95% intervals",
+        panels=single(Panel(x, levels(names), tuple(marks))),
+        words="Measured lifts with 95% intervals.",
+        numbers=found.frame(),
+        height=110 + 30 * max(len(listed), 3),
+        legend="left",
+    )
 
 
 def _aside(effect: Effect) -> str:

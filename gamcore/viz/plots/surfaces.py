@@ -32,7 +32,9 @@ def surface(
     logs = np.log(found.scores) if found.scale == "ratio" else found.scores
     few = seen & (found.counts < FEW_ROWS)
     x, y = borders(found.first), borders(found.second)
-    marks: list[Mark] = [Cells(x, y, np.where(seen, logs, np.nan).T, colors, few.T, _told(found))]
+    marks: list[Mark] = [
+        Cells(x, y, values=np.where(seen, logs, np.nan).T, scale=colors, pale=few.T, told=_told(found))
+    ]
     if chosen is not None:
         marks.append(
             Frame((x[chosen.rows[0]], x[chosen.rows[1]]), (y[chosen.columns[0]], y[chosen.columns[1]]))
@@ -75,9 +77,15 @@ def slices(found: Surface, places: list[int], target: str, detail: str) -> Plot:
     shown = [found.second.place(place) for place in places[:MOST_SLICES]]
     numbers = found.frame()
     return Plot(
-        f"{found.names[0]} by {found.names[1]}", f"Along {found.names[0]}", detail, ((panel,),), found.words(),
-        numbers[numbers[found.names[1]].isin(shown)], height=312, legend="list",
-    )  # fmt: skip
+        f"{found.names[0]} by {found.names[1]}",
+        f"Along {found.names[0]}",
+        detail=detail,
+        panels=((panel,),),
+        words=found.words(),
+        numbers=numbers[numbers[found.names[1]].isin(shown)],
+        height=312,
+        legend="list",
+    )
 
 
 def borders(side: Side) -> Floats:

@@ -25,15 +25,20 @@ def similarity(found: pd.DataFrame, detail: str = "") -> Plot:
     ends = ((-1.0, "reversed"), (0.0, "unlike"), (1.0, "alike"))
     edges = np.arange(n + 1, dtype=np.float64) - 0.5
     cells = Cells(
-        edges, edges, values, Scale(-1.0, 1.0, ("accent", "background", "primary"), ticks=ends),
-        np.zeros((n, n), bool), told, texts, gap=1.0,
+        x=edges, y=edges, values=values, scale=Scale(-1.0, 1.0, ("accent", "background", "primary"), ticks=ends),
+        pale=np.zeros((n, n), bool), told=told, texts=texts, gap=1.0,
     )  # fmt: skip
     ticks = tuple((float(k), name) for k, name in enumerate(names)) if n <= MOST_NAMED else ()
     axis = Axis(ticks=ticks, named=n <= MOST_NAMED, limits=(-0.5, n - 0.5))
     flipped = Axis(ticks=ticks, named=n <= MOST_NAMED, limits=(-0.5, n - 0.5), flipped=True)
     side = min(max(44 * n, 160), 640)
     return Plot(
-        "alike", "How alike the curves of each two tasks are", detail or "1: the same up to a factor; -1: reversed",
-        single(Panel(axis, flipped, (cells,))), "A matrix of how alike the curves of each two tasks are.",
-        found.reset_index(names="task"), height=side + 90, width=300 + 2 * side,
-    )  # fmt: skip
+        "alike",
+        "How alike the curves of each two tasks are",
+        detail=detail or "1: the same up to a factor; -1: reversed",
+        panels=single(Panel(axis, flipped, (cells,))),
+        words="A matrix of how alike the curves of each two tasks are.",
+        numbers=found.reset_index(names="task"),
+        height=side + 90,
+        width=300 + 2 * side,
+    )

@@ -170,8 +170,8 @@ def _result(board: Board, planned: Plan) -> None:
             export.file_name(board.name, "plan", "csv"), f"plan-csv-{board.id}", ":material/download:",
         )  # fmt: skip
         downloads.button(
-            "One page", lambda: page(board, planned).encode(), export.file_name(board.name, "plan", "md"),
-            f"plan-md-{board.id}", ":material/download:", "The plan as text, to agree on before the test.",
+            "One page", lambda: page(board, planned).encode(), name=export.file_name(board.name, "plan", "md"),
+            key=f"plan-md-{board.id}", icon=":material/download:", tip="The plan as text, to agree on before the test.",
         )  # fmt: skip
 
 

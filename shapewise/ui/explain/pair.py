@@ -68,7 +68,7 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
         st.caption(_notes(found))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
-        _rectangle(about, found, chosen, estimator, data, is_model)
+        _rectangle(about, found, chosen=chosen, estimator=estimator, data=data, is_model=is_model)
     with right.container(border=True, height="stretch"):
         _slices(about, found, key, (goal, detail))
 
@@ -87,8 +87,8 @@ def _heat_map(about: ModelAbout, found: Surface, key: str, words: tuple[str, str
             st.session_state[kept] = (dragged.rows, dragged.columns)
             st.session_state[f"drags-{key}"] = st.session_state.get(f"drags-{key}", 0) + 1
 
-    told = st.session_state.get(kept)
-    chosen = Rectangle(*told) if told else None
+    sides = st.session_state.get(kept)
+    chosen = Rectangle(rows=sides[0], columns=sides[1]) if sides else None
     plot = plots.surface(found, goal, detail, chosen, title)
     drawn = figures.draw(plot, state.mode())
     figures.boxable(drawn, found)

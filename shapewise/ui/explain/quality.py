@@ -83,8 +83,12 @@ def _some(n: int) -> NDArray[np.int64]:
 def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]:
     """Precision by recall, ROC and gain of a stored model's held-out rows."""
     found = held_out(model)
-    args = (found.y, found.predicted, found.weight)
-    return quality.precision_recall(*args), quality.roc(*args), quality.gain(*args)
+    y, predicted, weight = found.y, found.predicted, found.weight
+    return (
+        quality.precision_recall(y, predicted, weight),
+        quality.roc(y, predicted, weight),
+        quality.gain(y, predicted, weight),
+    )
 
 
 def _ranking(model: ModelAbout, found: HeldOut) -> None:

@@ -55,7 +55,14 @@ def show(table: TableAbout, made: StrategySet) -> None:
     shown = [m for m in models if m.id in curves]
     for k, model in enumerate(shown):
         with columns[k % 3].container(border=True):
-            _one(model, curves[model.id], limits, made, None if model is first else first, feature)
+            _one(
+                model,
+                curves[model.id],
+                limits=limits,
+                made=made,
+                first=None if model is first else first,
+                feature=feature,
+            )
     if shown:
         everything = pd.concat([curves[m.id].frame().assign(scenario=m.name) for m in shown])
         downloads.button(

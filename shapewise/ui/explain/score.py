@@ -61,7 +61,10 @@ def score(model: ModelAbout) -> None:
         st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")
     elif st.button("Score the table", icon=":material/play_arrow:", disabled=busy):
         try:
-            packing.begun(packs.start_scores(state.workspace(), model.id, chosen, kind, int(top), keep), "scores")
+            packing.begun(
+                packs.start_scores(state.workspace(), model.id, table=chosen, kind=kind, top=int(top), keep=keep),
+                "scores",
+            )
         except StoreError as error:
             st.error(md(error), icon=":material/error:")
         else:

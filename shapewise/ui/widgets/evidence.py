@@ -97,7 +97,9 @@ def keep(model: ModelAbout, rule: Rule, found: Evidence | None, key: str) -> Non
         name = st.text_input("Name of the segment", placeholder=rule.words(), key=f"name-{key}", max_chars=120)
         if st.button("Save as segment", icon=":material/bookmark_add:", key=f"save-{key}"):
             named = name.strip() or rule.words()
-            board.add_segment(state.workspace(), named, rule, model.table, (model.id, model.name), found)
+            board.add_segment(
+                state.workspace(), named, rule=rule, table=model.table, scenario=(model.id, model.name), evidence=found
+            )
             st.toast(f"Saved: {md(named)}. It is on the page Strategies.", icon=":material/bookmark_added:")
 
 

@@ -64,7 +64,7 @@ def frame(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
 
 def said(space: Workspace, model: str) -> str:
     """A fingerprint of what a model says of some rows."""
-    found = from_saved(space.load_model(model)).predict_proba(frame(200, 1)[FEATURES])  # type: ignore[union-attr]
+    found = from_saved(space.models.load(model)).predict_proba(frame(200, 1)[FEATURES])  # type: ignore[union-attr]
     return hashlib.sha256(np.ascontiguousarray(found).tobytes()).hexdigest()
 
 
@@ -81,10 +81,10 @@ class Template:
 def make_template(place: Path) -> Template:
     """A workspace with a table and two models."""
     space = Workspace(place / "now")
-    table = space.add_table(frame(), "a table")
+    table = space.tables.add(frame(), "a table")
     first = train(space, spec_of(table.id))
     second = replace(first, id=new_id(), name="a copy")
-    space.add_model(space.load_model(first.id), second)
+    space.models.add(space.models.load(first.id), second)
     fingerprint = said(space, first.id)
     meta.forget(space.root)
     return Template(place / "now", table.id, frozenset((first.id, second.id)), fingerprint)
@@ -106,16 +106,16 @@ def act(action: str, root: Path, template: Template, seed: int) -> None:
         runs.start(space, spec_of(template.table), 1)
         time.sleep(60)
     while action == "save":
-        saved = space.load_model(known[0])
-        about = replace(space.model(known[0]), id=new_id())
-        space.add_model(saved, about)
-        space.set_note(about.id, "a", "x" * 2000)
-        space.set_bands(known[1], saved, 2)
+        saved = space.models.load(known[0])
+        about = replace(space.models.about(known[0]), id=new_id())
+        space.models.add(saved, about)
+        space.models.set_note(about.id, "a", "x" * 2000)
+        space.models.set_bands(known[1], saved, 2)
     for k in range(200 if action == "load" else 0):
-        space.add_table(frame(4000, seed + k), "more")
+        space.tables.add(frame(4000, seed + k), "more")
     while action == "delete":
-        about = replace(space.model(known[0]), id=new_id())
-        space.add_model(space.load_model(known[0]), about)
+        about = replace(space.models.about(known[0]), id=new_id())
+        space.models.add(space.models.load(known[0]), about)
         space.delete("models", about.id)
         sweep(space, timedelta(0))
 
@@ -151,16 +151,16 @@ def problems(root: Path, template: Template, action: str) -> Iterator[str]:
     if damaged:
         yield from damaged
         return  # nothing below could be read
-    listed = {model.id for model in space.models()}
+    listed = {model.id for model in space.models.listed()}
     if not template.models <= listed:
         yield "a model is gone"
-    if template.table not in {table.id for table in space.tables()}:
+    if template.table not in {table.id for table in space.tables.listed()}:
         yield "the table is gone"
     for model in listed if action != "train" else template.models:
         if said(space, model) != template.fingerprint:
             yield f"model {model} says something else"
-    for table in space.tables():
-        if len(space.read_table(table.id)) != table.rows:
+    for table in space.tables.listed():
+        if len(space.tables.read(table.id)) != table.rows:
             yield f"table {table.id} is not whole"
     yield from (f"left: {path.name}" for path in root.rglob("*") if TEMPORARY.fullmatch(path.name))
     if sweep(space, timedelta(0), anyway=True) != Swept():

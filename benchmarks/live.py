@@ -47,7 +47,7 @@ def prepared(space: Workspace, data: Path, name: str) -> ModelAbout:
     """The table in the workspace, and the default model of it."""
     frame = pd.read_parquet(data / f"{name}.parquet")
     *features, target = frame.columns
-    table = space.add_table(frame, name)
+    table = space.tables.add(frame, name)
     positive = [POSITIVE[name]] if name in POSITIVE else None
     return train(space, Spec(table.id, target, name, features, positive=positive))
 

@@ -67,21 +67,21 @@ def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
     changes : of the background's settings, which train for ten to twenty seconds as they are.
     """
     table = example.load(space, example.FUNNEL)
-    columns = list(space.read_table(table.id).columns)
+    columns = list(space.tables.read(table.id).columns)
     for name, target, more in (
         ("housing.csv", "price_thousand", {"changes": {"interactions": 2}}),
         ("loans.csv", "default", {"positive": ["yes"], "kind": "tasks", "task": "product"}),
     ):
         other = example.load(space, name)
-        features = [c for c in space.read_table(other.id).columns if c not in (target, more.get("task"))]
+        features = [c for c in space.tables.read(other.id).columns if c not in (target, more.get("task"))]
         train(space, Spec(other.id, target, name, features, preset="fast", **more), 2)
     while example.train_next(space, table, columns, 2):
         pass
-    made = example.make_board(space, space.table(table.id))
+    made = example.make_board(space, space.tables.about(table.id))
     outcome = example.outcome_of(example.load(space, example.OUTCOME))
     board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
     # Of somebody else: nobody's pages list their models, which come and go.
-    other = space.seen_by(OTHER).add_table(space.read_table(table.id), BACKGROUND)
+    other = space.seen_by(OTHER).tables.add(space.tables.read(table.id), BACKGROUND)
     spec = replace(example.spec(other, columns, example.PARTS[0]), name=BACKGROUND, preset="accurate")
     return replace(spec, changes={"outer_bags": 48} if changes is None else changes)
 
@@ -136,7 +136,7 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
     """The whole run on a server that has just started; what was found."""
     process = psutil.Process(server.process.pid)
     start, first = level(process), Session(server.address)
-    models = [model.id for model in space.models()]
+    models = [model.id for model in space.models.listed()]
     await look_around(first, models[0], load.first)
     early = [Session(server.address) for _ in range(FILLERS if load.filling else 0)]
     await asyncio.gather(*(use(one, 1000 + k, models[k % len(models)], load.filling, 1.0, math.inf)

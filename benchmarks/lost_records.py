@@ -80,7 +80,7 @@ def another_deployment(root: Path, aside: Path, rng: Generator) -> None:
     back(aside, root)
     url = os.environ.pop("GAMCORE_OBJECTS_URL", None)
     other = Workspace(root.parent / "other")
-    other.add_table(table(9), "theirs")
+    other.tables.add(table(9), "theirs")
     meta.forget(other.root)
     if url:
         os.environ["GAMCORE_OBJECTS_URL"] = url
@@ -125,7 +125,7 @@ def victim(root: Path, seconds: float) -> None:
         with contextlib.suppress(BaseException):
             space = Workspace(root)
             for k in range(10_000):
-                space.add_table(table(100 + k), f"table {k}")
+                space.tables.add(table(100 + k), f"table {k}")
         os._exit(0)
     time.sleep(seconds)
     os.kill(pid, signal.SIGKILL)
@@ -152,7 +152,7 @@ def lose_once(place: Path, way: str, remote: bool, rng: Generator) -> list[str]:
     root = place / "space"
     with environment(f"file://{place / 'store'}" if remote else ""):
         space = Workspace(root)
-        space.add_table(table(0), "first")
+        space.tables.add(table(0), "first")
         with contextlib.closing(sqlite3.connect(root / meta.FILE)) as records:
             records.execute("VACUUM INTO ?", (str(place / "older.sqlite"),))
         meta.forget(root)
@@ -194,8 +194,8 @@ def _whole(root: Path) -> list[str]:
     """What is lost of a workspace whose records are back; a file whose record the kill prevented is none."""
     space = Workspace(root)
     found = [problem for problem in backup.check(space) if "no record refers" not in problem]
-    for about in space.tables():
-        if len(space.read_table(about.id)) != about.rows:
+    for about in space.tables.listed():
+        if len(space.tables.read(about.id)) != about.rows:
             found.append(f"table {about.id} is not whole")
     return found
 

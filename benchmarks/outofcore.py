@@ -32,7 +32,7 @@ from shapewise.access.quotas import Limits
 from shapewise.ingest import supervisor as loader
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
-from shapewise.store.atomic_files import read_json
+from shapewise.store.atomic_files import read_json, scratch_folder
 from shapewise.store.workspace import TableAbout, Workspace
 from shapewise.training import runs
 from shapewise.training import train as training
@@ -92,14 +92,14 @@ def make_spec(table: str, columns: list[str], pairs: int) -> Spec:
 
 def load(space: Workspace, factor: float) -> dict[str, float]:
     """Make a table and load it into the workspace, within the limit of a job."""
-    with tempfile.TemporaryDirectory(dir=space.root) as folder, space.new_folder() as into:
+    with tempfile.TemporaryDirectory(dir=space.root) as folder, scratch_folder(space.root) as into:
         told = write(Path(folder) / "part.parquet", factor * space.limits.memory)
         started = time.monotonic()
         limits = loader.Limits(memory=space.limits.memory, table=space.limits.table_memory)
         reading = loader.Reading(Path(folder), "large", into, limits, lambda share, words: None)
         got = reading.finish()
         sample = into / "sample.parquet", got.sampled
-        space.add_table_file(into / "table.parquet", "large", got.rows, got.columns, got.notes, sample=sample)
+        space.tables.add_file(into / "table.parquet", "large", got.rows, got.columns, got.notes, sample=sample)
         seconds = time.monotonic() - started
     return told | {"sample": got.sampled, "read_seconds": seconds, "read_peak_mib": reading.peak / MIB}
 
@@ -121,7 +121,9 @@ def train(space: Workspace, spec: Spec) -> tuple[runs.Run, float]:
 
 def in_memory(space: Workspace, table: TableAbout, spec: Spec) -> Estimator:
     """The model of the sample's training rows."""
-    return training.fit(read_data(space.read_table(table.id), spec, space.hold_out_by(table.id, None, None)), spec)
+    return training.fit(
+        read_data(space.tables.read(table.id), spec, space.tables.hold_out_by(table.id, None, None)), spec
+    )
 
 
 def scores(models: dict[str, Estimator]) -> Iterator[tuple[str, dict[str, float]]]:
@@ -140,17 +142,17 @@ def run(folder: Path, limit: float, factor: float, pairs: int) -> dict[str, Any]
     made = folder / "made.json"
     if not made.exists():
         made.write_text(json.dumps(load(space, factor)))
-    (table,) = space.tables()
-    spec = make_spec(table.id, list(space.read_table(table.id)), pairs)
+    (table,) = space.tables.listed()
+    spec = make_spec(table.id, list(space.tables.read(table.id)), pairs)
     told, peak = train(space, replace(spec, bands=0))
-    about = space.model(told.model or "")
+    about = space.models.about(told.model or "")
     started = time.monotonic()
     other = in_memory(space, table, spec)
     seconds = time.monotonic() - started
     return {
         "limit_mib": limit, "peak_mib": peak, "table": read_json(made), "seconds": about.seconds, "rows": about.rows,
         "learnt": learnt_from(about.rows), "held_out": about.metrics,
-        "fresh": dict(scores({"disk": from_saved(space.load_model(about.id)), "sample": other})),
+        "fresh": dict(scores({"disk": from_saved(space.models.load(about.id)), "sample": other})),
         "sample_seconds": seconds, "machine": describe("pyarrow"),
         "spec": {k: v for k, v in spec.to_dict().items() if k in ("preset", "changes", "seed")},
     }  # fmt: skip

@@ -50,7 +50,7 @@ def named(models: list[ModelAbout]) -> dict[str, ModelAbout]:
 
 def others() -> dict[str, ModelAbout]:
     """This model and others to hold it against, by name."""
-    known = {other.id: other for other in state.workspace().models() if comparable(other)}
+    known = {other.id: other for other in state.workspace().models.listed() if comparable(other)}
     if not known:
         st.info("There is no other model with a feature of this one: train another, or compare parts of the rows.",
                 icon=":material/compare_arrows:")  # fmt: skip
@@ -72,7 +72,7 @@ def parts() -> dict[str, ModelAbout]:
         return {}
     spec = Spec.from_dict(model.spec)
     busy = runs.working_on(state.workspace(), model.id, "")  # before the parts: those that it makes are there after it
-    there = state.workspace().parts(model.id)
+    there = state.workspace().models.parts(model.id)
     made_by = Spec.from_dict(there[0].spec).filter_columns()[-1] if there else None
     columns = [name for name in state.columns(model.table) if name != spec.target]
     usual = made_by or spec.time or next(iter(columns))

@@ -23,7 +23,7 @@ if table is None:
     loading.from_folder()
     st.stop()
 
-tables = {t.id: t for t in state.workspace().tables()}
+tables = {t.id: t for t in state.workspace().tables.listed()}
 chosen = st.selectbox(
     "Table",
     list(tables),
@@ -121,7 +121,7 @@ if edits != applied:
             f"Two columns have the same role, and only one can be the {', '.join(ONCE[:-1])} or {ONCE[-1]}: change one."
         )
     else:
-        state.workspace().change_roles(
+        state.workspace().tables.change_roles(
             table.id, {name: None if role == usual[name] else role for name, role in changed.items()}
         )
         st.session_state[f"{editor}-applied"] = edits

@@ -36,13 +36,13 @@ def rename(model: ModelAbout) -> None:
     """Ask for another name."""
     name = st.text_input("Name", model.name, max_chars=120)
     if st.button("Rename", type="primary", disabled=not name.strip()):
-        state.workspace().rename_model(model.id, name)
+        state.workspace().models.rename(model.id, name)
         st.rerun()
 
 
 def _file(space: Workspace, identifier: str) -> bytes:
     """A model's file, for those who may see it at the press of the button."""
-    return space.model_path(identifier).read_bytes()
+    return space.models.path(identifier).read_bytes()
 
 
 def bring_in() -> None:
@@ -52,7 +52,7 @@ def bring_in() -> None:
     if file is None:
         return
     try:
-        model = state.workspace().import_model(file.getvalue(), file.name.removesuffix(".gamx"))
+        model = state.workspace().models.bring_in(file.getvalue(), file.name.removesuffix(".gamx"))
     except ModelFileError as error:
         st.error(md(error), icon=":material/error:")
         return
@@ -62,7 +62,7 @@ def bring_in() -> None:
 
 
 begin("Models", "Every model trained or brought here.")
-models = state.workspace().models()
+models = state.workspace().models.listed()
 if not models:
     with st.expander("Bring in a model file"):
         bring_in()
@@ -114,7 +114,7 @@ with st.container(horizontal=True):
     if state.mine("models", model.id) and st.button("Rename", icon=":material/edit:"):
         rename(model)
     tables = set(model.spec.get("tables", {}).values()) or {model.table}
-    there = tables <= {t.id for t in state.workspace().tables()}
+    there = tables <= {t.id for t in state.workspace().tables.listed()}
     why = "Train again with the same settings." if there else "Its table is no longer here."
     if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
         run = runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs())

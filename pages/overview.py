@@ -78,7 +78,7 @@ def importance() -> list[str]:
 @state.kept(show_spinner=False, max_entries=16)
 def trades(identifier: str, bands: int) -> list[Tradeoff]:
     """Features of a model whose curves trade off over some of its training rows."""
-    about = state.workspace().model(identifier)
+    about = state.workspace().models.about(identifier)
     data, found = state.data(about), state.estimator(identifier)
     if data is None or len(found.model_.terms) > 300:
         return []

@@ -34,7 +34,7 @@ WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen 
 def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """All pairs on the training rows, what the model's are worth on the held-out rows, and how many rows were ranked
     on: all, unless the table is so wide and long that somebody would wait."""
-    data, estimator = state.data(state.workspace().model(model)), state.estimator(model)
+    data, estimator = state.data(state.workspace().models.about(model)), state.estimator(model)
     assert data is not None
     rows, held = np.flatnonzero(~data.held_out), data.held_out
     n_pairs = max(math.comb(len(estimator.model_.bins), 2), 1)

@@ -28,7 +28,7 @@ VIEWS = {
 }  # fmt: skip
 
 begin("Strategies", "Who gets which message, in which order, and whom that reaches.")
-if not state.workspace().tables():
+if not state.workspace().tables.listed():
     guide.show(True)
     cards.empty("table", "There is no table yet.", "Load a table", "data")
 

@@ -65,8 +65,8 @@ def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
 @state.kept(show_spinner="Reading the rows", max_entries=4)
 def rows_of(identifier: str) -> Data:
     """The rows of a stored model."""
-    spec = Spec.from_dict(state.workspace().model(identifier).spec)
-    return read_rows(spec, state.frame, lambda table: state.workspace().table(table).held_out_by)
+    spec = Spec.from_dict(state.workspace().models.about(identifier).spec)
+    return read_rows(spec, state.frame, lambda table: state.workspace().tables.about(table).held_out_by)
 
 
 def importance() -> list[str]:
@@ -176,7 +176,7 @@ def _pair_words(found: pd.DataFrame, n_features: int) -> str:
 def one_row() -> None:
     """The parts of one held-out row's score."""
     st.subheader("One row", anchor=False)
-    there = {table.id for table in state.workspace().tables()}
+    there = {table.id for table in state.workspace().tables.listed()}
     spec = Spec.from_dict(model.spec) if model.spec else None
     if spec is None or not set(spec.tables.values() or [spec.table]) <= there:
         st.caption("The table of this model is no longer here, so no row can be looked at.")

@@ -96,7 +96,7 @@ of = " of the sample" if table.sampled else ""
 try:
     if table.sampled:
         check_kind(spec)
-    data = read_rows(spec, state.frame, lambda identifier: state.workspace().table(identifier).held_out_by)
+    data = read_rows(spec, state.frame, lambda identifier: state.workspace().tables.about(identifier).held_out_by)
 except TableError as error:
     st.error(md(f"{error}{f' (This form knows {count(table.sampled)} rows.)' * bool(of)}"), icon=":material/error:")
     st.stop()

@@ -52,7 +52,7 @@ def full(space):
     data = (ROOT / "sample_data" / "housing.csv").read_bytes()
     loaded = read_file("housing.csv", data)
     frame = loaded.frame.head(800).rename(columns={"floor": EVIL})
-    table = space.add_table(frame, EVIL, loaded.notes)
+    table = space.tables.add(frame, EVIL, loaded.notes)
     features = [c for c in frame.columns if c != "price_thousand"]
     common = {"table": table.id, "preset": "fast", "changes": {"max_rounds": 10}}
     number = train(space, Spec(target="price_thousand", name="prices", features=features, **common))
@@ -72,7 +72,7 @@ def paired(space):
     frame.loc[::9, "a"] = np.nan
     sign = np.where(frame[EVIL] == "x", 1, -1)
     frame["y"] = np.sign(frame["a"].fillna(1)) * np.sign(frame["b"]) + sign * frame["b"] + 0.3 * rng.normal(size=n)
-    table = space.add_table(frame, "crossed", [])
+    table = space.tables.add(frame, "crossed", [])
     spec = Spec(table.id, "y", "crossed", ["a", "b", EVIL, "lone"], preset="fast", changes={"interactions": 2})
     return space, table, train(space, spec)
 
@@ -82,7 +82,7 @@ def tasked(space):
     """A workspace with the loans, and a model of the two kinds."""
     data = (ROOT / "sample_data" / "loans.csv").read_bytes()
     loaded = read_file("loans.csv", data)
-    table = space.add_table(loaded.frame, "loans", loaded.notes)
+    table = space.tables.add(loaded.frame, "loans", loaded.notes)
     features = [c for c in loaded.frame.columns if c not in ("default", "product")]
     changes = {"max_rounds": 20, "specific_rounds": 10}
     spec = Spec(
@@ -104,7 +104,7 @@ def sure(space):
     frame.loc[::9, "balance"] = np.nan
     score = 0.06 * (frame["age"] - 45) + (frame["plan"] == "plus") - frame["balance"].isna() - 0.5
     frame["stays"] = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-score)), "yes", "no")
-    table = space.add_table(frame, "customers", [])
+    table = space.tables.add(frame, "customers", [])
     spec = Spec(table.id, "stays", "stays", ["age", "balance", "plan", "member"], positive=["yes"], time="since")
     spec = replace(spec, preset="fast", changes={"max_rounds": 20}, bands=10)
     first = train(space, spec)
@@ -117,9 +117,9 @@ def acted_once(tmp_path_factory):
     """The guided example up to its board, once a session: three models are trained."""
     space = Workspace(tmp_path_factory.mktemp("acted") / "space")
     table = example.load(space, example.FUNNEL)
-    while example.train_next(space, table, list(space.read_table(table.id).columns), 2):
+    while example.train_next(space, table, list(space.tables.read(table.id).columns), 2):
         pass
-    example.make_board(space, space.table(table.id))
+    example.make_board(space, space.tables.about(table.id))
     return space.root
 
 
@@ -130,7 +130,7 @@ def acted(space, acted_once):
         forget(root)
     shutil.rmtree(space.root)
     shutil.copytree(acted_once, space.root)
-    table = space.tables()[0]
+    table = space.tables.listed()[0]
     return space, table, board.boards(space, table.id)[0]
 
 
@@ -152,7 +152,7 @@ def large(space, monkeypatch, tmp_path):
     path, some = tmp_path / "table.parquet", tmp_path / "sample.parquet"
     pq.write_table(whole, path, row_group_size=700)
     pq.write_table(whole.take(list(range(0, 1_500, 3))), some)
-    table = space.add_table_file(path, "large", n, 6, sample=(some, 500))
+    table = space.tables.add_file(path, "large", n, 6, sample=(some, 500))
     model = train(
         space,
         Spec(

@@ -44,7 +44,7 @@ def test_the_guided_example_finds_the_strategies_of_the_case(acted):
     assert strategies[2].rule.columns == ("balance",)
     assert strategies[2].rule.low == pytest.approx(12_000, rel=0.1)
     assert made.read().gate == Levels("step", ("drop",))
-    ledger = made.read().ledger(space.read_table(table.id))
+    ledger = made.read().ledger(space.tables.read(table.id))
     assert ledger.exclusive.sum() + ledger.remainder == ledger.eligible
     assert (ledger.exclusive > 300).all()
     kept = board.segments(space, table.id)
@@ -67,7 +67,7 @@ def test_the_example_says_what_is_missing(space):
 
 def test_the_example_s_experiment_recovers_the_lifts(acted):
     space, _, made = acted
-    frame = space.read_table(example.load(space, example.OUTCOME).id)
+    frame = space.tables.read(example.load(space, example.OUTCOME).id)
     strategies = made.read()
     roles = {name: role for name, (_, _, role) in example.METRICS.items()}
     names = [one.name for one in strategies.strategies]
@@ -122,8 +122,8 @@ def test_a_board_that_cannot_be_read_does_not_hide_the_others(acted):
 
 def test_evidence_that_is_not_known_is_kept(acted):
     space, table, made = acted
-    about = space.model(made.read().strategies[0].model)
-    data, fitted = read_all(space, Spec.from_dict(about.spec)), space.load_model(about.id).model
+    about = space.models.about(made.read().strategies[0].model)
+    data, fitted = read_all(space, Spec.from_dict(about.spec)), space.models.load(about.id).model
     held = data.held_out
     told = HeldOut(fitted, data.X[held], data.y[held].to_numpy(float)).evidence(Range("age", 500.0))
     kept = board.add_segment(space, EVIL, Range("age", 500.0), table.id, (about.id, about.name), told)
@@ -211,7 +211,7 @@ def test_a_proof_that_fails_says_so(monkeypatch):
 
 def test_the_board_s_bars_add_up(acted):
     space, table, made = acted
-    found = made.read().ledger(space.read_table(table.id))
+    found = made.read().ledger(space.tables.read(table.id))
     names = [one.name for one in made.read().strategies]
     figure = figures.draw(plots.reach(found, names), titled=False)
     assert [sum(trace.x) for trace in figure.data] == [found.exclusive.sum(), found.lost.sum(), found.remainder]
@@ -223,7 +223,7 @@ def test_the_board_s_bars_add_up(acted):
 
 def test_measured_lifts_are_drawn_with_what_was_planned(acted):
     space, _, made = acted
-    frame = space.read_table(example.load(space, example.OUTCOME).id)
+    frame = space.tables.read(example.load(space, example.OUTCOME).id)
     roles = {"entry_1_click": "primary", "entry_2_click": "expected null"}
     planned = {("A", "entry_1_click"): 0.15}
     args = (frame, (frame["arm"] == "treated").to_numpy(), made.read().assign(frame), ["A", "C", "B"], roles)
@@ -247,7 +247,7 @@ def test_measured_lifts_are_drawn_with_what_was_planned(acted):
 )  # fmt: skip
 def test_a_rule_is_marked_on_the_curve(acted, column, rule, spans):
     space, _, made = acted
-    model = space.load_model(made.read().strategies[0].model).model
+    model = space.models.load(made.read().strategies[0].model).model
     place = next(k for k, bins in enumerate(model.bins) if bins.feature.name == column)
     curve = explain_shape(model, place)
     figure = figures.draw(plots.marked(plots.curve(curve, "x", "y"), curve, rule, label="<b>12</b> rows"))

@@ -49,10 +49,14 @@ def test_the_guide_leads_to_a_board(space):
     assert not app.exception
     button(app, "Train three models").click().run()
     assert not app.exception
-    assert len(space.models()) == 3
+    assert len(space.models.listed()) == 3
     button(app, "Make the board").click().run()
     assert not app.exception
-    assert [one.name for one in board.boards(space, space.tables()[0].id)[0].read().strategies] == ["A", "C", "B"]
+    assert [one.name for one in board.boards(space, space.tables.listed()[0].id)[0].read().strategies] == [
+        "A",
+        "C",
+        "B",
+    ]
     app.session_state["guide-False"] = True  # folded, where there is a board
     app.run()
     assert button(app, "Open the plan")
@@ -61,7 +65,7 @@ def test_the_guide_leads_to_a_board(space):
 def test_a_board_adds_up_and_moves_at_once(acted):
     space, table, made = acted
     app = on_board(acted)
-    found = made.read().ledger(space.read_table(table.id))
+    found = made.read().ledger(space.tables.read(table.id))
     assert metrics(app)["Eligible"] == f"{found.eligible:,}"
     assert (
         f"{found.exclusive[0]:,} + {found.exclusive[1]:,} + {found.exclusive[2]:,} + {found.remainder:,}"
@@ -74,7 +78,7 @@ def test_a_board_adds_up_and_moves_at_once(acted):
     after = board.board(space, made.id).read()
     assert [one.name for one in after.strategies] == ["C", "A", "B"]
     moved = [m.value for m in app.metric if m.label == "Exclusive reach"]
-    assert moved == [f"{n:,}" for n in after.ledger(space.read_table(table.id)).exclusive]
+    assert moved == [f"{n:,}" for n in after.ledger(space.tables.read(table.id)).exclusive]
     assert moved[0] == f"{found.raw[1]:,}"
     keyed(app.button, f"remove-{made.id}-1").click().run()
     assert [one.name for one in board.board(space, made.id).read().strategies] == ["C", "B"]
@@ -84,7 +88,7 @@ def test_a_board_adds_up_and_moves_at_once(acted):
 
 def test_a_board_is_found_without_its_table(acted):
     space, table, made = acted
-    space.add_table(pd.DataFrame({"x": [1, 2]}), "newer")
+    space.tables.add(pd.DataFrame({"x": [1, 2]}), "newer")
     assert metrics(open_page("strategies"))["All rows"] == "30,000"
     app = open_page("strategies", board=made.id)
     assert metrics(app)["All rows"] == "30,000"
@@ -305,7 +309,7 @@ def test_a_plan_is_kept_and_shares_out_the_traffic(acted):
     assert not app.exception
     assert board.board(space, made.id).plan["a_day"] == 5000.0
     shown = app.dataframe[1].value  # the first is the editor of metrics
-    found = made.read().ledger(space.read_table(table.id))
+    found = made.read().ledger(space.tables.read(table.id))
     assert shown["customers a day"].tolist() == [round(5000 * n / found.eligible) for n in found.exclusive]
     assert metrics(app)["Comparisons"] == "3"
     board.change(space, made.id, plan=example.plan_of(made))
@@ -383,9 +387,9 @@ def title_of_axis(found):
 
 def test_a_broken_split_stops_the_page(acted):
     space, _, made = acted
-    frame = space.read_table(example.load(space, example.OUTCOME).id)
+    frame = space.tables.read(example.load(space, example.OUTCOME).id)
     lost = (frame["arm"] == "treated") & frame["entry_1_click"] & (np.arange(len(frame)) % 4 == 0)
-    broken = space.add_table(frame[~lost], "broken")
+    broken = space.tables.add(frame[~lost], "broken")
     board.change(space, made.id, outcome=example.outcome_of(broken))
     app = on_experiment(acted, "read")
     assert "Stop" in errors(app)
@@ -412,12 +416,12 @@ def test_counts_can_be_read_instead(acted):
 def test_an_experiment_on_a_table_without_the_rules_columns(acted):
     space, _, made = acted
     frame = pd.DataFrame({"arm": ["a", "b"] * 50, "bought": [0, 1, 1, 1] * 25})
-    other = space.add_table(frame, "other")
+    other = space.tables.add(frame, "other")
     told = {"table": other.id, "arm": "arm", "treated": "b", "roles": {"bought": "primary"}, "share": 0.5, "before": {}}
     board.change(space, made.id, outcome={"rows": told})
     assert "no column" in errors(on_experiment(acted, "read"))
     frame["group"] = "A"
-    named = space.add_table(frame, "named")
+    named = space.tables.add(frame, "named")
     board.change(space, made.id, outcome={"rows": told | {"table": named.id, "by": "group"}})
     app = on_experiment(acted, "read")
     assert not app.exception

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from shapewise.ui.train.settings import HELP
+from shapewise.ui.train.settings import INPUTS
 from tests.conftest import EVIL
 
 pytestmark = pytest.mark.usefixtures("space")
@@ -76,7 +76,7 @@ def test_one_click_loads_a_sample(sample, space):
     app = open_page("data")
     button(app, f"Load {sample}").click().run()
     assert not app.exception
-    assert [t.name for t in space.tables()] == [sample]
+    assert [t.name for t in space.tables.listed()] == [sample]
     assert "Train on this table" in [b.label for b in app.button]
 
 
@@ -86,8 +86,8 @@ def test_a_small_table_is_trained_at_once(full):
     next(control for control in app.get("button_group") if control.label == "Preset").set_value("fast").run()
     button(app, "Train").click().run()
     assert not app.exception
-    assert len(space.models()) == 3
-    assert space.models()[0].spec["preset"] == "fast"
+    assert len(space.models.listed()) == 3
+    assert space.models.listed()[0].spec["preset"] == "fast"
     assert "Explore the shapes" in [b.label for b in app.button]
     assert "price" in chart(app)["layout"]["title"]["text"]
 
@@ -97,7 +97,7 @@ def test_leaves_at_first_are_trained_as_the_form_says(full):
     app = open_page("train", table=full[1].id)
     next(control for control in app.get("button_group") if control.label == "Preset").set_value("paper").run()
     leaves, first, rounds = (
-        next(n for n in app.number_input if n.label == HELP[name][0])
+        next(n for n in app.number_input if n.label == INPUTS[name].label)
         for name in ("max_leaves", "coarse_leaves", "max_rounds")
     )
     assert (leaves.value, first.value) == (3, 3)
@@ -105,7 +105,7 @@ def test_leaves_at_first_are_trained_as_the_form_says(full):
     leaves.set_value(2).run()
     button(app, "Train").click().run()
     assert not app.exception
-    assert space.models()[0].spec["changes"] == {"max_leaves": 2, "max_rounds": 3, "coarse_leaves": 3}
+    assert space.models.listed()[0].spec["changes"] == {"max_leaves": 2, "max_rounds": 3, "coarse_leaves": 3}
 
 
 def test_the_scenario_is_what_is_trained(space):
@@ -173,7 +173,7 @@ def test_nothing_is_deleted_before_asking(full):
     app = open_page("data", table=table.id)
     button(app, "Delete").click().run()
     assert "Delete table" in [b.label for b in app.button]
-    assert (len(space.models()), len(space.tables())) == (2, 1)
+    assert (len(space.models.listed()), len(space.tables.listed())) == (2, 1)
 
 
 def test_without_its_table_a_model_stays_but_is_not_retrained(full):
@@ -187,16 +187,16 @@ def test_roles_are_kept_and_doubled_ones_refused(full):
     space, table = full[:2]
     app = open_page("data", table=table.id)
     key = f"doctor-{table.id}"
-    names = list(space.read_table(table.id).columns)
+    names = list(space.tables.read(table.id).columns)
     app.session_state[key] = {"edited_rows": {0: {"Role": "weight"}}, "added_rows": [], "deleted_rows": []}
     app.run()
-    assert space.table(table.id).roles == {names[0]: "weight"}
+    assert space.tables.about(table.id).roles == {names[0]: "weight"}
     app.session_state[key] = {
         "edited_rows": {0: {"Role": "weight"}, 2: {"Role": "weight"}}, "added_rows": [], "deleted_rows": [],
     }  # fmt: skip
     app.run()
     assert any("same role" in e.value for e in app.error)
-    assert space.table(table.id).roles == {names[0]: "weight"}
+    assert space.tables.about(table.id).roles == {names[0]: "weight"}
 
 
 def test_csv_downloads_hold_no_formula():
@@ -228,7 +228,7 @@ def test_markdown_makes_no_link_of_an_address():
 def test_the_data_page_says_that_files_have_no_record(space):
     from tests.test_workspace import frame
 
-    space.add_table(frame(), "mine")
+    space.tables.add(frame(), "mine")
     lost = space.root / "objects" / "aa" / ("aa" * 32)
     lost.parent.mkdir(exist_ok=True)
     lost.write_bytes(b"nobody's")

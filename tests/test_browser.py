@@ -87,7 +87,7 @@ def upload(page, path):
 def small_model(space, preset="fast", rounds=20):
     data = (ROOT / "sample_data" / "housing.csv").read_bytes()
     loaded = read_file("housing.csv", data)
-    table = space.add_table(loaded.frame, "housing", loaded.notes)
+    table = space.tables.add(loaded.frame, "housing", loaded.notes)
     features = [name for name in loaded.frame.columns if name != "price_thousand"]
     spec = Spec(table.id, "price_thousand", "prices", features, preset=preset, changes={"max_rounds": rounds})
     return train(space, spec)
@@ -156,7 +156,7 @@ def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
     settle(page)
     press(page, "Train")
     page.get_by_role("button", name="Explore the shapes").wait_for()
-    (model,) = space.models()
+    (model,) = space.models.listed()
     assert model.metrics["auc"] > 0.92
     press(page, "Explore the shapes")
     page.get_by_text("Feature, by importance").wait_for()
@@ -176,7 +176,7 @@ def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
 
 def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
     small_model(space)
-    table = space.tables()[0].id
+    table = space.tables.listed()[0].id
     page.goto(f"/train?table={table}")
     settle(page)
     page.get_by_text("Paper", exact=True).click()
@@ -198,7 +198,7 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
     other.context.close()
     press(page, "Cancel")
     page.get_by_text("cancelled").wait_for()
-    assert len(space.models()) == 1
+    assert len(space.models.listed()) == 1
     assert runs.active(space) == []
     press(page, "Close")
     settle(page)
@@ -223,7 +223,7 @@ def test_a_switch_redraws_the_curve_and_the_full_model_follows(page, space):
     press(page, "Train the full model")
     page.get_by_role("button", name="Explore the shapes").wait_for()
     assert page.url.split("?")[0].endswith("/train")
-    (newest, _) = space.models()
+    (newest, _) = space.models.listed()
     assert off not in newest.spec["features"]
     assert newest.name.endswith("tried")
 
@@ -233,7 +233,7 @@ def crossed_model(space):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(4000, 4)), columns=list("abcd"))
     frame["y"] = np.sign(frame["a"]) * np.sign(frame["b"]) + frame["c"] + 0.3 * rng.normal(size=4000)
-    table = space.add_table(frame, "crossed", [])
+    table = space.tables.add(frame, "crossed", [])
     return train(space, Spec(table.id, "y", "crossed", list("abcd"), preset="fast"))
 
 
@@ -255,7 +255,7 @@ def test_rank_choose_refit_read_select_and_download(page, space):
     page.locator(".gtitle", has_text="a × b, one refit with these pairs").wait_for()
     press(page, "Train the full model")
     page.get_by_role("button", name="Explore the shapes").wait_for()
-    (newest, _) = space.models()
+    (newest, _) = space.models.listed()
     assert newest.n_pairs == 1
     page.goto(f"/pairs?model={newest.id}")
     settle(page)
@@ -293,13 +293,13 @@ def test_deleting_asks_once(page, space):
     press(page, "Delete")
     page.get_by_role("button", name="Delete model").click()
     page.get_by_text("There is no model yet").wait_for()
-    assert space.models() == []
+    assert space.models.listed() == []
     page.goto("/data")
     settle(page)
     press(page, "Delete")
     page.get_by_role("button", name="Delete table").click()
     page.get_by_text("Start with a sample").wait_for()
-    assert space.tables() == []
+    assert space.tables.listed() == []
 
 
 def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
@@ -313,27 +313,27 @@ def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
     page.get_by_text("Bring in a model file").click()
     upload(page, file)
     page.get_by_role("heading", name="brought").wait_for()
-    assert len(space.models()) == 2
+    assert len(space.models.listed()) == 2
     (tmp_path / "bad.gamx").write_bytes(b"no model")
     settle(page)
     if not page.locator('[data-testid="stFileUploaderDropzone"]').is_visible():
         page.get_by_text("Bring in a model file").click()
     upload(page, tmp_path / "bad.gamx")
     page.get_by_text("not a whole .gamx model file").wait_for()
-    assert len(space.models()) == 2
+    assert len(space.models.listed()) == 2
 
 
 def test_models_act_on_the_row_that_is_ticked(page, space):
     first, second = small_model(space), small_model(space, rounds=5)
-    space.rename_model(first.id, "the first")
-    space.rename_model(second.id, "the second")
+    space.models.rename(first.id, "the first")
+    space.models.rename(second.id, "the second")
     page.goto(f"/models?model={first.id}")
     settle(page)
     page.get_by_role("heading", name="the first").wait_for()
     press(page, "Delete")
     page.get_by_role("button", name="Delete model").click()
     page.get_by_role("heading", name="the second").wait_for()
-    assert [model.id for model in space.models()] == [second.id]
+    assert [model.id for model in space.models.listed()] == [second.id]
 
 
 def test_hostile_names_make_no_element(page, space):
@@ -341,7 +341,7 @@ def test_hostile_names_make_no_element(page, space):
     frame = pd.DataFrame(
         {evil: range(200), "b": [f"{evil}{k % 3}" for k in range(200)], "y": [k % 7 * 1.0 for k in range(200)]}
     )
-    table = space.add_table(frame, evil, [f"a note on {evil}"])
+    table = space.tables.add(frame, evil, [f"a note on {evil}"])
     spec = Spec(table.id, "y", evil, [evil, "b"], preset="fast", changes={"max_rounds": 5})
     train(space, spec)
     train(space, replace(spec, features=[evil], kind="tasks", task="b"))
@@ -401,7 +401,7 @@ def test_bands_appear_and_the_curve_is_read_on_every_scale(page, space):
     press(page, "Train")
     page.get_by_role("button", name="Explore the shapes").wait_for()
     page.get_by_text("Bands from 30 refits").wait_for()
-    (model,) = space.models()
+    (model,) = space.models.listed()
     assert model.bands == 30
     page.goto(f"/shapes?model={model.id}&feature=position_clicks")
     settle(page)
@@ -424,7 +424,7 @@ def test_a_row_moves_with_its_sliders_and_two_models_are_compared(page, space):
     add_bands(space, first.id)
     second = small_model(space, rounds=5)
     add_bands(space, second.id)
-    space.rename_model(second.id, "shorter")
+    space.models.rename(second.id, "shorter")
     page.goto(f"/rows?model={first.id}")
     settle(page)
     prediction = page.get_by_test_id("stMetric").filter(has_text="Prediction").get_by_test_id("stMetricValue")
@@ -467,7 +467,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
         settle(page)
     page.get_by_text("add up to the eligible").wait_for()
     assert names_in_order(page) == ["A", "C", "B"]
-    (table,) = space.tables()
+    (table,) = space.tables.listed()
     (made,) = board.boards(space, table.id)
 
     # a fourth strategy: a range that is dragged over a curve, kept, and taken onto the board
@@ -546,8 +546,8 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
 def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, space, chromium, tmp_path):
     """From the page Report to a web page that draws itself offline, with hostile names in it."""
     model = small_model(space)
-    space.rename_model(model.id, '<img src=x onerror="window.hacked=1">')
-    space.set_note(model.id, "area_sqm", "<script>window.hacked=1</script>")
+    space.models.rename(model.id, '<img src=x onerror="window.hacked=1">')
+    space.models.set_note(model.id, "area_sqm", "<script>window.hacked=1</script>")
     page.goto(f"/report?model={model.id}")
     settle(page)
     page.get_by_placeholder("What should the reader take away?").nth(1).fill("<b>Size</b> first")
@@ -601,8 +601,8 @@ def test_what_should_not_fail_has_a_number_that_only_the_log_explains(chromium, 
     """A page, and a callback that runs without it; what is refused is said in its own words."""
     server = servers()
     space = Workspace(server.space)
-    table = space.add_table(pd.DataFrame({"a": range(50), "b": list("xy") * 25}), "damaged")
-    path = space.table_path(table.id)
+    table = space.tables.add(pd.DataFrame({"a": range(50), "b": list("xy") * 25}), "damaged")
+    path = space.tables.path(table.id)
     whole = path.read_bytes()
     path.write_bytes(b"PAR1 no table")
     try:

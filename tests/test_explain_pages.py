@@ -57,7 +57,7 @@ def test_bands_that_come_while_a_page_is_drawn_are_shown(sure, monkeypatch):
     space, _, _, other = sure
 
     def ends_just_now(workspace, model, column=None):
-        if not space.model(other.id).bands:
+        if not space.models.about(other.id).bands:
             add_bands(space, other.id)
 
     monkeypatch.setattr("shapewise.training.runs.working_on", ends_just_now)
@@ -80,7 +80,7 @@ def test_a_headline_can_be_overwritten_and_taken_back(sure):
     assert field.placeholder == read
     field.set_value("Older customers stay <b>").run()
     assert title(charts(app)[0]) != read
-    assert space.model(model.id).headlines == {"age": "Older customers stay <b>"}
+    assert space.models.about(model.id).headlines == {"age": "Older customers stay <b>"}
     assert "&lt;b&gt;" in charts(app)[0]["layout"]["title"]["text"]
     next(f for f in app.text_input if f.label == "Say it in your own words").set_value("").run()
     assert title(charts(app)[0]) == read
@@ -137,7 +137,7 @@ def test_a_regression_has_residuals(full):
 def test_rows_add_up_and_answer_what_if(sure):
     space, _, model, _ = sure
     app = open_page("rows", model=model.id)
-    estimator = from_saved(space.load_model(model.id))
+    estimator = from_saved(space.models.load(model.id))
     metric = next(m for m in app.metric if m.label == "Prediction")
     found = charts(app)[0]["data"][0]
     assert found["text"][-1] == metric.value
@@ -194,18 +194,18 @@ def test_parts_of_the_rows_are_fitted_and_compared(sure):
     choose(app, "Compare", "parts")
     assert "parts: 2023Q1; 2023Q2" in captions(app) or "2 parts: 2023; 2024" in captions(app)
     made = train_parts(space, model.id, "since")
-    assert len(made) == len(space.parts(model.id)) >= 2
+    assert len(made) == len(space.models.parts(model.id)) >= 2
     assert sum(part.rows["training"] for part in made) == model.rows["training"]  # held-out rows are in none
     assert {part.bands for part in made} == {10}
-    assert len(space.models()) == 2  # parts are not listed
+    assert len(space.models.listed()) == 2  # parts are not listed
     app = open_page("compare", model=model.id)
     choose(app, "Compare", "parts")
     names = [trace.get("name") for trace in charts(app)[0]["data"]]
     assert {*[part.part for part in made], "difference"} <= set(names)
     again = train_parts(space, model.id, "plan")
-    assert [part.id for part in space.parts(model.id)] == [part.id for part in again]
+    assert [part.id for part in space.models.parts(model.id)] == [part.id for part in again]
     space.delete("models", model.id)
-    assert space.parts(model.id) == []
+    assert space.models.parts(model.id) == []
 
 
 @pytest.mark.parametrize("page", ["rows", "compare", "overview", "shapes"])

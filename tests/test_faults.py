@@ -49,7 +49,7 @@ def test_the_look_after_a_kill_sees_what_is_wrong(tmp_path):
 
     assert spoil("nothing", lambda space: None) == []
     assert "a model is gone" in spoil("gone", lambda space: space.delete("models", model))
-    lost = spoil("half", lambda space: space.table_path(template.table).write_bytes(b"PAR1"))
+    lost = spoil("half", lambda space: space.tables.path(template.table).write_bytes(b"PAR1"))
     assert any("lost or was changed" in problem for problem in lost)
 
 
@@ -65,7 +65,7 @@ if sys.argv[2] == "limit":
 import numpy as np
 try:
     for k in range(100):
-        space.add_table(pd.DataFrame({"x": np.random.default_rng(k).normal(size=200_000)}), "large")
+        space.tables.add(pd.DataFrame({"x": np.random.default_rng(k).normal(size=200_000)}), "large")
 except StoreError as error:
     print(error)
 """
@@ -80,12 +80,12 @@ def full_disk(root, how):
 def test_a_full_disk_is_told_and_changes_nothing(tmp_path):
     """No file may grow over a megabyte, which is how a full disk looks to a write."""
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "before")
+    table = space.tables.add(frame(), "before")
     assert "disk of the workspace is full" in full_disk(space.root, "limit")
-    assert space.tables() == [table]
+    assert space.tables.listed() == [table]
     assert list(backup.check(space)) == []
     assert not list(space.root.glob(".*.tmp"))
-    space.add_table(frame().assign(a=0.0), "after")
+    space.tables.add(frame().assign(a=0.0), "after")
 
 
 def fill(disk):
@@ -99,18 +99,18 @@ def fill(disk):
 
 def test_a_small_disk_that_fills_up(small_disk):
     space = Workspace(small_disk / "space")
-    table = space.add_table(frame(), "before")
+    table = space.tables.add(frame(), "before")
     assert "disk of the workspace is full" in full_disk(space.root, "tmpfs")
     again = Workspace(space.root)
-    assert again.table(table.id) == table
+    assert again.tables.about(table.id) == table
     assert list(backup.check(again)) == []
-    for one in again.tables():
-        assert len(again.read_table(one.id)) == one.rows
+    for one in again.tables.listed():
+        assert len(again.tables.read(one.id)) == one.rows
 
 
 def test_a_job_on_a_full_disk_says_so(small_disk):
     space = Workspace(small_disk / "space")
-    table = space.add_table(frame(), "before")
+    table = space.tables.add(frame(), "before")
     run = runs.start(space, spec_of(table.id, **LONG), 1)
     until(lambda: (space.root / "jobs" / run / "progress.jsonl").is_file())
     filler = fill(small_disk)
@@ -144,7 +144,7 @@ def test_every_object_with_a_changed_byte_is_found(tmp_path):
     from shapewise.training.train import train
 
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     train(space, spec_of(table.id))
     for digest in list(space.objects.digests()):
         path = space.objects.path(digest)
@@ -157,8 +157,8 @@ def test_every_object_with_a_changed_byte_is_found(tmp_path):
 
 def test_a_changed_bit_of_a_table_is_not_read_as_other_numbers(tmp_path):
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
-    path = space.table_path(table.id)
+    table = space.tables.add(frame(), "mine")
+    path = space.tables.path(table.id)
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
     for place in rng.integers(0, 8 * len(whole), 60):
@@ -166,41 +166,44 @@ def test_a_changed_bit_of_a_table_is_not_read_as_other_numbers(tmp_path):
         changed[place // 8] ^= 1 << (place % 8)
         path.write_bytes(changed)
         with pytest.raises(StoreError, match="changed or damaged"):
-            space.read_table(table.id)
+            space.tables.read(table.id)
     path.write_bytes(whole)
-    assert space.read_table(table.id).shape == frame().shape
+    assert space.tables.read(table.id).shape == frame().shape
 
 
 def test_changes_are_refused_once_the_folder_is_gone(tmp_path):
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     space.root.rename(tmp_path / "moved")
-    for act in (lambda: space.change_roles(table.id, {"w": "weight"}), space.tables, lambda: space.note("look")):
+    for act in (lambda: space.tables.change_roles(table.id, {"w": "weight"}), space.tables.listed, lambda: space.note("look")):
         with pytest.raises(StoreError, match="removed or replaced"):
             act()
     shutil.copytree(tmp_path / "moved", space.root)  # another folder of the same name is not the one that is open
     with pytest.raises(StoreError, match="removed or replaced"):
-        space.change_roles(table.id, {"w": "weight"})
+        space.tables.change_roles(table.id, {"w": "weight"})
     shutil.rmtree(space.root)
     (tmp_path / "moved").rename(space.root)
-    space.change_roles(table.id, {"w": "weight"})
-    assert Workspace(space.root).table(table.id).roles == {"w": "weight"}
+    space.tables.change_roles(table.id, {"w": "weight"})
+    assert Workspace(space.root).tables.about(table.id).roles == {"w": "weight"}
 
 
 def test_a_read_only_workspace_says_so(small_disk):
     space = Workspace(small_disk / "space")
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     forget(space.root)
     remount(small_disk, "ro")
     try:
         with pytest.raises(StoreError, match="cannot be written to"):
             Workspace(small_disk / "space")
-        for act in (lambda: space.change_roles(table.id, {"w": "weight"}), lambda: space.delete("tables", table.id)):
+        for act in (
+            lambda: space.tables.change_roles(table.id, {"w": "weight"}),
+            lambda: space.delete("tables", table.id),
+        ):
             with pytest.raises(StoreError):
                 act()
     finally:
         remount(small_disk, "rw")
-    assert Workspace(small_disk / "space").tables() == [table]
+    assert Workspace(small_disk / "space").tables.listed() == [table]
 
 
 def remount(disk, how):
@@ -216,14 +219,14 @@ def test_a_workspace_that_is_a_file_says_so(tmp_path):
 
 def test_room_can_be_made_on_a_full_disk(small_disk):
     space = Workspace(small_disk / "space")
-    big = space.add_table(pd.DataFrame({"x": np.random.default_rng(0).normal(size=200_000)}), "big")
-    kept = space.add_table(frame(), "kept")
+    big = space.tables.add(pd.DataFrame({"x": np.random.default_rng(0).normal(size=200_000)}), "big")
+    kept = space.tables.add(frame(), "kept")
     sweep(space)
     fill(small_disk)
     with pytest.raises(StoreError, match="full"):
-        space.add_table(pd.DataFrame({"x": np.random.default_rng(1).normal(size=200_000)}), "more")
+        space.tables.add(pd.DataFrame({"x": np.random.default_rng(1).normal(size=200_000)}), "more")
     space.delete("tables", big.id)
     sweep(space, timedelta(0), at_once=True)
-    assert space.tables() == [kept]
+    assert space.tables.listed() == [kept]
     assert shutil.disk_usage(small_disk).free > big.bytes - 2**18  # the records took some
-    space.add_table(pd.DataFrame({"x": np.random.default_rng(1).normal(size=100_000)}), "more")
+    space.tables.add(pd.DataFrame({"x": np.random.default_rng(1).normal(size=100_000)}), "more")

@@ -41,8 +41,8 @@ def team(tmp_path):
     for person in (ANN, BOB):
         people.arrive(space, person.id, person.name)
     ann, bob = space.seen_by(ANN), space.seen_by(BOB)
-    table = ann.add_table(frame(), "hers")
-    ann.share("tables", table.id, "Bob", "view")
+    table = ann.tables.add(frame(), "hers")
+    ann.sharing.share("tables", table.id, "Bob", "view")
     yield ann, bob, spec_of(table.id, **LONG)
     for one in (ann, bob):
         for identifier in jobs.ids(one, "runs", active=True):
@@ -71,15 +71,15 @@ def test_jobs_wait_for_a_slot_in_their_order(team):
     assert runs.read(ann, third).place == 1
     runs.cancel(ann, first)
     assert wait(ann, third).state == "done"
-    assert len(ann.models()) == 1
-    assert ann.models()[0].id not in {model.id for model in bob.models()}
+    assert len(ann.models.listed()) == 1
+    assert ann.models.listed()[0].id not in {model.id for model in bob.models.listed()}
 
 
 def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "rows")
+    table = space.tables.add(frame(), "rows")
     begun = [runs.start(space, spec_of(table.id, name=name, **LONG), 1) for name in ("first", "second")]
     labels = [one.label for one in open_page("train", table=table.id).button]
     assert "Watch first, which is training" in labels
@@ -158,7 +158,7 @@ def test_what_is_too_large_is_refused_before_it_begins(team):
         runs.start(ann, spec, 1, cost=Estimate(7200, 7200, 1, 0))
     with pytest.raises(StoreError, match="of a job here"):
         runs.start(ann, replace(spec, changes={"n_bags": 10**6, "max_rounds": 10**6}), 1)  # by its own estimate
-    ann.limits = replace(ONE, bytes=ann.table(spec.table).bytes + 10_000)
+    ann.limits = replace(ONE, bytes=ann.tables.about(spec.table).bytes + 10_000)
     with pytest.raises(StoreError, match="delete what you no longer need"):  # hours later would be too late
         runs.start(ann, spec, 1)
     assert jobs.ids(ann, "runs") == []
@@ -171,7 +171,7 @@ def test_bands_of_a_model_are_for_those_who_may_change_it(team):
     ann, bob, spec = team
     quick = replace(spec, changes={"max_rounds": 5, "n_bags": 8})
     run = wait(ann, runs.start(ann, quick, 1))
-    ann.share("models", run.model, "Bob", "view")
+    ann.sharing.share("models", run.model, "Bob", "view")
     with pytest.raises(DeniedError):
         runs.start(bob, replace(quick, bands=2), 1, run.model)
 

@@ -39,16 +39,16 @@ def test_files_and_folders_of_the_allowed_folder_are_loaded(space, folder):
     assert app.selectbox[0].options == ["notes.csv", "sales", "sales/month=1/part.parquet",
                                         "sales/month=2/part.parquet", "way out.csv"]  # fmt: skip
     load(app, "sales")
-    (table,) = space.tables()
+    (table,) = space.tables.listed()
     assert (table.name, table.rows) == ("sales", 6)
-    assert sorted(space.read_table(table.id)["month"]) == [1, 1, 1, 2, 2, 2]
+    assert sorted(space.tables.read(table.id)["month"]) == [1, 1, 1, 2, 2, 2]
     assert list(folder.rglob("*.parquet"))  # only read
 
 
 def test_what_is_outside_the_allowed_folder_is_refused(space, folder):
     app = load(open_page("data"), "way out.csv")
     assert ["outside the allowed folder" in error.value for error in app.error] == [True]
-    assert space.tables() == []
+    assert space.tables.listed() == []
 
 
 def test_a_link_out_of_a_folder_of_parts_is_refused(space, folder, tmp_path):
@@ -57,7 +57,7 @@ def test_a_link_out_of_a_folder_of_parts_is_refused(space, folder, tmp_path):
     (folder / "sales" / "month=3" / "part.parquet").symlink_to(tmp_path / "secret.parquet")
     app = load(open_page("data"), "sales")
     assert ["outside the folder" in error.value for error in app.error] == [True]
-    assert space.tables() == []
+    assert space.tables.listed() == []
 
 
 def test_without_an_allowed_folder_nothing_is_offered(space):
@@ -100,18 +100,18 @@ def test_the_page_says_that_it_waits(space, folder, monkeypatch):
     load(app, "sales/month=1/part.parquet")
     waits = [words.startswith("Waiting") for words in said]
     assert said[waits.index(True) :][-2:] == ["Reading part\\.parquet", "Storing the table"]
-    assert [table.name for table in space.tables()] == ["part"]
+    assert [table.name for table in space.tables.listed()] == ["part"]
 
 
 def test_small_text_does_not_wait_for_large_files(space, folder, monkeypatch):
     monkeypatch.setenv("GAMCORE_SLOTS", "1")
     with loading._turn(lambda: None):
         load(open_page("data"), "notes.csv")
-    assert [table.name for table in space.tables()] == ["notes"]
+    assert [table.name for table in space.tables.listed()] == ["notes"]
 
 
 def test_a_file_is_read_up_to_what_one_may_keep(space, folder, monkeypatch):
     monkeypatch.setenv("GAMCORE_BYTES", "20")
     app = load(open_page("data"), "sales")
     assert ["that you may still keep" in error.value for error in app.error] == [True]
-    assert space.tables() == []
+    assert space.tables.listed() == []

@@ -30,7 +30,7 @@ from shapewise.store.workspace import Workspace
 from tests.test_workspace import frame
 space = Workspace(Path(sys.argv[1]))
 for k in range(3):
-    space.add_table(frame().assign(a=float(k)), f"table {k}")
+    space.tables.add(frame().assign(a=float(k)), f"table {k}")
 os._exit(9)  # as if killed: what was not yet written back to the main file is in the write-ahead log
 """
 
@@ -55,9 +55,9 @@ def objects_of(root):
 
 def whole(root):
     space = Workspace(root)
-    tables = space.tables()
+    tables = space.tables.listed()
     assert sorted(table.name for table in tables) == ["table 0", "table 1", "table 2"]
-    assert all(len(space.read_table(table.id)) == len(frame()) for table in tables)
+    assert all(len(space.tables.read(table.id)) == len(frame()) for table in tables)
     assert list(backup.check(space)) == []
     meta.forget(root)
 
@@ -144,7 +144,7 @@ def test_another_deployments_records(killed, monkeypatch, tmp_path, capsys):
     url = os.environ.get("GAMCORE_OBJECTS_URL")
     monkeypatch.delenv("GAMCORE_OBJECTS_URL", raising=False)
     other = Workspace(tmp_path / "other")
-    other.add_table(frame(), "theirs")
+    other.tables.add(frame(), "theirs")
     if url:
         monkeypatch.setenv("GAMCORE_OBJECTS_URL", url)
     monkeypatch.setenv("GAMCORE_META_URL", meta.url_of(other.root))
@@ -157,11 +157,11 @@ def test_two_deployments_on_one_store(tmp_path, monkeypatch):
     pytest.importorskip("fsspec", reason="fsspec is not installed: objects behind a URL are not tried")
     monkeypatch.setenv("GAMCORE_OBJECTS_URL", f"file://{tmp_path / 'store'}")
     first = Workspace(tmp_path / "first")
-    table = first.add_table(frame(), "hers")
+    table = first.tables.add(frame(), "hers")
     with pytest.raises(StoreError, match="records"):
         Workspace(tmp_path / "second")
     assert not (tmp_path / "second" / meta.FILE).exists()
-    assert len(first.read_table(table.id)) == len(frame())
+    assert len(first.tables.read(table.id)) == len(frame())
 
 
 def test_a_store_that_is_another_place(killed, monkeypatch, tmp_path):
@@ -178,7 +178,7 @@ def test_an_older_copy_of_the_records(killed, capsys):
     older = killed.parent / "older.sqlite"
     sqlite3.connect(killed / meta.FILE).execute("VACUUM INTO ?", (str(older),))
     for k in range(5):
-        space.add_table(frame().assign(b=float(k)), f"later {k}")
+        space.tables.add(frame().assign(b=float(k)), f"later {k}")
     meta.forget(killed)
     aside = records_aside(killed)
     shutil.copy(older, killed / meta.FILE)
@@ -190,7 +190,7 @@ def test_an_older_copy_of_the_records(killed, capsys):
     bring_back(aside, killed)
     refused(killed, "different workspaces", capsys)
     main(["--workspace", str(killed), "adopt"])
-    assert len(Workspace(killed).tables()) == 8
+    assert len(Workspace(killed).tables.listed()) == 8
 
 
 def age_all(root, days):
@@ -205,7 +205,7 @@ def test_what_a_sweep_takes_is_in_the_trash_for_a_week(killed):
     space = Workspace(killed)
     older = killed.parent / "older.sqlite"
     sqlite3.connect(killed / meta.FILE).execute("VACUUM INTO ?", (str(older),))
-    table = space.add_table(frame().assign(b=1.0), "later")
+    table = space.tables.add(frame().assign(b=1.0), "later")
     meta.forget(killed)
     aside = records_aside(killed)
     shutil.copy(older, killed / meta.FILE)
@@ -219,7 +219,7 @@ def test_what_a_sweep_takes_is_in_the_trash_for_a_week(killed):
     bring_back(aside, killed)
     main(["--workspace", str(killed), "adopt"])
     again = Workspace(killed)
-    assert len(again.read_table(table.id)) == len(frame())  # out of the trash
+    assert len(again.tables.read(table.id)) == len(frame())  # out of the trash
     assert list(backup.check(again)) == []
     again.delete("tables", table.id)
     age_all(killed, 3)
@@ -255,12 +255,12 @@ def test_a_backup_while_a_server_writes_is_whole(tmp_path):
     def write():
         k = 0
         while not stop.is_set():
-            made = space.add_table(frame().assign(a=float(k)), f"table {k}")
+            made = space.tables.add(frame().assign(a=float(k)), f"table {k}")
             if k % 3 == 0:
                 space.delete("tables", made.id)
             k += 1
 
-    space.add_table(frame(), "first")
+    space.tables.add(frame(), "first")
     writer = threading.Thread(target=write)
     writer.start()
     try:
@@ -272,7 +272,7 @@ def test_a_backup_while_a_server_writes_is_whole(tmp_path):
     for k in range(5):
         assert main(["--workspace", str(tmp_path / f"back {k}"), "restore", str(tmp_path / f"copy {k}")]) == 0
         back = Workspace(tmp_path / f"back {k}")
-        assert len(back.tables()) == len(list(back.ids("tables"))) > 0
+        assert len(back.tables.listed()) == len(list(back.ids("tables"))) > 0
         assert sweep(back).stopped == ""
 
 
@@ -284,7 +284,7 @@ def test_a_look_at_nothing_makes_nothing(tmp_path, capsys):
 
 def test_a_look_takes_nothing(tmp_path, capsys):
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     lost = space.root / "objects" / "aa" / ("aa" * 32)
     lost.parent.mkdir(exist_ok=True)
     lost.write_bytes(b"nobody's")
@@ -300,18 +300,18 @@ def test_a_look_takes_nothing(tmp_path, capsys):
 def test_people_who_delete_most_of_what_they_have_get_the_room_back(tmp_path):
     """What was deleted, or replaced, is no sign of lost records, however much it is."""
     space = Workspace(tmp_path / "space")
-    tables = [space.add_table(frame().assign(a=float(k)), f"table {k}") for k in range(4)]
+    tables = [space.tables.add(frame().assign(a=float(k)), f"table {k}") for k in range(4)]
     for table in tables[:3]:
         space.delete("tables", table.id)
     swept = sweep(space, timedelta(0))
     assert (swept.purged, swept.objects, swept.stopped) == (3, 3, "")
-    assert len(space.read_table(tables[3].id)) == len(frame())
+    assert len(space.tables.read(tables[3].id)) == len(frame())
 
 
 def test_what_was_deleted_can_go_at_once(tmp_path, capsys):
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
-    size = space.table_path(table.id).stat().st_size
+    table = space.tables.add(frame(), "mine")
+    size = space.tables.path(table.id).stat().st_size
     space.delete("tables", table.id)
     assert main(["--workspace", str(space.root), "sweep"]) == 0
     assert main(["--workspace", str(space.root), "sweep", "--now"]) == 0
@@ -321,7 +321,7 @@ def test_what_was_deleted_can_go_at_once(tmp_path, capsys):
 
 def test_a_sweep_that_stopped_can_be_told_to_go_on(tmp_path, capsys):
     space = Workspace(tmp_path / "space")
-    space.add_table(frame(), "mine")
+    space.tables.add(frame(), "mine")
     lost = space.root / "objects" / "aa" / ("aa" * 32)
     lost.parent.mkdir(exist_ok=True)
     lost.write_bytes(b"nobody's")
@@ -338,7 +338,7 @@ def test_a_copy_of_the_records_that_goes_its_own_way_is_noticed(tmp_path, monkey
     pytest.importorskip("fsspec", reason="fsspec is not installed: objects behind a URL are not tried")
     monkeypatch.setenv("GAMCORE_OBJECTS_URL", f"file://{tmp_path / 'store'}")
     first = Workspace(tmp_path / "first")
-    tables = [first.add_table(frame().assign(a=float(k)), f"table {k}") for k in range(4)]
+    tables = [first.tables.add(frame().assign(a=float(k)), f"table {k}") for k in range(4)]
     meta.forget(first.root)
     shutil.copytree(tmp_path / "first", tmp_path / "copy")
     copy = Workspace(tmp_path / "copy")
@@ -346,20 +346,20 @@ def test_a_copy_of_the_records_that_goes_its_own_way_is_noticed(tmp_path, monkey
         copy.delete("tables", table.id)
     age_all(first.root, 3)
     assert sweep(copy, timedelta(0)).objects == 3
-    copy.add_table(frame().assign(a=9.0), "of the copy")
+    copy.tables.add(frame().assign(a=9.0), "of the copy")
     with pytest.raises(StoreError, match="another deployment"):
-        first.add_table(frame().assign(a=8.0), "of the first")
+        first.tables.add(frame().assign(a=8.0), "of the first")
     with pytest.raises(StoreError, match="another deployment"):
         Workspace(tmp_path / "first")
     shutil.rmtree(tmp_path / "first" / "cache")
-    assert all(len(first.read_table(table.id)) == len(frame()) for table in tables)  # out of the trash
+    assert all(len(first.tables.read(table.id)) == len(frame()) for table in tables)  # out of the trash
 
 
 def test_files_whose_label_is_lost_get_it_again(tmp_path):
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     (space.root / "objects" / "workspace").unlink()
-    assert len(Workspace(space.root).read_table(table.id)) == len(frame())
+    assert len(Workspace(space.root).tables.read(table.id)) == len(frame())
     assert (space.root / "objects" / "workspace").is_file()
 
 
@@ -370,20 +370,20 @@ def test_a_new_workspace_has_no_backup_of_nothing(tmp_path):
 
 def test_a_restored_workspace_is_its_owner_s_alone(tmp_path, monkeypatch):
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     assert main(["--workspace", str(space.root), "backup", str(tmp_path / "copy")]) == 0
     monkeypatch.setenv("GAMCORE_MODE", "shared")
     assert main(["--workspace", str(tmp_path / "back"), "restore", str(tmp_path / "copy")]) == 0
     for root in ("copy", "back"):
         assert (tmp_path / root).stat().st_mode & 0o077 == 0
     back = Workspace(tmp_path / "back")
-    back.add_table(frame().assign(a=1.0), "more")
-    assert len(back.read_table(table.id)) == len(frame())
+    back.tables.add(frame().assign(a=1.0), "more")
+    assert len(back.tables.read(table.id)) == len(frame())
 
 
 def test_jobs_of_records_that_may_be_older_are_left(tmp_path):
     space = Workspace(tmp_path / "space")
-    space.add_table(frame(), "mine")
+    space.tables.add(frame(), "mine")
     job = space.root / "jobs" / "00000000000000aa"
     job.mkdir(parents=True)
     (job / "out.csv").write_text("a,b")
@@ -398,8 +398,8 @@ def test_jobs_of_records_that_may_be_older_are_left(tmp_path):
 
 def test_many_readers_bring_one_file_back_from_the_trash(tmp_path):
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
-    digest = space.table_path(table.id).name
+    table = space.tables.add(frame(), "mine")
+    digest = space.tables.path(table.id).name
     for _ in range(30):
         space.objects.copy_to_trash(digest)
         space.objects.remove(digest)

@@ -453,7 +453,7 @@ def test_progress_tells_who_quits_and_can_stop():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"task": "a"}, "one label a row"),
+        ({"task": "a"}, "one label per row"),
         ({"task": ["a"]}, "1 entries for 720 rows"),
         ({"task": np.array([None] + ["a"] * 719, object)}, "missing in 1 rows"),
         ({"y": None}, "requires y"),

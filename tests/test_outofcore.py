@@ -20,6 +20,7 @@ from gamcore.data.sampling import BUCKETS, buckets, runs_of_buckets
 from gamcore.decide.rules import Levels, Range
 from shapewise.jobs.process import StoppedError
 from shapewise.reports import card
+from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.batches import Matching, batches, beginning
 from shapewise.store.workspace import Workspace
 from shapewise.training import large as outofcore
@@ -397,13 +398,13 @@ def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path):
     rows = frame()
     space = Workspace(tmp_path / "space")
     sample = rows.iloc[::3].reset_index(drop=True)
-    with space.new_folder() as place:
+    with scratch_folder(space.root) as place:
         for name, part in (("table", rows), ("sample", sample)):
             part.to_parquet(place / name, index=False)
-        table = space.add_table_file(
+        table = space.tables.add_file(
             place / "table", "large", len(rows), rows.shape[1], sample=(place / "sample", len(sample))
         )
-    assert len(space.read_table(table.id)) == len(sample)
+    assert len(space.tables.read(table.id)) == len(sample)
     stages = set()
     model = training.train(space, spec_of(table=table.id), callback=lambda progress: stages.add(progress.stage))
     assert stages == {"reading the table", "main effects"}

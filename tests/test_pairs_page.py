@@ -75,7 +75,7 @@ def test_other_pairs_are_tried_live_and_the_full_model_follows(paired):
     widget(app.radio, "Pairs in the model").set_value("chosen").run()
     widget(app.multiselect, "Which").set_value(["a × lone"]).run()
     assert app.selectbox(key="pair").options == ["a × lone"]
-    assert len(space.models()) == 1
+    assert len(space.models.listed()) == 1
 
 
 def test_no_pairs_at_all(paired):
@@ -87,7 +87,7 @@ def test_no_pairs_at_all(paired):
 
 
 def test_a_dragged_rectangle_is_one_of_whole_bins_of_the_heat_map(paired):
-    estimator = from_saved(Workspace(default_root()).load_model(paired[2].id))
+    estimator = from_saved(Workspace(default_root()).models.load(paired[2].id))
     found = estimator.explain_pair("a", "b")
     heat = {"xref": "x3", "yref": "y3", "x": [5.0, 0.0], "y": [-5.0, 0.0]}
     margin = {"xref": "x", "yref": "y", "x": [0.0, 1.0], "y": [0.0, 1.0]}
@@ -166,7 +166,7 @@ def test_a_feature_of_a_pair_can_be_turned_off(paired):
 def test_a_table_where_nothing_varies(space):
     frame = pd.DataFrame({"a": np.arange(300.0), "one": 1.0})
     frame["y"] = frame["a"] % 7
-    table = space.add_table(frame, "flat", [])
+    table = space.tables.add(frame, "flat", [])
     model = train(space, Spec(table.id, "y", "flat", ["a", "one"], preset="fast"))
     app = open_page("pairs", model=model.id)
     assert any("no pair to rank" in info.value for info in app.info)
@@ -214,7 +214,7 @@ def test_training_with_pairs(paired, way):
     next(control for control in app.get("button_group") if control.label == "Preset").set_value("fast").run()
     button(app, "Train").click().run()
     assert not app.exception
-    (newest,) = [other for other in space.models() if other.id != model.id]
+    (newest,) = [other for other in space.models.listed() if other.id != model.id]
     assert newest.spec["changes"]["interactions"] == ("auto" if way == "auto" else 1)
     assert newest.n_pairs == (2 if way == "auto" else 1)
     assert np.isfinite(newest.metrics["rmse"])

@@ -48,7 +48,7 @@ def team(space):
     for person in (A, B):
         people.arrive(space, person.id, person.name)
     ann, bob = space.seen_by(A), space.seen_by(B)
-    table = ann.add_table(frame(), "hers")
+    table = ann.tables.add(frame(), "hers")
     return ann, bob, table, train(ann, spec_of(table.id))
 
 
@@ -95,18 +95,18 @@ def calls(space, table, model):
     """All that can be done with Ann's things, by the action that it needs."""
     return {
         "view": [
-            lambda: space.table(table), lambda: space.read_table(table), lambda: space.table_path(table),
-            lambda: space.model(model), lambda: space.load_model(model), lambda: space.model_path(model),
+            lambda: space.tables.about(table), lambda: space.tables.read(table), lambda: space.tables.path(table),
+            lambda: space.models.about(model), lambda: space.models.load(model), lambda: space.models.path(model),
             lambda: space.thing("models", model), lambda: space.part("tables", table, "table"),
-            lambda: space.owner_name("models", model),
+            lambda: space.sharing.owner_name("models", model),
         ],
         "change": [
-            lambda: space.set_roles(table, {"w": "weight"}), lambda: space.rename_model(model, "other"),
-            lambda: space.set_note(model, "a", "said"), lambda: space.set_headline(model, "a", "said"),
-            lambda: space.set_bands(model, space.load_model(model), 3),
+            lambda: space.tables.set_roles(table, {"w": "weight"}), lambda: space.models.rename(model, "other"),
+            lambda: space.models.set_note(model, "a", "said"), lambda: space.models.set_headline(model, "a", "said"),
+            lambda: space.models.set_bands(model, space.models.load(model), 3),
         ],
         "share": [
-            lambda: space.share("models", model, "Cid", "view"), lambda: space.shares("models", model),
+            lambda: space.sharing.share("models", model, "Cid", "view"), lambda: space.sharing.people("models", model),
         ],
         "delete": [lambda: space.delete("models", model), lambda: space.delete("tables", table)],
     }  # fmt: skip
@@ -119,7 +119,7 @@ def test_every_way_in_asks(team, role, level):
     people.arrive(ann, "c", "Cid")
     for kind, identifier in (("tables", table.id), ("models", model.id)):
         if level:
-            ann.share(kind, identifier, "Bob", level)
+            ann.sharing.share(kind, identifier, "Bob", level)
     bob = ann.seen_by(Person("b", "Bob", role))
     allowed = ALLOWED[role, level or "other's"]
     for action, ways in calls(bob, table.id, model.id).items():
@@ -132,16 +132,16 @@ def test_every_way_in_asks(team, role, level):
                 # What they may not even see is refused as what is not there: nothing can be guessed.
                 assert ("no such" in str(refused.value)) == (level is None)
     if role != "admin":
-        assert [m.id for m in bob.models()] == ([model.id] if level else [])
-        assert [t.id for t in bob.tables()] == ([table.id] if level else [])
+        assert [m.id for m in bob.models.listed()] == ([model.id] if level else [])
+        assert [t.id for t in bob.tables.listed()] == ([table.id] if level else [])
 
 
 def test_viewers_make_nothing(team):
     ann, _, table, model = team
     viewer = ann.seen_by(Person("b", "Bob", "viewer"))
     for way in (
-        lambda: viewer.add_table(frame(), "x"), lambda: add_board(viewer, StrategySet("x"), table.id),
-        lambda: viewer.import_model(ann.model_path(model.id).read_bytes(), "x"),
+        lambda: viewer.tables.add(frame(), "x"), lambda: add_board(viewer, StrategySet("x"), table.id),
+        lambda: viewer.models.bring_in(ann.models.path(model.id).read_bytes(), "x"),
     ):  # fmt: skip
         with pytest.raises(DeniedError, match="not add"):
             way()
@@ -150,49 +150,49 @@ def test_viewers_make_nothing(team):
 
 def test_the_same_table_of_two_people_is_two_things_and_one_file(team):
     ann, bob, table, _ = team
-    same = bob.add_table(frame(), "his")
+    same = bob.tables.add(frame(), "his")
     assert same.id != table.id
     assert same.name == "his"
-    assert bob.table_path(same.id) == ann.table_path(table.id)
+    assert bob.tables.path(same.id) == ann.tables.path(table.id)
     bob.delete("tables", same.id)
     sweep(ann.seen_by(LOCAL), timedelta(0))
-    pd.testing.assert_frame_equal(ann.read_table(table.id), frame(), check_dtype=False, check_freq=False)
+    pd.testing.assert_frame_equal(ann.tables.read(table.id), frame(), check_dtype=False, check_freq=False)
 
 
 def test_parts_of_a_model_go_with_it(team):
     ann, bob, _, model = team
     made = train_parts(ann, model.id, "c")
-    assert bob.parts(model.id) == []
-    ann.share("models", model.id, "bob", "view")
-    assert {part.id for part in bob.parts(model.id)} == {part.id for part in made}
+    assert bob.models.parts(model.id) == []
+    ann.sharing.share("models", model.id, "bob", "view")
+    assert {part.id for part in bob.models.parts(model.id)} == {part.id for part in made}
     with pytest.raises(DeniedError):
         bob.delete("models", made[0].id)
     ann.delete("models", model.id)
     for part in made:
         with pytest.raises(StoreError):
-            ann.model(part.id)
+            ann.models.about(part.id)
 
 
 def test_sharing_names_people_who_came(team):
     ann, bob, table, _ = team
     for who, words in (("Nobody", "signed in"), ("Ann", "theirs already")):
         with pytest.raises(StoreError, match=words):
-            ann.share("tables", table.id, who, "view")
-    ann.share("tables", table.id, "BOB", "edit")
-    assert ann.shares("tables", table.id) == {"b": ("Bob", "edit")}
+            ann.sharing.share("tables", table.id, who, "view")
+    ann.sharing.share("tables", table.id, "BOB", "edit")
+    assert ann.sharing.people("tables", table.id) == {"b": ("Bob", "edit")}
     with pytest.raises(DeniedError):
-        bob.share("tables", table.id, "Bob", None)
-    ann.share("tables", table.id, "b", None)
-    assert bob.tables() == []
+        bob.sharing.share("tables", table.id, "Bob", None)
+    ann.sharing.share("tables", table.id, "b", None)
+    assert bob.tables.listed() == []
 
 
 def test_somebody_who_takes_anothers_name_is_not_them(space):
     people.arrive(space, "https://id#1", "ann@x.org")
     people.arrive(space, "https://other#7", "ann@x.org")
     owner = people.arrive(space, "https://id#2", "bob@x.org")
-    table = space.seen_by(owner).add_table(frame(), "his")
+    table = space.seen_by(owner).tables.add(frame(), "his")
     with pytest.raises(StoreError, match="signed in"):  # two have this name: neither is meant
-        space.seen_by(owner).share("tables", table.id, "ann@x.org", "view")
+        space.seen_by(owner).sharing.share("tables", table.id, "ann@x.org", "view")
 
 
 # People
@@ -270,7 +270,7 @@ def test_roles_are_given_by_administrators_only(team, monkeypatch):
         people.set_role(boss, "boss", "viewer")
     assert {one.person.name: one.things for one in people.members(boss)} == {"Ann": 2, "Bob": 0, "Boss@x": 0}
     assert people.hand_over(boss, "a", "b") == 2
-    assert len(bob.tables()) == 1
+    assert len(bob.tables.listed()) == 1
 
 
 def test_what_was_deleted_can_be_brought_back_for_a_while(team):
@@ -281,8 +281,8 @@ def test_what_was_deleted_can_be_brought_back_for_a_while(team):
     assert {row[0] for row in people.deleted(everything)} == {"table", "model"}
     sweep(everything)
     people.bring_back(everything, model.id)
-    assert [m.id for m in ann.models()] == [model.id]
-    assert ann.load_model(model.id)
+    assert [m.id for m in ann.models.listed()] == [model.id]
+    assert ann.models.load(model.id)
     assert sweep(everything, timedelta(0)).purged == 1
     with pytest.raises(StoreError, match="backup"):
         people.bring_back(everything, table.id)
@@ -293,9 +293,9 @@ def test_what_was_deleted_can_be_brought_back_for_a_while(team):
 
 def test_every_deed_is_one_row(team):
     ann, _, _, model = team
-    ann.rename_model(model.id, "other")
-    ann.rename_model(model.id, "other")  # nothing changes: nothing was done
-    ann.share("models", model.id, "Bob", "view")
+    ann.models.rename(model.id, "other")
+    ann.models.rename(model.id, "other")  # nothing changes: nothing was done
+    ann.sharing.share("models", model.id, "Bob", "view")
     ann.note("export", detail="x.png")
     ann.delete("models", model.id)
     rows = people.log(ann.seen_by(LOCAL))[::-1]
@@ -334,12 +334,12 @@ def test_rows_of_the_log_cannot_be_replaced(team):
 
 def test_a_quota_is_kept_before_anything_is_written(tmp_path):
     space = Workspace(tmp_path / "space", A, Limits(bytes=30_000, rows=900))
-    table = space.add_table(frame(), "small")
+    table = space.tables.add(frame(), "small")
     assert table.bytes < 30_000
     for make, words in ((lambda: frame(900, binary=False), "your 0 MB"), (lambda: frame(901), "more than 900")):
         with pytest.raises(StoreError, match=words):
-            space.add_table(make(), "more")
-    assert [t.id for t in space.tables()] == [table.id]
+            space.tables.add(make(), "more")
+    assert [t.id for t in space.tables.listed()] == [table.id]
     assert space.left() == 30_000 - table.bytes
     space.limits = Limits(bytes=table.bytes)
     with pytest.raises(StoreError, match="all of your 0 MB: delete"):
@@ -370,7 +370,7 @@ def test_limits_are_read_from_the_environment(monkeypatch):
 
 
 def test_changes_at_the_same_time_are_all_kept(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     made = add_board(space, StrategySet("x"), table.id)
 
     def work(k):
@@ -386,24 +386,24 @@ def test_changes_at_the_same_time_are_all_kept(space):
 
 
 def test_a_locked_database_is_waited_for_and_then_told(space, monkeypatch):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     meta.forget(space.root)
     monkeypatch.setattr(meta, "BUSY_SECONDS", 0.2)
     other = sqlite3.connect(space.root / meta.FILE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
         with pytest.raises(StoreError, match="busy with another change"):
-            space.set_roles(table.id, {"w": "weight"})
-        assert space.table(table.id).roles == {}  # those who read are not kept waiting
+            space.tables.set_roles(table.id, {"w": "weight"})
+        assert space.tables.about(table.id).roles == {}  # those who read are not kept waiting
     finally:
         other.execute("ROLLBACK")
         other.close()
-    space.set_roles(table.id, {"w": "weight"})
-    assert space.table(table.id).roles == {"w": "weight"}
+    space.tables.set_roles(table.id, {"w": "weight"})
+    assert space.tables.about(table.id).roles == {"w": "weight"}
 
 
 def test_damaged_records_are_said_to_be(space):
-    space.add_table(frame(), "mine")
+    space.tables.add(frame(), "mine")
     meta.forget(space.root)
     path = space.root / meta.FILE
     path.write_bytes(path.read_bytes()[:1000] + bytes(1000) + path.read_bytes()[2000:])
@@ -418,14 +418,14 @@ def test_damaged_records_are_said_to_be(space):
 
 
 def test_each_migration_has_a_backup_before_it(space, monkeypatch):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
 
     def add(connection, root, objects):
         connection.exec_driver_sql("ALTER TABLE person ADD COLUMN mail TEXT")
 
     monkeypatch.setattr(migrations, "STEPS", [*migrations.STEPS, add])
     again = Workspace(space.root)
-    assert again.table(table.id) == table
+    assert again.tables.about(table.id) == table
     kept = list((space.root / "backups").glob(f"before-{len(migrations.STEPS)}-*.sqlite"))
     assert len(kept) == 1
     before = sqlite3.connect(kept[0])
@@ -438,7 +438,7 @@ def test_each_migration_has_a_backup_before_it(space, monkeypatch):
 
 
 def test_a_migration_that_fails_changes_nothing(space, monkeypatch):
-    space.add_table(frame(), "mine")
+    space.tables.add(frame(), "mine")
 
     def fail(connection, root, objects):
         connection.exec_driver_sql("ALTER TABLE person ADD COLUMN mail TEXT")
@@ -458,7 +458,7 @@ def test_a_migration_that_fails_changes_nothing(space, monkeypatch):
 
 
 def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     ended = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
     )
@@ -486,24 +486,24 @@ def test_the_sweep_takes_what_a_crash_left_and_nothing_else(space):
         assert sweep(space) == Swept()
     assert own.exists()
     assert wanted.exists()
-    assert space.read_table(table.id).shape == frame().shape
+    assert space.tables.read(table.id).shape == frame().shape
 
 
 def test_check_names_what_was_changed(team):
     ann, _, table, model = team
     space = ann.seen_by(LOCAL)
     assert list(backup.check(space)) == []
-    path = space.table_path(table.id)
+    path = space.tables.path(table.id)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(bytes(data))
-    space.model_path(model.id).unlink()
+    space.models.path(model.id).unlink()
     found = list(backup.check(space))
     assert found == [
         f"models/{model.id}: its model is lost or was changed", f"tables/{table.id}: its table is lost or was changed",
     ]  # fmt: skip
     with pytest.raises(StoreError, match="backup"):
-        space.load_model(model.id)
+        space.models.load(model.id)
 
 
 def test_a_backup_comes_back_whole_by_the_command(team, tmp_path, capsys):
@@ -511,14 +511,14 @@ def test_a_backup_comes_back_whole_by_the_command(team, tmp_path, capsys):
     told = ["--workspace", str(ann.root)]
     assert main([*told, "backup", str(tmp_path / "copy")]) == 0
     assert main([*told, "backup", str(tmp_path / "copy")]) == 1
-    ann.rename_model(model.id, "after the backup")
+    ann.models.rename(model.id, "after the backup")
     assert main(["--workspace", str(tmp_path / "new"), "restore", str(tmp_path / "copy")]) == 0
     assert main(["--workspace", str(tmp_path / "new"), "check"]) == 0
     assert "as it was" in capsys.readouterr().out
     back = Workspace(tmp_path / "new", A)
-    assert back.model(model.id).name == "a model"
+    assert back.models.about(model.id).name == "a model"
     X = frame()[["a", "b", "c"]]
-    first, second = (from_saved(one.load_model(model.id)).predict_proba(X) for one in (ann, back))
+    first, second = (from_saved(one.models.load(model.id)).predict_proba(X) for one in (ann, back))
     np.testing.assert_array_equal(first, second)
     assert [row.action for row in people.log(back.seen_by(LOCAL))] == [
         "create",
@@ -632,65 +632,65 @@ def test_a_slip_in_the_mode_opens_nothing(monkeypatch):
 
 def test_two_of_one_name_are_shared_with_apart(team):
     ann, bob, table, _ = team
-    ann.share("tables", table.id, "Bob", "view")
+    ann.sharing.share("tables", table.id, "Bob", "view")
     people.arrive(ann, "b2", "Bob")
     with pytest.raises(StoreError, match="several people"):
-        ann.share("tables", table.id, "Bob", "edit")
-    assert ann.shares("tables", table.id) == {"b": ("Bob", "view")}
-    ann.share("tables", table.id, "b", None)
-    assert bob.tables() == []
+        ann.sharing.share("tables", table.id, "Bob", "edit")
+    assert ann.sharing.people("tables", table.id) == {"b": ("Bob", "view")}
+    ann.sharing.share("tables", table.id, "b", None)
+    assert bob.tables.listed() == []
 
 
 def test_viewers_do_not_fix_what_is_held_out(team):
     ann, _, _, _ = team
-    fresh = ann.add_table(frame().assign(a=1.0), "fresh")
-    ann.share("tables", fresh.id, "Bob", "view")
+    fresh = ann.tables.add(frame().assign(a=1.0), "fresh")
+    ann.sharing.share("tables", fresh.id, "Bob", "view")
     viewer = ann.seen_by(Person("b", "Bob", "viewer"))
     with pytest.raises(DeniedError, match="not train"):
         train(viewer, spec_of(fresh.id))
-    assert ann.table(fresh.id).held_out_by is None
+    assert ann.tables.about(fresh.id).held_out_by is None
 
 
 def test_roles_are_changed_one_by_one(team):
     ann, bob, table, _ = team
-    ann.share("tables", table.id, "Bob", "edit")
-    ann.change_roles(table.id, {"w": "weight"})
-    bob.change_roles(table.id, {"who": "group"})
-    ann.change_roles(table.id, {"w": None})
-    assert ann.table(table.id).roles == {"who": "group"}
+    ann.sharing.share("tables", table.id, "Bob", "edit")
+    ann.tables.change_roles(table.id, {"w": "weight"})
+    bob.tables.change_roles(table.id, {"who": "group"})
+    ann.tables.change_roles(table.id, {"w": None})
+    assert ann.tables.about(table.id).roles == {"who": "group"}
 
 
 def test_parts_are_of_whose_the_whole_is(team):
     ann, bob, table, model = team
     for kind, identifier in (("tables", table.id), ("models", model.id)):
-        ann.share(kind, identifier, "Bob", "edit")
+        ann.sharing.share(kind, identifier, "Bob", "edit")
     train_parts(ann, model.id, "c")
     made = train_parts(bob, model.id, "c")  # in place of hers
-    assert {one.id for one in ann.parts(model.id)} == {one.id for one in made}
+    assert {one.id for one in ann.models.parts(model.id)} == {one.id for one in made}
     ann.delete("models", model.id)
     people.bring_back(ann.seen_by(LOCAL), model.id)
-    assert {one.id for one in ann.parts(model.id)} == {one.id for one in made}  # not those that were replaced
+    assert {one.id for one in ann.models.parts(model.id)} == {one.id for one in made}  # not those that were replaced
 
 
 def test_what_was_handed_over_can_be_loaded_again(team):
     ann, bob, table, _ = team
     assert people.hand_over(ann.seen_by(LOCAL), "a", "b") == 2
-    again = ann.add_table(frame(), "hers again")
+    again = ann.tables.add(frame(), "hers again")
     assert again.id != table.id
-    assert [one.name for one in bob.tables()] == ["hers"]
+    assert [one.name for one in bob.tables.listed()] == ["hers"]
 
 
 def test_owners_of_before_the_team_are_there_to_be_handed_over(space):
-    space.add_table(frame(), "of one person")
+    space.tables.add(frame(), "of one person")
     people.arrive(space, "a", "Ann")
     assert {one.person.id: one.things for one in people.members(space)} == {"a": 0, "local": 1}
     assert people.hand_over(space, "local", "a") == 1
-    assert len(space.seen_by(A).tables()) == 1
+    assert len(space.seen_by(A).tables.listed()) == 1
 
 
 def test_a_backup_names_what_is_damaged_and_has_the_rest(team, tmp_path, capsys):
     ann, _, table, model = team
-    path = ann.table_path(table.id)
+    path = ann.tables.path(table.id)
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     told = ["--workspace", str(ann.root)]
     assert main([*told, "backup", str(tmp_path / "copy")]) == 1
@@ -700,15 +700,15 @@ def test_a_backup_names_what_is_damaged_and_has_the_rest(team, tmp_path, capsys)
     assert "--partly" in capsys.readouterr().err
     assert main([*new, "restore", "--partly", str(tmp_path / "copy")]) == 1
     assert f"tables/{table.id}" in capsys.readouterr().out
-    assert Workspace(tmp_path / "new", A).load_model(model.id)
+    assert Workspace(tmp_path / "new", A).models.load(model.id)
 
 
 def test_loading_again_mends_a_damaged_table(team):
     ann, _, table, _ = team
-    ann.table_path(table.id).write_bytes(b"PAR1")
+    ann.tables.path(table.id).write_bytes(b"PAR1")
     ann.delete("tables", table.id)
-    again = ann.add_table(frame(), "again")
-    assert ann.read_table(again.id).shape == frame().shape
+    again = ann.tables.add(frame(), "again")
+    assert ann.tables.read(again.id).shape == frame().shape
 
 
 def test_others_may_not_read_the_folder_of_a_team(tmp_path, monkeypatch):

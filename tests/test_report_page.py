@@ -146,10 +146,10 @@ def test_a_note_is_pinned_to_a_curve(acted):
     model = made.read().strategies[0].model
     app = open_page("shapes", model=model, feature="balance")
     named(app.text_area, "Note").set_value("Agreed *with* sales").run()
-    assert space.model(model).notes == {"balance": "Agreed *with* sales"}
+    assert space.models.about(model).notes == {"balance": "Agreed *with* sales"}
     assert any("Agreed \\*with\\* sales" in found.value for found in app.caption)
     named(app.text_area, "Note").set_value("").run()
-    assert space.model(model).notes == {}
+    assert space.models.about(model).notes == {}
 
 
 def test_a_comment_and_a_move_in_one_turn_are_both_kept(acted):

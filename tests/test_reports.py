@@ -30,7 +30,7 @@ from shapewise.reports.recipes import Item
 from shapewise.reports.review import MAKERS, review_of
 from shapewise.scoring.held_out import HeldOut, held_out
 from shapewise.store import people
-from shapewise.store.items import used_by
+from shapewise.store.room import used_by
 from shapewise.store.workspace import StoreError
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
@@ -116,7 +116,7 @@ def test_steps_are_told_and_may_stop_a_report(hostile):
 
 def everything(space, made):
     """A recipe of all that there is."""
-    model = space.model(made.read().strategies[0].model)
+    model = space.models.about(made.read().strategies[0].model)
     items = [Item(kind) for kind in MAKERS if kind not in ("curve", "pair", "residuals")]
     items += [Item("curve", ("balance",), "Look here"), Item("curve", ("not there",))]
     return model, recipes.save(space, recipes.Recipe("", "A review", "", tuple(items), "of step", made.id))
@@ -125,7 +125,7 @@ def everything(space, made):
 def test_a_recipe_is_carried_out_and_says_what_it_left_out(acted):
     space, _, made = acted
     model, recipe = everything(space, made)
-    space.set_note(model.id, "balance", "Agreed with sales")
+    space.models.set_note(model.id, "balance", "Agreed with sales")
     report = review_of(space, recipe, model.id)
     headings = [part.heading for part in report.parts]
     assert headings[0].startswith("The decision") or "The decision" in headings
@@ -141,7 +141,7 @@ def test_a_recipe_is_carried_out_and_says_what_it_left_out(acted):
 
 def test_next_month_the_same_recipe_goes_over_another_model(acted):
     space, _table, made = acted
-    others = [one for one in space.models() if one.id != made.read().strategies[0].model]
+    others = [one for one in space.models.listed() if one.id != made.read().strategies[0].model]
     _model, recipe = everything(space, made)
     again = recipes.recipe(space, recipe.id)
     assert again == recipe
@@ -158,7 +158,7 @@ def test_next_month_the_same_recipe_goes_over_another_model(acted):
 
 def test_the_card_says_what_how_and_how_surely(acted):
     space, table, made = acted
-    model = space.model(made.read().strategies[0].model)
+    model = space.models.about(made.read().strategies[0].model)
     told = dict(card.card(space, model.id).rows)
     assert table.id in told["Table"]
     assert told["Rows"].startswith(f"{model.rows['training']:,} for training")
@@ -201,8 +201,8 @@ def test_a_worker_makes_a_report_and_a_scored_table(acted):
     assert found.name.endswith(".pptx")
     found = wait(space, second)
     scores = pd.read_parquet(io.BytesIO(packs.content(space, second)))
-    estimator = from_saved(space.load_model(model.id))
-    expected = estimator.predict_proba(space.read_table(table.id)[list(estimator.feature_names_in_)])[:, 1]
+    estimator = from_saved(space.models.load(model.id))
+    expected = estimator.predict_proba(space.tables.read(table.id)[list(estimator.feature_names_in_)])[:, 1]
     np.testing.assert_array_equal(scores["prediction"], expected)
     assert {"score", "reason 1", "effect 1", "reason 2", "effect 2"} <= set(scores.columns)
     assert [one.id for one in packs.packs(space, "report")] == [first]
@@ -216,7 +216,7 @@ def test_a_pack_is_cancelled_and_a_failure_is_told(acted):
     assert wait(space, identifier).state == "cancelled"
     with pytest.raises(StoreError, match="make it again"):
         packs.content(space, identifier)
-    space.model_path(model.id).write_bytes(b"no model")
+    space.models.path(model.id).write_bytes(b"no model")
     failed = wait(space, packs.start_report(space, recipe, model.id, "pptx"))
     assert failed.state == "failed"
     assert "changed or damaged" in failed.message
@@ -245,7 +245,7 @@ def test_files_count_as_what_their_owner_keeps_until_they_are_deleted(acted):
     assert kept(space) == before + done.size > before
     space.limits = Limits(bytes=kept(space))
     with pytest.raises(StoreError, match="delete what you no longer need"):
-        space.add_table(space.read_table(table.id).iloc[1:], "more")
+        space.tables.add(space.tables.read(table.id).iloc[1:], "more")
     packs.delete(space, done.id)
     assert kept(space) == before
     assert (packs.packs(space), done.path.parent.exists()) == ([], False)
@@ -260,7 +260,7 @@ def test_a_recipe_is_plain_json(acted):
     told["items"].append({"kind": "of the future", "of": [], "comment": ""})
     assert recipes.from_dict(told | {"new": 1}) == recipe
     usual = recipes.usual(
-        space.model(made.read().strategies[0].model), ["a", "b"], [("a", "b")], stored.boards(space)[0]
+        space.models.about(made.read().strategies[0].model), ["a", "b"], [("a", "b")], stored.boards(space)[0]
     )
     assert [item.kind for item in usual.items][:3] == ["decision", "reach", "importance"]
 
@@ -295,9 +295,9 @@ def test_a_part_that_breaks_does_not_cost_the_others(acted, monkeypatch):
 
 def test_the_board_stays_with_the_recipe_on_another_table(acted):
     space, table, made = acted
-    frame = space.read_table(table.id).iloc[:20_000]
-    newer = space.add_table(frame, "next month")
-    old = space.model(made.read().strategies[0].model)
+    frame = space.tables.read(table.id).iloc[:20_000]
+    newer = space.tables.add(frame, "next month")
+    old = space.models.about(made.read().strategies[0].model)
     spec = replace(Spec.from_dict(old.spec), table=newer.id, seed=7)
     other = train(space, spec)
     _, recipe = everything(space, made)

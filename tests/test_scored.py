@@ -25,7 +25,7 @@ from tests.test_reports import kept, wait
 def scored(space, model, table, folder, kind="parquet", step=lambda share: None, **wanted):
     """A table as it is written by a model, in this process."""
     path = folder / f"scored.{kind}"
-    estimator = from_saved(space.load_model(model))
+    estimator = from_saved(space.models.load(model))
     write(Wanted(space, table, kind, **wanted), estimator, path, "what it is", step)
     return path
 
@@ -38,8 +38,8 @@ def read(path):
 
 def test_what_does_not_fit_is_said_by_column(acted):
     space, table, made = acted
-    estimator = from_saved(space.load_model(made.read().strategies[0].model))
-    frame = space.read_table(table.id)
+    estimator = from_saved(space.models.load(made.read().strategies[0].model))
+    frame = space.tables.read(table.id)
     assert all("beyond" in one.problem and one.rows < 10 for one in fits(frame, estimator.model_.bins))
     assert fits(frame.head(0).reindex(range(3)), ()) == []
     odd = frame.drop(columns="age").assign(sex="other", balance=1e12, maturity_date="soon", income=np.nan)
@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_said_by_column(acted):
 def test_names_of_new_columns_stay_free_and_nothing_is_a_formula(acted, tmp_path):
     space, table, made = acted
     model = made.read().strategies[0].model
-    odd = space.add_table(space.read_table(table.id).head(300).assign(prediction="=1+1", score=-1), "odd")
+    odd = space.tables.add(space.tables.read(table.id).head(300).assign(prediction="=1+1", score=-1), "odd")
     found = read(scored(space, model, odd.id, tmp_path))
     assert found["prediction"].tolist() == ["=1+1"] * 300
     assert found["prediction_"].between(0, 1).all()
@@ -79,7 +79,7 @@ def test_all_rows_of_a_large_table_are_scored_and_their_cells_kept(large, tmp_pa
     shares = []
     found = pq.read_table(scored(space, model.id, table.id, tmp_path, step=shares.append))
     assert found.select(whole.column_names).equals(whole)
-    estimator = from_saved(space.load_model(model.id))
+    estimator = from_saved(space.models.load(model.id))
     X = whole.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)[["age", "plan"]]
     np.testing.assert_array_equal(found["prediction"], estimator.predict_proba(X)[:, 1])
     assert shares == sorted(shares)

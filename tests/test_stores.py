@@ -66,12 +66,12 @@ def go_through(tmp_path):
     for person in (ANN, BOB):
         people.arrive(space, person.id, person.name)
     ann, bob = space.seen_by(ANN), space.seen_by(BOB)
-    table = ann.add_table(frame(), "hers")
+    table = ann.tables.add(frame(), "hers")
     model = train(ann, spec_of(table.id))
-    assert bob.models() == []
-    ann.share("models", model.id, "Bob", "view")
+    assert bob.models.listed() == []
+    ann.sharing.share("models", model.id, "Bob", "view")
     X = frame()[["a", "b", "c"]]
-    first, second = (from_saved(one.load_model(model.id)).predict_proba(X) for one in (ann, bob))
+    first, second = (from_saved(one.models.load(model.id)).predict_proba(X) for one in (ann, bob))
     np.testing.assert_array_equal(first, second)
     run = wait(ann, runs.start(ann, spec_of(table.id), 1))
     assert run.state == "done", run.message
@@ -88,7 +88,7 @@ def go_through(tmp_path):
     everything = space.seen_by(LOCAL)
     sweep(everything)
     people.bring_back(everything, model.id)
-    assert model.id in {one.id for one in ann.models()}
+    assert model.id in {one.id for one in ann.models.listed()}
     assert people.log(everything)[0].action == "bring back"
     return space
 
@@ -101,20 +101,20 @@ def test_records_in_postgresql(postgres, tmp_path):
     with space.meta.reading() as connection:
         assert migrations.version(connection) == len(migrations.STEPS)
     again = Workspace(tmp_path / "space", ANN)
-    assert len(again.models()) == 2
+    assert len(again.models.listed()) == 2
 
 
 def test_objects_behind_a_url(objects_url, tmp_path):
     space = go_through(tmp_path)
     assert not (space.root / "objects").exists()
     ann = space.seen_by(ANN)
-    table = ann.tables()[0]
-    digest = ann.table_path(table.id).name
+    table = ann.tables.listed()[0]
+    digest = ann.tables.path(table.id).name
     cache = Folder(space.root / "cache")
     cache.remove(digest)
-    assert len(ann.read_table(table.id)) == 800  # read anew from where it is
+    assert len(ann.tables.read(table.id)) == 800  # read anew from where it is
     cache.path(digest).write_bytes(b"changed")
-    assert len(ann.read_table(table.id)) == 800  # and again, where the copy is not what it was
+    assert len(ann.tables.read(table.id)) == 800  # and again, where the copy is not what it was
     assert isinstance(space.objects, Remote)
     assert sorted(space.objects.digests()) == sorted({d for d in space.objects.digests() if space.objects.has(d)})
 
@@ -123,16 +123,16 @@ def test_a_damaged_object_behind_a_url_is_not_taken(tmp_path, monkeypatch):
     pytest.importorskip("fsspec", reason="fsspec is not installed: objects behind a URL are not tried")
     monkeypatch.setenv("GAMCORE_OBJECTS_URL", f"file://{tmp_path / 'elsewhere'}")
     space = Workspace(tmp_path / "space")
-    table = space.add_table(frame(), "mine")
-    digest = space.table_path(table.id).name
+    table = space.tables.add(frame(), "mine")
+    digest = space.tables.path(table.id).name
     Folder(space.root / "cache").remove(digest)
     (tmp_path / "elsewhere" / digest[:2] / digest).write_bytes(b"PAR1 changed")
     with pytest.raises(StoreError, match="damaged"):
-        space.read_table(table.id)
+        space.tables.read(table.id)
     assert not list((space.root / "cache").glob("??/*"))
     (tmp_path / "elsewhere" / digest[:2] / digest).unlink()
     with pytest.raises(StoreError, match="is missing"):
-        space.read_table(table.id)
+        space.tables.read(table.id)
 
 
 def test_a_database_that_cannot_be_reached_is_told(tmp_path, monkeypatch):

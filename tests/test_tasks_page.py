@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("space")
 
 
 def rows(space, spec):
-    return read_rows(spec, space.read_table, lambda table: space.table(table).held_out_by)
+    return read_rows(spec, space.read_table, lambda table: space.tables.about(table).held_out_by)
 
 
 def control(app, label):
@@ -65,20 +65,20 @@ def test_the_row_shown_adds_up_to_its_prediction(tasked):
     told = next(found.value for found in app.caption if found.value.startswith("Predicted"))
     from gamcore.estimators.gam import from_saved
 
-    chance = from_saved(space.load_model(model.id)).predict_proba(data.X.iloc[[places[2]]], "boat")[0, 1]
+    chance = from_saved(space.models.load(model.id)).predict_proba(data.X.iloc[[places[2]]], "boat")[0, 1]
     assert f"{chance:.1%}" in told
 
 
 def test_three_clicks_from_the_sample_to_its_tasks(space):
     app = open_page("data")
     button(app, "Load loans").click().run()
-    assert [table.name for table in space.tables()] == ["loans"]
+    assert [table.name for table in space.tables.listed()] == ["loans"]
     app = open_page("train")
     assert control(app, "Learn").value == "column"
     control(app, "Preset").set_value("fast").run()
     button(app, "Train").click().run()
     assert not app.exception
-    spec = space.models()[0].spec if space.models() else runs.listing(space)[0].spec
+    spec = space.models.listed()[0].spec if space.models.listed() else runs.listing(space)[0].spec
     spec = spec if isinstance(spec, Spec) else Spec.from_dict(spec)
     assert (spec.kind, spec.task, spec.positive) == ("tasks", "product", ["yes"])
     assert "product" not in spec.features
@@ -109,7 +109,7 @@ def test_tables_are_tasks_on_the_train_page(space):
         "south": pd.DataFrame({"age": rng.normal(size=90), "beach": rng.choice(["a", "b"], 90)}),
     }
     frames["south"]["price"] = rng.normal(size=90)
-    ids = {name: space.add_table(frame, name).id for name, frame in frames.items()}
+    ids = {name: space.tables.add(frame, name).id for name, frame in frames.items()}
     app = open_page("train", table=ids["north"])
     control(app, "Learn").set_value("tables").run()
     assert not app.exception
@@ -118,7 +118,7 @@ def test_tables_are_tasks_on_the_train_page(space):
     control(app, "Preset").set_value("fast").run()
     button(app, "Train").click().run()
     assert not app.exception
-    spec = space.models()[0].spec if space.models() else None
+    spec = space.models.listed()[0].spec if space.models.listed() else None
     if spec is None:
         started = runs.listing(space)
         spec = vars(started[0].spec)
@@ -145,7 +145,7 @@ def test_a_model_from_elsewhere_is_read_without_its_table(space):
     X = pd.DataFrame({"x": rng.normal(size=300), EVIL: rng.choice(["a", "b"], 300)})
     task = rng.integers(0, 3, 300)  # numbers as labels
     model = MultiTaskTreesRegressor(outer_bags=2, max_rounds=10, random_state=0).fit(X, X["x"] * (task + 1), task=task)
-    about = space.import_model(to_bytes(model.to_saved(target="y")), "from a notebook")
+    about = space.models.bring_in(to_bytes(model.to_saved(target="y")), "from a notebook")
     app = open_page("tasks", model=about.id)
     assert not app.error
     assert any("no longer here" in found.value for found in app.caption)
@@ -157,7 +157,7 @@ def test_a_model_from_elsewhere_is_read_without_its_table(space):
 
 def test_a_task_column_is_no_feature_and_rows_without_one_are_left_out(space):
     frame = pd.DataFrame({"x": range(60), "kind": ["a", "b", None] * 20, "y": [0.0, 1.0, 2.0] * 20})
-    table = space.add_table(frame, "t")
+    table = space.tables.add(frame, "t")
     data = rows(space, Spec(table.id, "y", "t", ["x", "kind"], kind="tasks", task="kind"))
     assert data.X.columns.tolist() == ["x"]
     assert len(data.X) == 40 == data.task.size == data.held_out.size
@@ -166,7 +166,7 @@ def test_a_task_column_is_no_feature_and_rows_without_one_are_left_out(space):
 
 def test_outcomes_share_rows_that_stay_together(space):
     frame = pd.DataFrame({"x": range(90), "step": ["go", "stay", "drop"] * 30})
-    table = space.add_table(frame, "t")
+    table = space.tables.add(frame, "t")
     outcomes = [Outcome("go", ["go"], ["drop"]), Outcome("stay", ["stay"], ["drop"])]
     data = rows(space, Spec(table.id, "step", "t", ["x"], positive=["go"], kind="tasks", outcomes=outcomes))
     assert len(data.X) == 120
@@ -182,7 +182,7 @@ def test_tables_are_tasks_with_columns_of_their_own(space):
     rng = np.random.default_rng(0)
     cars = pd.DataFrame({"age": rng.normal(size=80), "size": rng.normal(size=80), "price": rng.normal(size=80)})
     boats = pd.DataFrame({"age": rng.normal(size=50), "size": rng.choice(["s", "l"], 50), "price": rng.normal(size=50)})
-    ids = {name: space.add_table(frame, name).id for name, frame in (("cars", cars), ("boats", boats))}
+    ids = {name: space.tables.add(frame, name).id for name, frame in (("cars", cars), ("boats", boats))}
     spec = Spec(ids["cars"], "price", "both", ["age", "size"], kind="tasks", tables=ids, compare=False,
                 changes={"max_rounds": 5, "outer_bags": 2})  # fmt: skip
     data = rows(space, spec)
@@ -195,20 +195,20 @@ def test_tables_are_tasks_with_columns_of_their_own(space):
     assert model.table_name == "cars + boats"
     from gamcore.estimators.gam import from_saved
 
-    estimator = from_saved(space.load_model(model.id))
+    estimator = from_saved(space.models.load(model.id))
     assert np.isfinite(estimator.predict(boats.drop(columns="price"), "boats")).all()
-    assert space.table(ids["boats"]).held_out_by == {}
+    assert space.tables.about(ids["boats"]).held_out_by == {}
 
 
 def test_what_cannot_be_tasks_is_said(space):
     frame = pd.DataFrame({"x": range(60), "one": "same", "y": [0.0, 1.0] * 30})
-    table = space.add_table(frame, "t")
+    table = space.tables.add(frame, "t")
     spec = Spec(table.id, "y", "t", ["x"], kind="tasks", task="one")
     with pytest.raises(TableError, match="one task only"):
         rows(space, spec)
     with pytest.raises(TableError, match="no column 'gone'"):
         rows(space, replace(spec, task="gone"))
-    other = space.add_table(frame.drop(columns="y"), "other")
+    other = space.tables.add(frame.drop(columns="y"), "other")
     with pytest.raises(TableError, match="Table 'other': The table has no column 'y'"):
         rows(space, replace(spec, task=None, tables={"t": table.id, "other": other.id}))
 
@@ -220,7 +220,7 @@ def test_a_specification_of_tasks_survives_its_file():
 
 
 def test_the_doctor_finds_the_column_that_decides_what_is_filled(tasked):
-    frame = tasked[0].read_table(tasked[1].id)
+    frame = tasked[0].tables.read(tasked[1].id)
     assert {r.name: r.role for r in examine(frame)}["product"] == "task"
     assert find_task(frame.drop(columns=["boat_length_m", "mooring", "card_use"]), ["product"]) is None
     twice = frame.assign(again=frame["product"])
@@ -241,7 +241,7 @@ def test_tasks_without_held_out_rows_or_weights_do_not_lose_the_training(space):
     frame = pd.DataFrame({"x": rng.normal(size=8 * n), "task": np.repeat([f"t{k:02d}" for k in range(n)], 8)})
     frame["y"] = np.where(rng.random(8 * n) < 0.4, "yes", "no")
     frame["w"] = np.where((frame["task"] == "t00") & (frame["y"] == "yes"), 0.0, 1.0)
-    table = space.add_table(frame, "t")
+    table = space.tables.add(frame, "t")
     changes = {"max_rounds": 5, "specific_rounds": 2, "outer_bags": 1}
     spec = Spec(table.id, "y", "t", ["x"], positive=["yes"], kind="tasks", task="task", weight="w", changes=changes)
     model = train(space, spec)
@@ -256,15 +256,15 @@ def test_groups_of_several_tables_are_the_same_groups(space):
         name: pd.DataFrame({"who": np.arange(100) % 50, "x": rng.normal(size=100), "y": rng.normal(size=100)})
         for name in ("a", "b")
     }
-    ids = {name: space.add_table(frame, name).id for name, frame in frames.items()}
+    ids = {name: space.tables.add(frame, name).id for name, frame in frames.items()}
     spec = Spec(ids["a"], "y", "both", ["x"], kind="tasks", tables=ids, group="who", compare=False,
                 changes={"max_rounds": 3, "outer_bags": 1})  # fmt: skip
     data = rows(space, spec)
     assert not set(data.groups[data.held_out]) & set(data.groups[~data.held_out])
-    space.set_roles(ids["b"], {"x": "group"})
+    space.tables.set_roles(ids["b"], {"x": "group"})
     train(space, spec)
-    assert space.table(ids["a"]).held_out_by == {"group": "who"}
-    assert space.table(ids["b"]).held_out_by == {"group": "x"}
+    assert space.tables.about(ids["a"]).held_out_by == {"group": "who"}
+    assert space.tables.about(ids["b"]).held_out_by == {"group": "x"}
 
 
 def test_a_run_of_an_older_version_is_read(space, monkeypatch):

@@ -58,7 +58,7 @@ def test_neither_sees_what_is_the_others(chromium, server):
     with person(chromium, server, "ann@x.org") as ann, person(chromium, server, "bob@x.org") as bob:
         assert "Start with a sample" in ann("/data").inner_text("body")
         hers = space.seen_by(people.now(space, "ann@x.org"))
-        table = hers.add_table(frame().rename(columns={"a": "secret column"}), NAME)
+        table = hers.tables.add(frame().rename(columns={"a": "secret column"}), NAME)
         spec = spec_of(table.id, name=NAME, features=["secret column", "b", "c"])
         model = train(hers, spec)
         made = board.add_board(hers, StrategySet(NAME), table.id)
@@ -73,7 +73,7 @@ def test_neither_sees_what_is_the_others(chromium, server):
             assert NAME not in text
             assert "secret column" not in text
         his = space.seen_by(people.now(space, "bob@x.org"))
-        same = his.add_table(hers.read_table(table.id), "his own")
+        same = his.tables.add(hers.tables.read(table.id), "his own")
         text = bob("/data").inner_text("body")
         assert re.search(r"Rows\s+800", text)
         assert NAME not in text
@@ -91,7 +91,7 @@ def test_neither_sees_what_is_the_others(chromium, server):
         assert page.get_by_role("button", name="Rename").count() == 0
         bob(f"/shapes?model={model.id}").get_by_text("secret column").first.wait_for()
         assert bob(f"/data?table={table.id}").get_by_text("Shared with you by").count() == 1
-        hers.share("models", model.id, "bob@x.org", None)
+        hers.sharing.share("models", model.id, "bob@x.org", None)
         assert NAME not in bob(f"/models?model={model.id}").inner_text("body")
         runs.cancel(hers, run)
 
@@ -124,7 +124,7 @@ def test_roles_are_given_on_the_page_people(chromium, server):
         page = bob("/data")
         page.get_by_role("button", name="Load housing").click()
         page.get_by_text("You may view what is shared with you").wait_for()
-        assert space.seen_by(LOCAL).tables() == []
+        assert space.seen_by(LOCAL).tables.listed() == []
         page = boss("/people")
         page.get_by_role("tab", name="What was done").click()
         assert [row.detail for row in people.log(space) if row.action == "role"] == ["editor to viewer"]

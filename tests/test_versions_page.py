@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from gamcore.decide.rules import Range
+from shapewise.store.atomic_files import scratch_file
 from shapewise.store.database import forget
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training import carry_over as versions
@@ -39,17 +40,17 @@ def a_spec(table, **more):
 
 
 def add(space, frame, of):
-    return versions.add_version(space, of, lambda: space.add_table(frame, "read", []))
+    return versions.add_version(space, of, lambda: space.tables.add(frame, "read", []))
 
 
 @pytest.fixture(scope="session")
 def months_once(tmp_path_factory):
     """A workspace with a table, a model of it, and a newer version of the table; and what is said of that."""
     space = Workspace(tmp_path_factory.mktemp("months") / "space")
-    old = space.add_table(a_month(), EVIL, [])
-    space.set_roles(old.id, {"stays": "target", "who": "group"})
+    old = space.tables.add(a_month(), EVIL, [])
+    space.tables.set_roles(old.id, {"stays": "target", "who": "group"})
     model = train(space, a_spec(old.id, group="who"))
-    return space.root, model, *add(space, a_month(500, 1, 6).drop(columns="when"), space.table(old.id))
+    return space.root, model, *add(space, a_month(500, 1, 6).drop(columns="when"), space.tables.about(old.id))
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def months(space, months_once):
         forget(one)
     shutil.rmtree(space.root)
     shutil.copytree(root, space.root)
-    return space, space.table(model.table), new, model, said
+    return space, space.tables.about(model.table), new, model, said
 
 
 def metrics(app):
@@ -98,8 +99,8 @@ def test_roles_of_columns_that_are_gone_are_dropped_and_the_lost_rule_is_said(mo
 
 
 def test_a_time_that_is_no_time_any_more_decides_nothing(space):
-    old = space.add_table(a_month(), "months", [])
-    space.hold_out_by(old.id, None, "when")
+    old = space.tables.add(a_month(), "months", [])
+    space.tables.hold_out_by(old.id, None, "when")
     frame = a_month(450, 2)
     _, said = add(space, frame.assign(when=frame["when"].astype(str)), old)
     assert "another type of when" in said[0]
@@ -109,31 +110,31 @@ def test_a_time_that_is_no_time_any_more_decides_nothing(space):
 
 def test_the_same_table_is_not_stored_again(months):
     space, old, new, *_ = months
-    before = space.tables()
-    for frame, message in ((a_month(), "holds the same table"), (space.read_table(new.id), "here already")):
+    before = space.tables.listed()
+    for frame, message in ((a_month(), "holds the same table"), (space.tables.read(new.id), "here already")):
         with pytest.raises(StoreError, match=message):
             add(space, frame, old)
     with pytest.raises(StoreError, match="holds an older version"):
         add(space, a_month(), new)
-    assert space.tables() == before
+    assert space.tables.listed() == before
 
 
 def test_an_equal_table_of_other_bytes_is_the_same(months):
     space, old, *_ = months
 
     def store():
-        with space.new_file() as path:
+        with scratch_file(space.root) as path:
             a_month().to_parquet(path, compression="gzip")
-            return space.add_table_file(path, "read", old.rows, old.columns)
+            return space.tables.add_file(path, "read", old.rows, old.columns)
 
     with pytest.raises(StoreError, match="nothing was stored"):
         versions.add_version(space, old, store)
-    assert len(space.tables()) == 2
+    assert len(space.tables.listed()) == 2
 
 
 def test_a_table_that_was_here_becomes_the_newer_version(months):
     space, _, new, *_ = months
-    lone = space.add_table(a_month(90, 7), "lone", [])
+    lone = space.tables.add(a_month(90, 7), "lone", [])
     found, said = add(space, a_month(90, 7), new)
     assert (found.id, found.replaces, said[0]) == (lone.id, new.id, f"It is now the newer version of {EVIL}.")
 
@@ -142,7 +143,7 @@ def test_chains_lead_to_their_newest_end(months):
     space, old, new, *_ = months
     third, _ = add(space, a_month(300, 3), new)
     beside, _ = add(space, a_month(310, 4), old)
-    tables = space.tables()
+    tables = space.tables.listed()
     assert versions.newest(tables, new.id) == third
     assert versions.newest(tables, old.id) == beside  # of two that replace it, the one made last
     assert versions.newest(tables, third.id) is None
@@ -153,10 +154,12 @@ def test_deleting_a_version_keeps_the_chain(months):
     space, old, new, *_ = months
     third, _ = add(space, a_month(300, 3), new)
     versions.delete(space, new.id)
-    assert space.table(third.id).replaces == old.id
+    assert space.tables.about(third.id).replaces == old.id
     versions.delete(space, old.id)
-    assert versions.newest(space.tables(), old.id) == space.table(third.id)  # for models whose table is gone
-    assert versions.older(space.tables(), third.id) == []
+    assert versions.newest(space.tables.listed(), old.id) == space.tables.about(
+        third.id
+    )  # for models whose table is gone
+    assert versions.older(space.tables.listed(), third.id) == []
 
 
 def test_a_ring_of_versions_ends(months):
@@ -224,7 +227,7 @@ def test_a_newer_version_is_loaded_in_a_dialog(months):
     button(app, "Newer version").click().run()
     assert "with the same roles and the same rule" in written(app)
     app = in_the_dialog(new, a_month(300, 3))
-    third = space.tables()[0]
+    third = space.tables.listed()[0]
     assert (third.name, third.replaces) == (old.name, new.id)
     assert app.query_params["table"] in (third.id, [third.id])
     assert "500 rows then, 300 now" in written(open_page("data", table=third.id))
@@ -233,7 +236,7 @@ def test_a_newer_version_is_loaded_in_a_dialog(months):
 def test_the_same_file_again_is_said_to_be_the_same(months):
     space, old, *_ = months
     assert "nothing was stored" in written(in_the_dialog(old, a_month()))
-    assert len(space.tables()) == 2
+    assert len(space.tables.listed()) == 2
 
 
 def test_an_older_version_leads_to_the_newest(months):

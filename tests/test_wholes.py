@@ -85,7 +85,7 @@ def test_texts_are_read_however_they_are_stored(kind, space, tmp_path):
     rows = pa.table({"c": pa.array(told).cast(kind), "x": np.arange(900.0)})
     for name, part in (("rows", rows), ("some", rows.slice(0, 300))):
         pq.write_table(part, tmp_path / f"{name}.parquet")
-    table = space.add_table_file(tmp_path / "rows.parquet", "rows", 900, 2, sample=(tmp_path / "some.parquet", 300))
+    table = space.tables.add_file(tmp_path / "rows.parquet", "rows", 900, 2, sample=(tmp_path / "some.parquet", 300))
     found = wholes.read(space, table.id, ["c"])["c"].astype(object)
     assert found.where(found.notna(), None).tolist() == told
     made = StrategySet("x", (Strategy("B", B_OF_C),))
@@ -151,7 +151,7 @@ def test_a_proof_says_what_it_ran_on(large):
 
 def test_the_base_rate_of_a_model_is_that_of_all_its_rows(large):
     space, _, model, whole = large
-    fitted = from_saved(space.load_model(model.id)).explain_shape("age")
+    fitted = from_saved(space.models.load(model.id)).explain_shape("age")
     assert model.metrics["base_rate"] == pytest.approx(1 / (1 + np.exp(-fitted.base)))
     assert model.metrics["base_rate"] == pytest.approx(np.mean(np.array(whole["stays"]) == "yes"), abs=0.01)
     assert model.rows["sample"] == 500
@@ -175,7 +175,7 @@ def test_levels_beyond_the_sample_are_no_negatives(space, tmp_path):
     rows.iloc[:400].to_parquet(some, index=False)
     rows.loc[990:, "y"] = "unknown"
     rows.to_parquet(tmp_path / "rows.parquet", index=False)
-    table = space.add_table_file(tmp_path / "rows.parquet", "rows", 1_000, 2, sample=(some, 400))
+    table = space.tables.add_file(tmp_path / "rows.parquet", "rows", 1_000, 2, sample=(some, 400))
     app = open_page("train", table=table.id)
     button(app, "Train").click().run()
     assert not app.exception

@@ -22,7 +22,8 @@ from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.store import database as meta
 from shapewise.store.atomic_files import new_folder, write_bytes, write_json
-from shapewise.store.workspace import MAX_NAME, StoreError, Workspace, clean_name
+from shapewise.store.names import MAX_NAME, clean_name
+from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training import runs
 from shapewise.training import train as training
 from shapewise.training.cost import estimate, estimate_tasks
@@ -57,24 +58,24 @@ def spec_of(table, **changes):
 
 
 def test_a_table_is_stored_once_and_read_back(space):
-    first = space.add_table(frame(), "mine", ["a note"])
-    again = space.add_table(frame(), "another name")
+    first = space.tables.add(frame(), "mine", ["a note"])
+    again = space.tables.add(frame(), "another name")
     assert (first.id, first.name, again.name) == (again.id, "mine", "mine")
-    assert [t.id for t in space.tables()] == [first.id]
-    pd.testing.assert_frame_equal(space.read_table(first.id), frame(), check_dtype=False, check_freq=False)
+    assert [t.id for t in space.tables.listed()] == [first.id]
+    pd.testing.assert_frame_equal(space.tables.read(first.id), frame(), check_dtype=False, check_freq=False)
     assert first.notes == ["a note"]
-    assert space.add_table(frame().assign(a=0.0), "other").id != first.id
+    assert space.tables.add(frame().assign(a=0.0), "other").id != first.id
 
 
 def test_roles_are_remembered(space):
-    table = space.add_table(frame(), "mine")
-    space.set_roles(table.id, {"w": "weight"})
-    assert Workspace(space.root).table(table.id).roles == {"w": "weight"}
+    table = space.tables.add(frame(), "mine")
+    space.tables.set_roles(table.id, {"w": "weight"})
+    assert Workspace(space.root).tables.about(table.id).roles == {"w": "weight"}
 
 
 @pytest.mark.parametrize("bad", ["", "../tables", "/etc", "x" * 16, "0123456789abcdef", "0123456789ABCDEF", "..%2f"])
 def test_ids_from_outside_are_no_paths(space, bad):
-    for call in (space.table, space.model, space.table_path, space.load_model):
+    for call in (space.tables.about, space.models.about, space.tables.path, space.models.load):
         with pytest.raises(StoreError, match="no such"):
             call(bad)
     with pytest.raises(StoreError):
@@ -85,7 +86,7 @@ def test_ids_from_outside_are_no_paths(space, bad):
 
 def test_empty_tables_are_refused(space):
     with pytest.raises(StoreError, match="empty"):
-        space.add_table(pd.DataFrame(), "none")
+        space.tables.add(pd.DataFrame(), "none")
 
 
 def test_names_are_cleaned():
@@ -95,22 +96,22 @@ def test_names_are_cleaned():
 
 
 def test_models_are_renamed_deleted_exported_and_brought_back(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     model = train(space, spec_of(table.id))
-    space.rename_model(model.id, "better <b>name</b>")
-    assert space.model(model.id).name == "better <b>name</b>"
-    copy = space.import_model(space.model_path(model.id).read_bytes(), "copy")
+    space.models.rename(model.id, "better <b>name</b>")
+    assert space.models.about(model.id).name == "better <b>name</b>"
+    copy = space.models.bring_in(space.models.path(model.id).read_bytes(), "copy")
     assert copy.target == "y"
-    original, brought = (from_saved(space.load_model(m.id)) for m in (model, copy))
+    original, brought = (from_saved(space.models.load(m.id)) for m in (model, copy))
     np.testing.assert_array_equal(
         original.predict_proba(frame()[["a", "b", "c"]]), brought.predict_proba(frame()[["a", "b", "c"]])
     )
-    assert {m.id for m in space.models()} == {model.id, copy.id}
+    assert {m.id for m in space.models.listed()} == {model.id, copy.id}
     space.delete("models", model.id)
-    assert [m.id for m in space.models()] == [copy.id]
+    assert [m.id for m in space.models.listed()] == [copy.id]
     with pytest.raises(ModelFileError):
-        space.import_model(b"not a model", "x")
-    assert len(space.models()) == 1
+        space.models.bring_in(b"not a model", "x")
+    assert len(space.models.listed()) == 1
 
 
 def test_a_folder_is_there_whole_or_not_at_all(tmp_path):
@@ -205,7 +206,7 @@ def test_specifications_that_cannot_be_trained_are_refused(changes, word):
 
 
 def test_no_fit_sees_a_held_out_row(space, monkeypatch):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     seen = {}
     fit = training.GAMClassifier.fit
 
@@ -222,10 +223,10 @@ def test_no_fit_sees_a_held_out_row(space, monkeypatch):
 
 @pytest.mark.parametrize("binary", [True, False])
 def test_metrics_are_those_of_the_held_out_rows(space, binary):
-    table = space.add_table(frame(binary=binary), "mine")
+    table = space.tables.add(frame(binary=binary), "mine")
     model = train(space, spec_of(table.id, positive=["yes"] if binary else None, weight="w", group="who"))
-    data = read_data(space.read_table(table.id), Spec.from_dict(model.spec))
-    estimator = from_saved(space.load_model(model.id))
+    data = read_data(space.tables.read(table.id), Spec.from_dict(model.spec))
+    estimator = from_saved(space.models.load(model.id))
     X, y = data.X[data.held_out], data.y[data.held_out]
     if binary:
         scores = estimator.decision_function(X)
@@ -300,11 +301,11 @@ def test_few_or_large_groups_still_hold_something_out():
 
 
 def test_the_first_training_fixes_what_is_held_out(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     train(space, spec_of(table.id))
-    first = read_data(frame(), spec_of(table.id), space.table(table.id).held_out_by).held_out
+    first = read_data(frame(), spec_of(table.id), space.tables.about(table.id).held_out_by).held_out
     later = train(space, spec_of(table.id, group="who", time="when"))
-    again = read_data(frame(), Spec.from_dict(later.spec), space.table(table.id).held_out_by).held_out
+    again = read_data(frame(), Spec.from_dict(later.spec), space.tables.about(table.id).held_out_by).held_out
     np.testing.assert_array_equal(first, again)
 
 
@@ -318,7 +319,7 @@ def test_weights_that_are_text_or_miss_a_part_are_refused():
 
 
 def test_one_unreadable_description_hides_no_other(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     model = train(space, spec_of(table.id))
     space.edit("models", model.id, lambda about: about | {"from_the_future": 1})
     for k, kind in enumerate(("tables", "models")):
@@ -329,8 +330,8 @@ def test_one_unreadable_description_hides_no_other(space):
     with space.meta.writing() as connection:
         told = {"id": odd.name, "kind": "runs", "owner": "local", "created": "", "state": "running"}
         connection.execute(meta.job.insert().values(**told))
-    assert [t.id for t in space.tables()] == [table.id]
-    assert [m.id for m in space.models()] == [model.id]
+    assert [t.id for t in space.tables.listed()] == [table.id]
+    assert [m.id for m in space.models.listed()] == [model.id]
     assert runs.listing(space) == runs.active(space) == []
 
 
@@ -351,7 +352,7 @@ LONG = {"preset": "paper", "changes": {"max_rounds": 100_000, "early_stopping_ro
 
 def begin_long(space):
     """A run that is surely going on, and would for minutes."""
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     identifier = runs.start(space, spec_of(table.id, **LONG), 1)
     for _ in range(600):
         if len(runs.read(space, identifier).standing.points):
@@ -361,7 +362,7 @@ def begin_long(space):
 
 
 def test_a_run_trains_reports_and_stores(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     identifier = runs.start(space, spec_of(table.id, changes={"max_rounds": 60}, bands=0), 2)
     assert [run.id for run in runs.active(space)] == [identifier]
     run = wait(space, identifier)
@@ -370,18 +371,18 @@ def test_a_run_trains_reports_and_stores(space):
     assert run.standing.points.shape[1] == 4
     assert run.standing.points[0, 1] == 1
     here = train(space, spec_of(table.id, changes={"max_rounds": 60}))
-    assert space.model(run.model).metrics == here.metrics
+    assert space.models.about(run.model).metrics == here.metrics
     assert runs.active(space) == []
     assert [r.id for r in runs.listing(space)] == [identifier]
 
 
 def test_bands_follow_a_training_and_come_alone_when_asked_for(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     run = wait(space, runs.start(space, spec_of(table.id, bands=10), 2))
     assert run.state == "done", run.message
     assert run.standing.stage == "bands"
-    assert space.model(run.model).bands == 10
-    halves = space.load_model(run.model).model.halves
+    assert space.models.about(run.model).bands == 10
+    halves = space.models.load(run.model).model.halves
     assert halves.n_refits == 10
     alone = train(space, spec_of(table.id, bands=10))
     assert alone.bands == 0
@@ -389,24 +390,24 @@ def test_bands_follow_a_training_and_come_alone_when_asked_for(space):
     assert later.model == alone.id
     assert runs.working_on(space, alone.id) is None
     assert runs.last_failure(space, alone.id) == ""
-    np.testing.assert_array_equal(space.load_model(alone.id).model.halves.terms[0].refits, halves.terms[0].refits)
-    space.set_headline(alone.id, "a", " Older  is better ")
-    space.rename_model(alone.id, "another")
-    about = space.model(alone.id)
+    np.testing.assert_array_equal(space.models.load(alone.id).model.halves.terms[0].refits, halves.terms[0].refits)
+    space.models.set_headline(alone.id, "a", " Older  is better ")
+    space.models.rename(alone.id, "another")
+    about = space.models.about(alone.id)
     assert (about.bands, about.headlines, about.name) == (10, {"a": "Older is better"}, "another")
 
 
 def test_bands_that_cannot_be_made_leave_the_model_and_say_why(space):
-    table = space.add_table(frame(160).assign(who=np.arange(160) % 4), "four groups, one of them held out")
+    table = space.tables.add(frame(160).assign(who=np.arange(160) % 4), "four groups, one of them held out")
     run = wait(space, runs.start(space, spec_of(table.id, group="who"), 1))
     assert run.state == "failed"
     assert "Bands need at least 4 groups" in run.message
-    assert space.model(run.model).bands == 0  # the model is there
+    assert space.models.about(run.model).bands == 0  # the model is there
     assert run.message in runs.last_failure(space, run.model)
 
 
 def test_stopping_the_bands_keeps_the_model(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     model = train(space, spec_of(table.id, **LONG))
     identifier = runs.start(space, spec_of(table.id, **LONG), 1, model.id)
     for _ in range(600):
@@ -417,12 +418,12 @@ def test_stopping_the_bands_keeps_the_model(space):
     runs.cancel(space, identifier)
     run = wait(space, identifier)
     assert run.model == model.id
-    assert space.model(model.id).bands == 0
+    assert space.models.about(model.id).bands == 0
     assert runs.working_on(space, model.id) is None
 
 
 def test_settings_are_searched_in_a_run_and_kept_when_it_is_stopped(space):
-    table = space.add_table(frame(1500), "mine")
+    table = space.tables.add(frame(1500), "mine")
     budget = {"candidates": 6, "seconds": 60.0}
     run = wait(space, runs.start(space, spec_of(table.id), 2, budget=budget))
     assert run.state == "done", run.message
@@ -442,20 +443,20 @@ def test_settings_are_searched_in_a_run_and_kept_when_it_is_stopped(space):
 
 
 def test_parts_are_fitted_in_a_run(space):
-    table = space.add_table(frame(900), "mine")
+    table = space.tables.add(frame(900), "mine")
     model = train(space, spec_of(table.id, bands=10))
     column = next(name for name in frame(10).columns if name != "y")
     run = wait(space, runs.start(space, spec_of(table.id, bands=10), 2, model.id, column))
     assert run.state == "done", run.message
-    parts = space.parts(model.id)
+    parts = space.models.parts(model.id)
     assert len(parts) >= 2
-    assert [about.id for about in space.models()] == [model.id]
+    assert [about.id for about in space.models.listed()] == [model.id]
     assert sum(part.rows["training"] for part in parts) <= model.rows["training"]
     assert all(part.part and part.bands == 10 for part in parts)
 
 
 def test_a_run_that_cannot_be_trained_says_why(space):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     run = wait(space, runs.start(space, spec_of(table.id, positive=["maybe"]), 1))
     assert run.state == "failed"
     assert "negative" in run.message
@@ -468,7 +469,7 @@ def test_cancel_stops_a_run_and_nothing_is_stored(space):
     run = wait(space, identifier)
     assert run.state == "cancelled"
     assert time.monotonic() - started < child.GRACE_SECONDS + 3
-    assert space.models() == []
+    assert space.models.listed() == []
 
 
 def test_a_worker_that_does_not_listen_is_terminated(space, monkeypatch):
@@ -494,7 +495,7 @@ def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):
     import subprocess
     import sys
 
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     told = json.dumps(spec_of(table.id, **LONG).to_dict())
     code = (
         "import json, os, sys, time; from pathlib import Path\n"
@@ -520,7 +521,7 @@ def test_a_process_id_given_to_another_is_not_the_worker(space):
 
 
 def test_a_run_whose_worker_never_came_is_not_running_for_ever(space, monkeypatch):
-    table = space.add_table(frame(), "mine")
+    table = space.tables.add(frame(), "mine")
     folder = space.root / "jobs" / "00000000000000ac"
     folder.mkdir(parents=True)
     write_json(folder / "about.json", {"spec": spec_of(table.id).to_dict(), "created": "2024-01-01T00:00:00+00:00"})

@@ -14,7 +14,8 @@ from gamcore.decide.rules import Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.decide.segments import Evidence
 from gamcore.decide.strategies import StrategySet
-from shapewise.store.workspace import Workspace, clean_name, known, new_id, now
+from shapewise.store.names import known
+from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
 
 @dataclass(frozen=True)

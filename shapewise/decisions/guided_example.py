@@ -64,13 +64,13 @@ A_WEEK: Final = 65_000
 def load(workspace: Workspace, name: str) -> TableAbout:
     """A sample table, stored once."""
     loaded = read_file(name, (SAMPLES / name).read_bytes())
-    return workspace.add_table(loaded.frame, Path(name).stem, loaded.notes)
+    return workspace.tables.add(loaded.frame, Path(name).stem, loaded.notes)
 
 
 def find(workspace: Workspace, name: str) -> TableAbout | None:
     """A sample table, where it is loaded; somebody's own of that name has another size."""
     size = SIZES[name]
-    return next((table for table in workspace.tables() if (table.rows, table.columns) == size), None)
+    return next((table for table in workspace.tables.listed() if (table.rows, table.columns) == size), None)
 
 
 def spec(table: TableAbout, columns: list[str], part: Part) -> Spec:
@@ -81,7 +81,7 @@ def spec(table: TableAbout, columns: list[str], part: Part) -> Spec:
 
 def model(workspace: Workspace, table: str, part: Part) -> ModelAbout | None:
     """A scenario's model, where it is trained."""
-    return next((m for m in workspace.models() if m.table == table and m.name == part.scenario), None)
+    return next((m for m in workspace.models.listed() if m.table == table and m.name == part.scenario), None)
 
 
 def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jobs: int) -> Part | None:
@@ -97,12 +97,12 @@ def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jo
 
 def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
     """The strategies of the scenarios' models, in their order, each segment kept with its evidence."""
-    frame, made = workspace.read_table(table.id), []
+    frame, made = workspace.tables.read(table.id), []
     for part in PARTS:
         about = model(workspace, table.id, part)
         if about is None:
             raise StoreError(f"There is no model of {part.scenario!r} yet: train it first.")
-        fitted = workspace.load_model(about.id).model
+        fitted = workspace.models.load(about.id).model
         assert isinstance(fitted, AdditiveModel)
         data = read_data(frame, Spec.from_dict(about.spec), table.held_out_by)
         held = data.X.index[data.held_out]

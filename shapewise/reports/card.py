@@ -61,7 +61,7 @@ def _metric(model: ModelAbout) -> str:
 
 def card(space: Workspace, identifier: str) -> Card:
     """All of a stored model's card; what needs its table is left out where that is gone."""
-    model = space.model(identifier)
+    model = space.models.about(identifier)
     rows = [("Predicts", target(model)), ("Kind", model.kind.replace("_", " ")),
             ("Table", f"{model.table_name}, fingerprint {model.table or 'unknown'}")]  # fmt: skip
     spec = Spec.from_dict(model.spec) if model.spec else None
@@ -101,7 +101,7 @@ def _period(space: Workspace, model: ModelAbout, spec: Spec | None) -> str:
         return ""
     try:
         columns = list(dict.fromkeys([spec.time, *spec.filter_columns()]))
-        frame = pd.read_parquet(space.table_path(spec.table), columns=columns)
+        frame = pd.read_parquet(space.tables.path(spec.table), columns=columns)
         frame = frame[All(tuple(spec.conditions)).holds(frame)]
         when = frame[spec.time].dropna()
     except (StoreError, OSError, ValueError, KeyError):

@@ -67,14 +67,14 @@ def start_scores(
     workspace: Workspace, model: str, table: str, kind: Kind, top: int = 3, keep: Sequence[str] = ()
 ) -> str:
     """Queue the scoring of all rows of a table; returns the pack's id. keep : columns of the table, all without."""
-    name = file_name(workspace.table(table).name, f"scored by {workspace.model(model).name}", kind)
+    name = file_name(workspace.tables.about(table).name, f"scored by {workspace.models.about(model).name}", kind)
     needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep)))
     about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
     return _start(workspace, "scores", about=about, name=name, disk=needed, seconds=seconds)
 
 
 def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str, disk: int, seconds: float = 0.0) -> str:
-    workspace.model(about["model"])
+    workspace.models.about(about["model"])
     for old in packs(workspace)[MOST_KEPT - 1 :]:
         delete(workspace, old.id)
     told = {"work": work, "about": about, "name": name}

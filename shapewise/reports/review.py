@@ -45,10 +45,10 @@ class Review:
 
     def __init__(self, space: Workspace, recipe: Recipe, model: str) -> None:
         self._space, self._recipe = space, recipe
-        self.model: ModelAbout = space.model(model)
+        self.model: ModelAbout = space.models.about(model)
         if self.model.of_tasks:
             raise StoreError("A report is of a model of one target: choose another.")
-        self._estimator: GAMRegressor | GAMClassifier = from_saved(space.load_model(model))
+        self._estimator: GAMRegressor | GAMClassifier = from_saved(space.models.load(model))
         binary = self.model.kind.endswith("classifier")
         self._scale: Scale = recipe.scale if binary and recipe.scale in ("points", "ratio") else "link"  # type: ignore[assignment]
         self._held: HeldOut | str | None = ""
@@ -74,7 +74,7 @@ class Review:
         for table in (self.model.table, board.table):
             if table not in self._space.ids("tables"):
                 continue
-            if set(made.cascade().columns) <= set(pq.read_schema(self._space.table_path(table)).names):
+            if set(made.cascade().columns) <= set(pq.read_schema(self._space.tables.path(table)).names):
                 found = wholes.matches(self._space, table, made)
                 return made, found.ledger(range(len(made.strategies)))
         raise StoreError("No table here has the columns that the board's rules look at.")

@@ -20,29 +20,29 @@ CELL_BYTES: Final = 24
 
 def _like(space: Workspace, table: str, columns: Sequence[str]) -> pd.DataFrame:
     """The first rows that pages show, with their types: of columns that there are, and of one at least."""
-    head = beginning(space.shown_path(table))
+    head = beginning(space.tables.shown_path(table))
     known = [name for name in head.columns if name in columns]
     return head[known or [head.columns[0]]]
 
 
 def in_parts(space: Workspace, table: str, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
     """All rows of some columns, in their order, in batches that fit into memory."""
-    return batches(space.table_path(table), _like(space, table, columns))
+    return batches(space.tables.path(table), _like(space, table, columns))
 
 
 def read(space: Workspace, table: str, columns: Sequence[str]) -> pd.DataFrame:
     """All rows of some columns at once; StoreError where they are more than a table may take of memory."""
     like, most = _like(space, table, columns), space.limits.table_memory
-    needed = CELL_BYTES * space.table(table).rows * len(like.columns)
+    needed = CELL_BYTES * space.tables.about(table).rows * len(like.columns)
     if most and needed > most:
         raise StoreError(
             f"All rows of the {len(like.columns)} columns that are needed would take about {needed / 1e9:.1f} GB of "
             f"memory, more than the {most / 1e9:.1f} GB of a table here: count them where they are, give the counts."
         )
     with plain_pool():
-        schema = pq.read_schema(space.table_path(table))
+        schema = pq.read_schema(space.tables.path(table))
         texts = [name for name in like.columns if _is_text(schema.field(name).type)]
-        found = pq.read_table(space.table_path(table), columns=list(like.columns), read_dictionary=texts)
+        found = pq.read_table(space.tables.path(table), columns=list(like.columns), read_dictionary=texts)
         return typed(found, like)
 
 

@@ -36,14 +36,14 @@ def of(data: Data, said: Floats) -> HeldOut:
 
 def held_out(space: Workspace, identifier: str) -> HeldOut | None:
     """Those of a stored model; None where its table is gone, or nothing is held out."""
-    model = space.model(identifier)
+    model = space.models.about(identifier)
     if not model.spec or model.of_tasks:
         return None
     spec = Spec.from_dict(model.spec)
     try:
-        data = read_data(space.read_table(spec.table), spec, space.table(spec.table).held_out_by)
+        data = read_data(space.tables.read(spec.table), spec, space.tables.about(spec.table).held_out_by)
     except (StoreError, OSError):
         return None
     if not data.measurable:
         return None
-    return of(data, predicted(from_saved(space.load_model(identifier)), data.X[data.held_out]))
+    return of(data, predicted(from_saved(space.models.load(identifier)), data.X[data.held_out]))

@@ -16,6 +16,7 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
 from shapewise.ingest.writer import Groups
 from shapewise.scoring.score_rows import Scorer
+from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.batches import arrow_batches, beginning, plain, typed
 from shapewise.store.workspace import StoreError, Workspace
 
@@ -52,7 +53,7 @@ class Wanted:
     @property
     def path(self) -> Path:
         """The table's file."""
-        return self.space.table_path(self.table)
+        return self.space.tables.path(self.table)
 
     def columns(self, names: list[str]) -> list[str]:
         """Columns to keep of those that there are."""
@@ -76,7 +77,7 @@ def expected_bytes(wanted: Wanted) -> int:
 
 def check(wanted: Wanted) -> tuple[int, float]:
     """Bytes of the file and seconds until it is there, about; an error in words where it is more than can be had."""
-    rows, needed = wanted.space.table(wanted.table).rows, expected_bytes(wanted)
+    rows, needed = wanted.space.tables.about(wanted.table).rows, expected_bytes(wanted)
     if wanted.kind == "xlsx" and rows > MOST_SHEET_ROWS:
         raise StoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {rows:,}: take Parquet or CSV.")
     if needed > MOST_BYTES:
@@ -84,7 +85,7 @@ def check(wanted: Wanted) -> tuple[int, float]:
             f"The file would have about {needed / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} that a browser is "
             "handed: keep fewer columns, or score it where the data is, with the model as SQL."
         )
-    cells = wanted.space.table(wanted.table).columns + 2 + 2 * wanted.top
+    cells = wanted.space.tables.about(wanted.table).columns + 2 + 2 * wanted.top
     return needed, rows * cells * CELL_SECONDS[wanted.kind]
 
 
@@ -95,11 +96,11 @@ def write(
 
     step is told the share that is done, batch by batch.
     """
-    like, schema = beginning(wanted.space.shown_path(wanted.table)), pq.read_schema(wanted.path)
+    like, schema = beginning(wanted.space.tables.shown_path(wanted.table)), pq.read_schema(wanted.path)
     keep = wanted.columns(schema.names)
     scorer = Scorer(estimator, wanted.top, keep)
     read = list(dict.fromkeys([*keep, *(name for name in scorer.columns if name in schema.names)]))
-    rows = wanted.space.table(wanted.table).rows
+    rows = wanted.space.tables.about(wanted.table).rows
 
     def parts() -> Parts:
         done = 0
@@ -118,7 +119,7 @@ def write(
                 write_csv((_dated(frame, days) for frame in map(_joined, parts())), file)
         case "xlsx":
             said = pd.DataFrame({"about": about.split("\n")})
-            with wanted.space.new_folder() as rows_of:
+            with scratch_folder(wanted.space.root) as rows_of:
                 write_xlsx({"scores": map(_joined, parts()), "about": [said]}, str(into), str(rows_of))
 
 

@@ -136,3 +136,24 @@ def new_folder(target: Path) -> Iterator[Path]:
         sync_folder(target.parent)
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+@contextmanager
+def scratch_file(root: Path) -> Iterator[Path]:
+    """A place in a workspace for a file in the making; what is still there in the end is removed."""
+    path = temporary(root / "new")
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def scratch_folder(root: Path) -> Iterator[Path]:
+    """A place in a workspace for files in the making; what is still there in the end is removed."""
+    path = temporary(root / "new")
+    path.mkdir(0o700)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
@@ -14,26 +13,21 @@ from typing import Any, Final, Self, TypeVar
 
 from sqlalchemy import Connection
 
-from shapewise.access.permissions import LOCAL, Action, Level, Person, may
+from shapewise.access.permissions import LOCAL, Action, Person, may
 from shapewise.access.quotas import Limits, is_shared
 from shapewise.errors import READ_ONLY, DeniedError, FullError, StoreError, room
 from shapewise.store import identity, records
-from shapewise.store.atomic_files import size_of, temporary, use_spare
+from shapewise.store.atomic_files import use_spare
 from shapewise.store.database import Meta, open_meta
 from shapewise.store.migrations import migrate
 from shapewise.store.object_store import digest_of, open_objects
 from shapewise.store.records import Thing, text_of
+from shapewise.store.room import check_room
 
 KINDS: Final = {"tables": "table", "models": "model", "segments": "segment", "boards": "board", "reports": "report"}
 ID: Final = re.compile(r"[0-9a-f]{16}")
 About = TypeVar("About")
 log = logging.getLogger(__name__)
-
-
-def used_by(connection: Connection, root: Path, who: str) -> int:
-    """Bytes of all that a person owns in a workspace's folder, files that jobs made for them among it."""
-    made = (path for one in records.making(connection, who) for path in (root / "jobs" / one).glob("out.*"))
-    return records.used(connection, who) + sum(size_of(path) for path in made)
 
 
 def _make(root: Path) -> None:
@@ -81,8 +75,6 @@ class Things:
         other.person = person
         return other
 
-    # Things of any kind
-
     def _check(self, action: Action, kind: str, found: Thing | None) -> Thing:
         """The one place where a person's right to a thing is asked for; what may not be seen is not there."""
         owner, level = (found.owner, found.level) if found else (None, None)
@@ -93,7 +85,7 @@ class Things:
             raise DeniedError(f"This {name} is shared with you to be viewed: ask its owner to {action} it.")
         return found
 
-    def _allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
+    def allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
         """A thing that this person may do something with."""
         found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
         return self._check(action, kind, found)
@@ -111,7 +103,7 @@ class Things:
     def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
         """A thing; StoreError where there is none for this person, or none to do this with."""
         with self.meta.reading() as connection:
-            return self._allowed(connection, action, kind, identifier)
+            return self.allowed(connection, action, kind, identifier)
 
     def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
         """All things of a kind that this person has, the first made first; one that cannot be read hides no other."""
@@ -138,10 +130,10 @@ class Things:
         if not may(self.person, "create"):
             raise DeniedError("You may view what is shared with you, not add to it: ask to be made an editor.")
         with self._held(parts or {}) as held, self.meta.writing() as connection:
-            self._check_room(connection, sum(size for _, size in held.values()))
+            check_room(connection, self.root, self.person.id, self.limits, sum(size for _, size in held.values()))
             owner = self.person.id
             if parent:  # a part is of whose the whole is, whoever made it
-                owner = self._allowed(connection, "change", kind, parent).owner
+                owner = self.allowed(connection, "change", kind, parent).owner
             records.insert(connection, kind, identifier=identifier, owner=owner, about=about, parent=parent)
             self._put(connection, identifier, held)
             records.note(connection, self.person.id, "create", kind, identifier, "", text_of(about), detail)
@@ -155,11 +147,11 @@ class Things:
         change : makes the new description of the present one. action : what this person needs to be allowed.
         """
         with self._held(parts or {}) as held, self.meta.writing() as connection:
-            about = self._allowed(connection, action, kind, identifier).about
+            about = self.allowed(connection, action, kind, identifier).about
             changed = change(about)
             before, after = text_of(about), text_of(changed)
             if held:
-                self._check_room(connection, sum(size for _, size in held.values()))
+                check_room(connection, self.root, self.person.id, self.limits, sum(size for _, size in held.values()))
                 self._put(connection, identifier, held)
             if after != before:
                 records.update(connection, identifier, changed)
@@ -192,34 +184,10 @@ class Things:
                 raise StoreError("A file was removed while it was being stored: try again.")
             records.put_part(connection, identifier, name, digest, size)
 
-    def check_room(self, more: int) -> None:
-        """StoreError where so many bytes more are over what this person may keep."""
-        with self.meta.reading() as connection:
-            self._check_room(connection, more)
-
-    def left(self) -> int:
-        """Bytes that this person may still keep, 0 where that is not limited; StoreError where there are none."""
-        most = self.limits.bytes
-        if not most:
-            return 0
-        with self.meta.reading() as connection:
-            left = most - used_by(connection, self.root, self.person.id)
-        if left <= 0:
-            raise StoreError(f"You use all of your {most / 1e6:,.0f} MB: delete what you no longer need.")
-        return left
-
-    def _check_room(self, connection: Connection, more: int) -> None:
-        most = self.limits.bytes
-        if most and (used := used_by(connection, self.root, self.person.id)) + more > most:
-            raise StoreError(
-                f"This needs {more / 1e6:,.0f} MB, and you use {used / 1e6:,.0f} of your {most / 1e6:,.0f} MB: delete "
-                "what you no longer need."
-            )
-
     def part(self, kind: str, identifier: str, name: str) -> Path:
         """The file of a part of a thing; it is never changed, so it can be read at leisure."""
         with self.meta.reading() as connection:
-            self._allowed(connection, "view", kind, identifier)
+            self.allowed(connection, "view", kind, identifier)
             digest = records.part_of(connection, identifier, name)
         if digest is None:
             raise StoreError(f"This {KINDS[kind]} has no {name}: load or train it again.")
@@ -240,62 +208,7 @@ class Things:
 
     def _delete(self, kind: str, identifier: str) -> None:
         with self.meta.writing() as connection:
-            found = self._allowed(connection, "view", kind, identifier)
+            found = self.allowed(connection, "view", kind, identifier)
             told = text_of(self._check("change" if found.parent else "delete", kind, found).about)
             for gone in records.bury(connection, identifier):
                 records.note(connection, self.person.id, "delete", kind, gone, told if gone == identifier else "")
-
-    # Sharing
-
-    def share(self, kind: str, identifier: str, who: str, level: Level | None) -> None:
-        """Share a thing with a person by what they are called, or no longer (None)."""
-        who = who.strip()
-        with self.meta.writing() as connection:
-            owner = self._allowed(connection, "share", kind, identifier).owner
-            them = records.named(connection, who)
-            if them is None:
-                raise StoreError(
-                    f"Nobody called {who!r} has signed in here yet, or several people have: ask them to, or use the "
-                    "address that they sign in with."
-                )
-            if them.id == owner:
-                raise StoreError("It is theirs already: choose somebody else.")
-            records.share_with(connection, identifier, them.id, level)
-            detail = f"{them.id}: {level or 'nothing'}"
-            records.note(connection, self.person.id, "share", kind, identifier, detail=detail)
-
-    def owner_name(self, kind: str, identifier: str) -> str:
-        """What the owner of a thing is called."""
-        owner = self.thing(kind, identifier).owner
-        with self.meta.reading() as connection:
-            found = records.somebody(connection, owner)
-        return found.name if found else owner
-
-    def shares(self, kind: str, identifier: str) -> dict[str, tuple[str, Level]]:
-        """Whom a thing is shared with (id to name and level), for those who may share it."""
-        self.thing(kind, identifier, "share")
-        with self.meta.reading() as connection:
-            names = {person.id: person.name for person, _ in records.people(connection)}
-            found = records.shares(connection, identifier)
-        return {who: (names.get(who, who), level) for who, level in found.items()}
-
-    # Places for files in the making
-
-    @contextmanager
-    def new_file(self) -> Iterator[Path]:
-        """A place for a file that is about to become an object; what is still there in the end is removed."""
-        path = temporary(self.root / "new")
-        try:
-            yield path
-        finally:
-            path.unlink(missing_ok=True)
-
-    @contextmanager
-    def new_folder(self) -> Iterator[Path]:
-        """A place for files that are about to become objects; what is still there in the end is removed."""
-        path = temporary(self.root / "new")
-        path.mkdir(0o700)
-        try:
-            yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)

@@ -15,8 +15,8 @@ from shapewise.access.quotas import is_shared
 from shapewise.errors import DeniedError, StoreError
 from shapewise.store import records
 from shapewise.store.database import thing
-from shapewise.store.items import used_by
 from shapewise.store.records import Deed
+from shapewise.store.room import used_by
 from shapewise.store.workspace import KINDS, Workspace
 
 MOST_NAME: Final = 200

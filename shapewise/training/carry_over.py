@@ -47,7 +47,7 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
 
     store : stores the table by itself.
     """
-    before = {table.id for table in space.tables()}
+    before = {table.id for table in space.tables.listed()}
     table = store()
     new = table.id not in before
     if table.id == of.id or (new and _equal(space, table, of)):
@@ -57,29 +57,29 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
     if not new:
         _check_link(space, table, of)
     about: dict[str, Any] = {"replaces": of.id} | ({"name": of.name} if new else {})
-    columns = pq.read_schema(space.table_path(table.id)).names
+    columns = pq.read_schema(space.tables.path(table.id)).names
     roles = {name: role for name, role in of.roles.items() if name in columns}
     about |= {"roles": roles} if roles and not table.roles else {}
     space.edit("tables", table.id, lambda now: now | about)
     said = [] if new else [f"It is now the newer version of {of.name}."]
     said += _hold_out_alike(space, table, columns, of)
-    return space.table(table.id), said
+    return space.tables.about(table.id), said
 
 
 def _equal(space: Workspace, table: TableAbout, of: TableAbout) -> bool:
     """Whether two tables are the same though their files are not."""
     if (table.rows, table.columns) != (of.rows, of.columns) or table.sampled or of.sampled:
         return False
-    return bool(space.read_table(table.id).equals(space.read_table(of.id)))
+    return bool(space.tables.read(table.id).equals(space.tables.read(of.id)))
 
 
 def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
     """StoreError where a table that was here already cannot become the newer version of another."""
-    tables = space.tables()
+    tables = space.tables.listed()
     if table.id in {one.id for one in older(tables, of.id)}:
         raise StoreError(f"The file holds an older version of {of.name}, which is here already: choose a newer file.")
     if table.replaces and table.replaces in {one.id for one in tables}:
-        name = space.table(table.replaces).name
+        name = space.tables.about(table.replaces).name
         raise StoreError(f"This table is here already, as the newer version of {name}: choose it on the Data page.")
     if not space.may("change", "tables", table.id):
         raise StoreError(
@@ -90,22 +90,22 @@ def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
 def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], of: TableAbout) -> list[str]:
     """Set rows aside by what the older version does; where that cannot be, the first training decides, and it is
     said."""
-    by = space.table(of.id).held_out_by
+    by = space.tables.about(of.id).held_out_by
     if by is None or table.held_out_by is not None:
         return []
     for column in by.values():
         why = f"has no column {column}" if column not in columns else ""
-        if not why and "time" in by and _differ(space.read_table(of.id), space.read_table(table.id), column):
+        if not why and "time" in by and _differ(space.tables.read(of.id), space.tables.read(table.id), column):
             why = f"has another type of {column}"
         if why:
             return [f"Rows were held out by {column}, and this version {why}: its first training decides anew."]
-    space.hold_out_by(table.id, by.get("group"), by.get("time"))
+    space.tables.hold_out_by(table.id, by.get("group"), by.get("time"))
     return []
 
 
 def delete(space: Workspace, identifier: str) -> None:
     """Delete a table; the version that replaces it then replaces what it replaced, where that is still there."""
-    tables = space.tables()
+    tables = space.tables.listed()
     before = older(tables, identifier)
     space.delete("tables", identifier)
     for after in tables:

@@ -91,7 +91,7 @@ def start(
     budget : of a search for better settings instead, as fields of `tuning.Budget`. cost : what it takes, else estimated
     here; StoreError where that is more than a job may have, or than this person may keep.
     """
-    table = workspace.table(spec.table)
+    table = workspace.tables.about(spec.table)
     if model:
         workspace.thing("models", model, "change")
     cost = cost or _cost(table, spec, n_jobs)

@@ -106,15 +106,15 @@ def read_all(workspace: Workspace, spec: Spec) -> Data:
     read: dict[str, pd.DataFrame] = {}
 
     def frames(table: str) -> pd.DataFrame:
-        read[table] = read[table] if table in read else workspace.read_table(table)
+        read[table] = read[table] if table in read else workspace.tables.read(table)
         return read[table]
 
     def held_out_by(table: str) -> dict[str, str]:
         group, when = (name if name in frames(table).columns else None for name in (spec.group, spec.time))
         if table != spec.table:  # another table's own roles decide what is held out of it
-            roles = {role: name for name, role in workspace.table(table).roles.items()}
+            roles = {role: name for name, role in workspace.tables.about(table).roles.items()}
             group, when = roles.get("group"), roles.get("time")
-        return workspace.hold_out_by(table, group, when)
+        return workspace.tables.hold_out_by(table, group, when)
 
     return read_rows(spec, frames, held_out_by)
 
@@ -123,7 +123,7 @@ def train(
     workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
 ) -> ModelAbout:
     """Train a specification and store the model."""
-    if any(workspace.table(table).sampled for table in (spec.table, *spec.tables.values())):
+    if any(workspace.tables.about(table).sampled for table in (spec.table, *spec.tables.values())):
         return _train_on_disk(workspace, spec, n_jobs, callback)
     data = read_all(workspace, spec)
     started = time.monotonic()
@@ -143,12 +143,12 @@ def _train_on_disk(
     check_kind(spec)
     started = time.monotonic()
     with plain_pool():
-        sample = workspace.read_table(spec.table)
+        sample = workspace.tables.read(spec.table)
     give_back()
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
-    basis = workspace.hold_out_by(spec.table, group, when)
+    basis = workspace.tables.hold_out_by(spec.table, group, when)
     scratch = workspace.root / "jobs"
-    place = Place(workspace.table_path(spec.table), scratch, _budget(workspace.limits.memory))
+    place = Place(workspace.tables.path(spec.table), scratch, _budget(workspace.limits.memory))
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
@@ -173,7 +173,7 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
         id=new_id(),
         name=spec.name,
         table=spec.table,
-        table_name=" + ".join(workspace.table(table).name for table in spec.tables.values() or [spec.table]),
+        table_name=" + ".join(workspace.tables.about(table).name for table in spec.tables.values() or [spec.table]),
         target=spec.target,
         kind=f"{'multitask_' if of_tasks else ''}{'classifier' if data.binary else 'regressor'}",
         created=now(),
@@ -191,7 +191,7 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
 
 def _store(workspace: Workspace, about: ModelAbout, model: Estimator) -> ModelAbout:
     told = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
-    return workspace.add_model(model.to_saved(**told), about)
+    return workspace.models.add(model.to_saved(**told), about)
 
 
 def add_bands(
@@ -201,13 +201,13 @@ def add_bands(
     callback: Callable[[Progress], bool | None] | None = None,
 ) -> ModelAbout:
     """Give a stored additive model the bands that its specification asks for, and store it again."""
-    spec = Spec.from_dict(workspace.model(identifier).spec)
-    data, saved = read_all(workspace, spec), workspace.load_model(identifier)
+    spec = Spec.from_dict(workspace.models.about(identifier).spec)
+    data, saved = read_all(workspace, spec), workspace.models.load(identifier)
     model = from_saved(saved)
     assert isinstance(model, GAMRegressor | GAMClassifier)
     n_refits = spec.bands or BANDS
     measure(model.set_params(n_jobs=n_jobs), data, n_refits, callback)
-    return workspace.set_bands(identifier, replace(saved, model=model.model_), n_refits)
+    return workspace.models.set_bands(identifier, replace(saved, model=model.model_), n_refits)
 
 
 def measure(
@@ -236,11 +236,11 @@ def train_parts(
     Parts that cannot be learnt from are left out; those of an earlier call are replaced. What was held out of the model
     is held out of its parts, so that no fit has seen it: where the latest rows were, parts are of the earlier ones.
     """
-    about = workspace.model(identifier)
+    about = workspace.models.about(identifier)
     spec = Spec.from_dict(about.spec)
     data = read_all(workspace, spec)
-    frame = workspace.read_table(spec.table).loc[data.X.index]
-    old, made, problems = workspace.parts(identifier), [], []
+    frame = workspace.tables.read(spec.table).loc[data.X.index]
+    old, made, problems = workspace.models.parts(identifier), [], []
     for label, condition in split(frame[~data.held_out], column):
         part, started = data.only(condition.holds(frame)), time.monotonic()
         own = replace(spec, conditions=[*spec.conditions, condition], name=clean_name(f"{about.name} · {label}"))

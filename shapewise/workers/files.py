@@ -60,7 +60,7 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
         made = to_report(report, about["kind"], lambda share, words: tell(OWN + (1 - OWN) * share, f"Drawing: {words}"))
         making.write_bytes(made)
         return
-    estimator = from_saved(space.load_model(about["model"]))
+    estimator = from_saved(space.models.load(about["model"]))
     if not isinstance(estimator, GAMRegressor | GAMClassifier):
         raise StoreError("Tables are scored by models of one target: choose another.")
 

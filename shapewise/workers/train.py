@@ -76,7 +76,9 @@ def main(folder: Path) -> int:
 
     def work() -> dict[str, Any]:
         reporter, space = _Reporter(folder), jobs.space_of(folder)
-        if not space.table(about["spec"]["table"]).sampled:  # there memory is short, and reading takes long enough
+        if not space.tables.about(
+            about["spec"]["table"]
+        ).sampled:  # there memory is short, and reading takes long enough
             threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
         try:
             model = _work(space, about, folder, reporter)

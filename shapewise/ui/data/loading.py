@@ -17,6 +17,7 @@ from shapewise.errors import room
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
 from shapewise.ingest.read import read_file
+from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import carry_over as versions
 from shapewise.ui.session import state
@@ -63,14 +64,14 @@ def read(source: Path, name: str) -> TableAbout:
     bar = st.progress(0.0, "")
     small = PurePath(name).suffix.lower() in TEXT_SUFFIXES and source.is_file() and source.stat().st_size < SMALL_BYTES
     waiting = partial(bar.progress, 0.0, "Waiting until other files are read")
-    with nullcontext() if small else _turn(waiting), space.new_folder() as into:
+    with nullcontext() if small else _turn(waiting), scratch_folder(space.root) as into:
         bar.progress(0.0, f"Reading {md(name)}")
         most = min(loader.Limits.memory, space.limits.memory or loader.Limits.memory)
         limits = loader.Limits(memory=most, table=space.limits.table_memory, disk=left)
         loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)
         sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
         bar.progress(1.0, "Storing the table")
-        return space.add_table_file(
+        return space.tables.add_file(
             into / "table.parquet", Path(name).stem, loaded.rows, loaded.columns, loaded.notes, sample=sample
         )
 
@@ -96,7 +97,7 @@ def _turn(wait: Callable[[], object]) -> Iterator[None]:
 
 
 def _known() -> set[str]:
-    return {table.id for table in state.workspace().tables()}
+    return {table.id for table in state.workspace().tables.listed()}
 
 
 def samples() -> None:
@@ -114,7 +115,7 @@ def samples() -> None:
 def _sample(file: str) -> TableAbout:
     """Store a sample: our own file, so no child has to guard its reading."""
     loaded = read_file(file, (SAMPLES / file).read_bytes())
-    return state.workspace().add_table(loaded.frame, Path(file).stem, loaded.notes)
+    return state.workspace().tables.add(loaded.frame, Path(file).stem, loaded.notes)
 
 
 def upload(heading: str = "Or bring your own", around: Around = _plainly) -> None:
@@ -134,7 +135,7 @@ def upload(heading: str = "Or bring your own", around: Around = _plainly) -> Non
 
 
 def _read_upload(file: IO[bytes], name: str) -> TableAbout:
-    with state.workspace().new_file() as path:
+    with scratch_file(state.workspace().root) as path:
         with room(), path.open("wb") as copy:
             shutil.copyfileobj(file, copy)
         return read(path, name)

@@ -21,11 +21,11 @@ Pair = tuple[ModelAbout, ModelAbout]
 
 def show(then: TableAbout, now: TableAbout) -> None:
     """Each model of the older version: its way onto the newer one, or what became of its curves."""
-    models = [model for model in state.workspace().models() if model.table == then.id and model.spec]
+    models = [model for model in state.workspace().models.listed() if model.table == then.id and model.spec]
     if not models:
         st.caption("The older version has no model that could be trained again.")
         return
-    again = [model for model in state.workspace().models() if model.table == now.id]
+    again = [model for model in state.workspace().models.listed() if model.table == now.id]
     running = [run for run in runs.active(state.workspace()) if run.spec.table == now.id]
     shown: list[Spec] = []
     pairs: list[Pair] = []
@@ -167,7 +167,7 @@ def _table(found: CurveMoves, units: str) -> None:
 
 def retrain(model: ModelAbout) -> None:
     """A button that trains a model again on the newest version of its table, where there is one."""
-    tables = state.workspace().tables()
+    tables = state.workspace().tables.listed()
     found = newest(tables, model.table) if model.spec else None
     if found is None:
         return

@@ -44,7 +44,7 @@ def _add(of: TableAbout, store: loading.Store) -> TableAbout:
 
 def newer(table: TableAbout) -> None:
     """The way to the newest version, where the table is not it."""
-    found = versions.newest(state.workspace().tables(), table.id)
+    found = versions.newest(state.workspace().tables.listed(), table.id)
     if found is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -56,7 +56,7 @@ def newer(table: TableAbout) -> None:
 
 def show(table: TableAbout) -> None:
     """What moved since the version that a table replaces; nothing where that is no longer there."""
-    before = versions.older(state.workspace().tables(), table.id)
+    before = versions.older(state.workspace().tables.listed(), table.id)
     if not before:
         return
     then = before[0]

@@ -26,7 +26,7 @@ OWN = "A rule of your own"
 def model_of(strategy: Strategy) -> ModelAbout | None:
     """The model that a strategy was read off, where it is still here."""
     try:
-        return state.workspace().model(strategy.model) if strategy.model else None
+        return state.workspace().models.about(strategy.model) if strategy.model else None
     except StoreError:
         return None
 
@@ -269,7 +269,7 @@ def add(board: Board) -> None:
     for kept in reversed(stored.segments(state.workspace(), board.table)):
         about = Strategy(next_name(made), kept.read(), scenario=kept.scenario, model=kept.model)
         known.setdefault(f"{kept.name} (saved from {kept.scenario})", about)
-    for model in state.workspace().models():
+    for model in state.workspace().models.listed():
         if model.table == board.table and not model.of_tasks:
             for one in reach.suggested(model)[:12]:
                 word = "above" if one.up else "below"

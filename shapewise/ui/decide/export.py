@@ -93,7 +93,7 @@ def _proof(table: str, made: str) -> Proof:
 
 def files(board: Board, made: StrategySet) -> None:
     """The three files, and that they do the same."""
-    table = state.workspace().table(board.table)
+    table = state.workspace().tables.about(board.table)
     cascade, told = made.cascade(), json.dumps(made.to_dict(), ensure_ascii=False, indent=1)
     try:
         kinds = kinds_of(state.frame(board.table), cascade.columns)

@@ -72,7 +72,7 @@ def _keep(board: Board, way: str, told: dict[str, Any]) -> None:
 
 def _rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
     """Which table, arm and metrics; nothing while they are not chosen."""
-    tables = {table.id: table for table in state.workspace().tables()}
+    tables = {table.id: table for table in state.workspace().tables.listed()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         listed = list(tables)
         at = listed.index(was["table"]) if was.get("table") in tables else None

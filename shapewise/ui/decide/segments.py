@@ -19,7 +19,7 @@ MOST = 40
 def show(table: TableAbout) -> None:
     """Kept segments, then what models suggest."""
     kept = stored.segments(state.workspace(), table.id)
-    models = {m.id: m for m in state.workspace().models() if m.table == table.id and not m.of_tasks}
+    models = {m.id: m for m in state.workspace().models.listed() if m.table == table.id and not m.of_tasks}
     if kept:
         st.markdown("**Saved segments**")
         for one in reversed(kept[-MOST:]):

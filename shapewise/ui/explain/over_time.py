@@ -33,7 +33,7 @@ Moved = tuple[pd.DataFrame, list[str], float | None, pd.DataFrame]
 def moved(model: str, column: str) -> Moved | None:
     """Means by period, the names of these, where held-out rows begin among them, and how features moved; nothing where
     there are fewer than two periods."""
-    about = state.workspace().model(model)
+    about = state.workspace().models.about(model)
     data, estimator = state.data(about), state.estimator(model)
     assert data is not None
     codes, names = periods(state.frame(about.table).loc[data.X.index, column])
@@ -42,7 +42,7 @@ def moved(model: str, column: str) -> Moved | None:
         return None
     weight = None if data.weight is None else data.weight[known]
     told = quality.over_time(codes[known], data.y.to_numpy(float)[known], predicted(estimator, data.X)[known], weight)
-    by_time = (state.workspace().table(about.table).held_out_by or {}).get("time") == column
+    by_time = (state.workspace().tables.about(about.table).held_out_by or {}).get("time") == column
     held, fitted = data.held_out & known, ~data.held_out & known
     by_time = by_time and bool(held.any()) and bool(fitted.any())
     first = float(np.searchsorted(told["period"], codes[held].min())) if by_time else None

@@ -29,7 +29,7 @@ MOST_DOTS = 3_000
 @state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
 def held_out(model: str) -> HeldOut:
     """The held-out rows of a stored model, predicted."""
-    about = state.workspace().model(model)
+    about = state.workspace().models.about(model)
     data = state.data(about)
     assert data is not None
     return held.of(data, predicted(state.estimator(model), data.X[data.held_out]))
@@ -166,7 +166,7 @@ def _residuals(model: ModelAbout, found: HeldOut, some: NDArray[np.int64]) -> No
 @state.kept(show_spinner="Shuffling one feature after the other", max_entries=8)
 def permutation(model: str) -> pd.Series:
     """What the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by feature."""
-    about = state.workspace().model(model)
+    about = state.workspace().models.about(model)
     data, estimator = state.data(about), state.estimator(model)
     assert data is not None
     places = np.flatnonzero(data.held_out)

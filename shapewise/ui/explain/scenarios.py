@@ -37,7 +37,7 @@ def agreement(first: Curve, second: Curve) -> str:
 
 def show(table: TableAbout, made: StrategySet) -> None:
     """Small multiples on one scale."""
-    models = [m for m in state.workspace().models() if m.table == table.id and not m.of_tasks]
+    models = [m for m in state.workspace().models.listed() if m.table == table.id and not m.of_tasks]
     if not models:
         st.caption("There is no model of this table yet.")
         return

@@ -25,7 +25,7 @@ from shapewise.ui.widgets import downloads
 
 def score(model: ModelAbout) -> None:
     """Choose a table, see what does not fit, make the file."""
-    tables = {table.id: table for table in state.workspace().tables()}
+    tables = {table.id: table for table in state.workspace().tables.listed()}
     if not tables:
         st.caption("There is no table here to score: load one on the page Data.")
         return
@@ -102,10 +102,10 @@ def _encoded(text: str) -> bytes:
 @state.kept(copies=True, show_spinner="Writing the model", max_entries=12)
 def _written(identifier: str, form: str) -> str:
     """A stored model in another language; SQL for the columns as its table has them, where that is here."""
-    model, estimator = state.workspace().model(identifier), state.estimator(identifier)
+    model, estimator = state.workspace().models.about(identifier), state.estimator(identifier)
     if form != "sql":
         return scoring.to_python(estimator, model.name) if form == "py" else scoring.to_json(estimator, 1)
-    there = {table.id for table in state.workspace().tables()}
+    there = {table.id for table in state.workspace().tables.listed()}
     names: list[str] = state.columns(model.table) if model.table in there else []
     used = {bins.feature.column for bins in estimator.model_.bins}
     kinds = kinds_of(state.frame(model.table), [name for name in names if name in used]) if names else {}

@@ -128,14 +128,14 @@ def mode() -> Mode:
 
 def current_table() -> TableAbout | None:
     """The table in hand."""
-    identifier = current("table", [table.id for table in workspace().tables()])
-    return workspace().table(identifier) if identifier else None
+    identifier = current("table", [table.id for table in workspace().tables.listed()])
+    return workspace().tables.about(identifier) if identifier else None
 
 
 def current_model() -> ModelAbout | None:
     """The model in hand."""
-    identifier = current("model", [model.id for model in workspace().models()])
-    return workspace().model(identifier) if identifier else None
+    identifier = current("model", [model.id for model in workspace().models.listed()])
+    return workspace().models.about(identifier) if identifier else None
 
 
 def current(kind: str, known: list[str]) -> str | None:
@@ -159,7 +159,7 @@ def choose(kind: str, identifier: str) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=6)
 def _frame(table: str) -> pd.DataFrame:
-    return workspace().read_table(table)
+    return workspace().tables.read(table)
 
 
 def frame(table: str) -> pd.DataFrame:
@@ -173,14 +173,14 @@ def frame(table: str) -> pd.DataFrame:
 
 def rows_of(table: str, columns: Sequence[str]) -> pd.DataFrame:
     """All rows of a table by id, and some of its columns at least: what is counted is not that of a sample."""
-    if workspace().table(table).sampled:
+    if workspace().tables.about(table).sampled:
         return wholes.read(workspace(), table, columns)
     return frame(table)
 
 
 @st.cache_data(show_spinner=False, max_entries=1000)
 def _columns(table: str) -> list[str]:
-    return list(pq.read_schema(workspace().table_path(table)).names)
+    return list(pq.read_schema(workspace().tables.path(table)).names)
 
 
 def columns(table: str) -> list[str]:
@@ -191,7 +191,7 @@ def columns(table: str) -> list[str]:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _reports(table: str) -> list[ColumnReport]:
-    return examine(_frame(table), workspace().table(table).rows)
+    return examine(_frame(table), workspace().tables.about(table).rows)
 
 
 def reports(table: str) -> list[ColumnReport]:
@@ -202,25 +202,25 @@ def reports(table: str) -> list[ColumnReport]:
 
 def estimator(model: str) -> Estimator:
     """A fitted estimator by its model's id."""
-    return _estimator(model, workspace().model(model).bands)
+    return _estimator(model, workspace().models.about(model).bands)
 
 
 @kept(show_spinner=False, max_entries=32)
 def _estimator(model: str, bands: int) -> Estimator:  # a model gets its bands later: then it is another
-    return from_saved(workspace().load_model(model))
+    return from_saved(workspace().models.load(model))
 
 
 def data(model: ModelAbout) -> Data | None:
     """The rows of a stored additive model; None where its table is no longer here."""
-    if not model.spec or model.table not in {table.id for table in workspace().tables()}:
+    if not model.spec or model.table not in {table.id for table in workspace().tables.listed()}:
         return None
     return _data(model.id)
 
 
 @kept(show_spinner="Reading the table", max_entries=6)
 def _data(model: str) -> Data:
-    spec = Spec.from_dict(workspace().model(model).spec)
-    return read_data(frame(spec.table), spec, workspace().table(spec.table).held_out_by)
+    spec = Spec.from_dict(workspace().models.about(model).spec)
+    return read_data(frame(spec.table), spec, workspace().tables.about(spec.table).held_out_by)
 
 
 @kept(show_spinner=False, max_entries=64)
@@ -230,7 +230,7 @@ def _surface(model: str, bands: int, first: str, second: str) -> Surface:
 
 def surface(model: str, first: str, second: str) -> Surface:
     """The joint effect of a pair of a stored model."""
-    return _surface(model, workspace().model(model).bands, first, second)
+    return _surface(model, workspace().models.about(model).bands, first, second)
 
 
 def goal(model: ModelAbout) -> str:

@@ -68,7 +68,7 @@ def _draft(spec: str) -> Draft:
     stopped_spec, stopped = st.session_state.get(STOPPED, (None, None))
     if stopped is not None and stopped_spec == spec:
         return stopped
-    held_out_by = json.dumps(state.workspace().table(json.loads(spec)["table"]).held_out_by)
+    held_out_by = json.dumps(state.workspace().tables.about(json.loads(spec)["table"]).held_out_by)
     st.session_state.pop(STOPPED, None)
     found = _fitted(spec, held_out_by).draft()
     if not found.complete:
@@ -101,7 +101,7 @@ def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
     )  # fmt: skip
     if not quick:
         st.caption(f"Off: one refit takes about {duration(seconds)} here. Train in the background instead.")
-    if on and quick and state.workspace().table(spec.table).sampled:
+    if on and quick and state.workspace().tables.about(spec.table).sampled:
         st.caption("Refits here learn from rows of the table's sample only.")
     return on and quick
 
@@ -227,7 +227,7 @@ def base_spec(model_spec: dict[str, Any] | None, estimator: GAMRegressor | GAMCl
         return None
     spec = Spec.from_dict(model_spec)
     try:
-        state.workspace().table(spec.table)
+        state.workspace().tables.about(spec.table)
     except StoreError:
         return None
     trained, today = estimator.get_params(), {**type(estimator)().get_params(), **spec.parameters()}

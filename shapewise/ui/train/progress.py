@@ -147,7 +147,7 @@ def _quits(found: Standing) -> None:
 def result(identifier: str) -> None:
     """A finished model: its metrics, its strongest shape, and the way on."""
     try:
-        model = state.workspace().model(identifier)
+        model = state.workspace().models.about(identifier)
     except StoreError:
         st.query_params.pop("run", None)
         return

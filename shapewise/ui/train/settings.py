@@ -150,7 +150,7 @@ def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, s
     """The columns of all tables that are learnt from, each with its role in the first table that has it."""
     found: dict[str, tuple[ColumnReport, str]] = {}
     for identifier in dict.fromkeys([table.id, *tasks.tables.values()]):
-        about = state.workspace().table(identifier)
+        about = state.workspace().tables.about(identifier)
         for report in state.reports(identifier):
             found.setdefault(report.name, (report, about.roles.get(report.name, report.role)))
     return found

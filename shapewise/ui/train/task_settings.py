@@ -63,7 +63,7 @@ def _columns(table: TableAbout, target: str) -> list[str]:
 def _others(table: TableAbout, target: str) -> dict[str, str]:
     """Other tables with the target, by a name of their own."""
     found: dict[str, str] = {}
-    for other in state.workspace().tables():
+    for other in state.workspace().tables.listed():
         if other.id != table.id and target in state.columns(other.id):
             name = other.name if other.name not in {*found, table.name} else f"{other.name} ({other.id[:4]})"
             found[name] = other.id

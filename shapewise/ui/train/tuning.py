@@ -73,7 +73,11 @@ def result(run: Run) -> None:
         st.caption(
             "Losses are comparable among settings with as many rows. Choosing the best of many makes it look a little "
             "better than it is: the held-out metric of the model that you train with it tells."
-            + (" They were tried on rows of the sample." if state.workspace().table(run.spec.table).sampled else "")
+            + (
+                " They were tried on rows of the sample."
+                if state.workspace().tables.about(run.spec.table).sampled
+                else ""
+            )
         )
         if st.button("Close", key=f"close-{run.id}"):
             st.query_params.pop("run", None)

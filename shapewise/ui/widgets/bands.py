@@ -38,7 +38,7 @@ def line(model: ModelAbout, band: str) -> None:
             st.caption("Bands of the whole curve need the table that the model was trained on.")
         elif runs.working_on(state.workspace(), model.id):
             _watch(model.id)
-        elif state.workspace().model(model.id).bands:  # they came while this page was drawn
+        elif state.workspace().models.about(model.id).bands:  # they came while this page was drawn
             st.rerun()
         else:
             told = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, at each place alone."

@@ -42,7 +42,7 @@ def pick_table() -> TableAbout:
     table = state.current_table()
     if table is None:
         empty("table", "There is no table yet.", "Load a table", "data")
-    known = {t.id: t for t in state.workspace().tables()}
+    known = {t.id: t for t in state.workspace().tables.listed()}
     if len(known) > 1:
         chosen = st.selectbox(
             "Table",
@@ -61,14 +61,14 @@ def _table_label(table: TableAbout) -> str:
 
 def no_model() -> None:
     """The empty state of a page about models: the way on is a table where there is none."""
-    if state.workspace().tables():
+    if state.workspace().tables.listed():
         empty("model_training", "There is no model yet.", "Train one", "train")
     empty("model_training", "There is no model yet, and no table to train on.", "Load a table", "data")
 
 
 def pick_model(of_tasks: bool = False) -> ModelAbout:
     """The model in hand, changeable; without any of the page's kind, the empty state."""
-    known = {m.id: m for m in state.workspace().models() if m.of_tasks == of_tasks}
+    known = {m.id: m for m in state.workspace().models.listed() if m.of_tasks == of_tasks}
     model = state.current_model()
     if model is None:
         no_model()

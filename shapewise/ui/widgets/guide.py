@@ -88,7 +88,7 @@ def _go(step: int) -> None:
             _train(found)
         elif step == 2:
             with st.spinner("Reading segments off the curves"):
-                made = example.make_board(space, space.table(found.id))
+                made = example.make_board(space, space.tables.about(found.id))
             state.choose("board", made.id)
         else:
             _prepare(step, board_of(found))

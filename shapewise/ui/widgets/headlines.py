@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from shapewise.store.workspace import MAX_NAME, MAX_NOTE, ModelAbout
+from shapewise.store.models import MAX_NOTE, ModelAbout
+from shapewise.store.names import MAX_NAME
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 
@@ -19,10 +20,10 @@ def edit(model: ModelAbout, plot: str, read: str) -> None:
     key = f"headline-{model.id}-{plot}"
 
     def keep() -> None:
-        state.workspace().set_headline(model.id, plot, st.session_state[key])
+        state.workspace().models.set_headline(model.id, plot, st.session_state[key])
 
     def pin() -> None:
-        state.workspace().set_note(model.id, plot, st.session_state[f"note-{key}"])
+        state.workspace().models.set_note(model.id, plot, st.session_state[f"note-{key}"])
 
     note = model.notes.get(plot, "")
     with st.popover(

@@ -30,7 +30,7 @@ def holds(table: str, rule: Rule) -> Bools:
 
 @state.kept(show_spinner=False, max_entries=32)
 def _matches(table: str, gate: str, rules: tuple[str, ...]) -> Matches:
-    if state.workspace().table(table).sampled:
+    if state.workspace().tables.about(table).sampled:
         read = [Strategy(str(place), from_dict(json.loads(rule))) for place, rule in enumerate(rules)]
         with st.spinner("Counting all rows"):
             return wholes.matches(state.workspace(), table, StrategySet("", tuple(read), from_dict(json.loads(gate))))
@@ -47,7 +47,7 @@ def ledger(table: str, made: StrategySet) -> Ledger:
 
 @state.kept(show_spinner=False, max_entries=16)
 def _held_out(model: str, bands: int) -> HeldOut | None:
-    about, fitted = state.workspace().model(model), state.estimator(model)
+    about, fitted = state.workspace().models.about(model), state.estimator(model)
     rows = state.data(about)
     if rows is None or isinstance(fitted.model_, TaskModel):
         return None

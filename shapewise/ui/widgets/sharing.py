@@ -29,21 +29,23 @@ def of_whom(kind: str, identifier: str) -> None:
     if not is_shared() or state.mine(kind, identifier, "share"):
         return
     may: Literal["change", "view"] = "change" if state.mine(kind, identifier) else "view"
-    st.caption(f":material/group: Shared with you by {md(state.workspace().owner_name(kind, identifier))}, to {may}.")
+    st.caption(
+        f":material/group: Shared with you by {md(state.workspace().sharing.owner_name(kind, identifier))}, to {may}."
+    )
 
 
 @st.dialog("Share")
 def _dialog(kind: str, identifier: str, name: str, tables: tuple[str, ...]) -> None:
     space = state.workspace()
     st.markdown(f"**{md(name)}** is seen by you, by administrators, and by those whom you name here.")
-    shared = space.shares(kind, identifier)
+    shared = space.sharing.people(kind, identifier)
     for who, (called, level) in sorted(shared.items(), key=lambda one: one[1]):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f":material/person: {md(called)} may {WORDS[level]}")
             st.button("Take back", key=f"unshare-{who}", type="tertiary",
-                      on_click=partial(space.share, kind, identifier, who, None))  # fmt: skip
+                      on_click=partial(space.sharing.share, kind, identifier, who, None))  # fmt: skip
     own = [table for table in tables if table and state.mine("tables", table, "share")]
-    if any(set(shared) & set(space.shares("tables", table)) for table in own):
+    if any(set(shared) & set(space.sharing.people("tables", table)) for table in own):
         st.caption("Taking it back leaves its table shared: that is taken back on the page Data.")
     with st.form("share", border=False, clear_on_submit=True):
         who = st.text_input("With whom", placeholder="The name or address that they sign in with")
@@ -61,9 +63,9 @@ def _dialog(kind: str, identifier: str, name: str, tables: tuple[str, ...]) -> N
         if not st.form_submit_button(f"Share the {KINDS[kind]}", type="primary"):
             return
     try:
-        space.share(kind, identifier, who, level)
+        space.sharing.share(kind, identifier, who, level)
         for table in own if with_table else ():
-            space.share("tables", table, who, "view")
+            space.sharing.share("tables", table, who, "view")
     except StoreError as error:
         st.error(md(error), icon=":material/error:")
         return

@@ -1,0 +1,130 @@
+"""The models of a workspace: `.gamx` files, and what is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gamcore.io import gamx
+from gamcore.io.manifest import Saved
+from gamcore.multitask.model import TaskModel
+from shapewise.errors import room
+from shapewise.store.atomic_files import scratch_file
+from shapewise.store.items import Things
+from shapewise.store.names import clean_name, known, new_id
+from shapewise.store.records import now
+
+MAX_NOTE = 2_000
+
+
+@dataclass(frozen=True)
+class ModelAbout:
+    """What is known of a stored model; `metrics` are those of the held-out rows."""
+
+    id: str
+    name: str
+    table: str
+    table_name: str
+    target: str
+    kind: str
+    created: str
+    seconds: float
+    metrics: dict[str, float] = field(default_factory=dict)
+    spec: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    n_pairs: int = 0
+    tasks: list[dict[str, Any]] = field(default_factory=list)  # a `tasks.TaskScore` each
+    bands: int = 0  # refits on halves of the rows
+    headlines: dict[str, str] = field(default_factory=dict)  # what people call a plot, by the names of its features
+    notes: dict[str, str] = field(default_factory=dict)  # what people say of it
+    part_of: str = ""  # the model that it is one of the parts of, and which
+    part: str = ""
+
+    @property
+    def of_tasks(self) -> bool:
+        """Whether it is a model of several tasks."""
+        return self.kind.startswith("multitask")
+
+
+class Models:
+    """The models that one person sees."""
+
+    def __init__(self, space: Things) -> None:
+        self._space = space
+
+    def add(self, saved: Saved, about: ModelAbout) -> ModelAbout:
+        """Store a model under the id in `about`."""
+        with scratch_file(self._space.root) as path:
+            with room():
+                path.write_bytes(gamx.to_bytes(saved))
+            self._space.add(
+                "models", about.id, about=asdict(about), parts={"model": path}, parent=about.part_of, detail=about.name
+            )
+        return self.about(about.id)
+
+    def about(self, identifier: str) -> ModelAbout:
+        """What is known of a model."""
+        return known(ModelAbout, self._space.thing("models", identifier).about)
+
+    def listed(self) -> list[ModelAbout]:
+        """All models, the newest first; not those of parts of another's rows."""
+        return self._space.listed("models", lambda told: known(ModelAbout, told))[::-1]
+
+    def parts(self, identifier: str) -> list[ModelAbout]:
+        """The models of parts of a model's rows, the first made first."""
+        return self._space.listed("models", lambda told: known(ModelAbout, told), identifier) if identifier else []
+
+    def set_bands(self, identifier: str, saved: Saved, n_refits: int) -> ModelAbout:
+        """Put the same model with its bands in the place of the one without."""
+        with scratch_file(self._space.root) as path:
+            with room():
+                path.write_bytes(gamx.to_bytes(saved))
+            self._space.edit("models", identifier, lambda about: about | {"bands": n_refits}, {"model": path})
+        return self.about(identifier)
+
+    def set_headline(self, identifier: str, plot: str, text: str) -> None:
+        """What a plot of a model is called; an empty text is what it says by itself."""
+        self._say(identifier, "headlines", plot, clean_name(text) if text.strip() else "")
+
+    def set_note(self, identifier: str, plot: str, text: str) -> None:
+        """Pin a note to a plot of a model; an empty one takes it off."""
+        self._say(identifier, "notes", plot, text.strip()[:MAX_NOTE])
+
+    def _say(self, identifier: str, what: str, plot: str, text: str) -> None:
+        def say(about: dict[str, Any]) -> dict[str, Any]:
+            told = {name: said for name, said in about.get(what, {}).items() if name != plot}
+            return about | {what: told | ({plot: text} if text else {})}
+
+        self._space.edit("models", identifier, say)
+
+    def path(self, identifier: str) -> Path:
+        """The `.gamx` file of a model."""
+        return self._space.part("models", identifier, "model")
+
+    def load(self, identifier: str) -> Saved:
+        """The model itself."""
+        return gamx.load(self.path(identifier))
+
+    def rename(self, identifier: str, name: str) -> None:
+        """Give a model another name."""
+        self._space.edit("models", identifier, lambda about: about | {"name": clean_name(name)})
+
+    def bring_in(self, data: bytes, name: str) -> ModelAbout:
+        """Store a `.gamx` file from elsewhere; `ModelFileError` where it is none."""
+        saved = gamx.from_bytes(data)
+        target = str(saved.about.get("target", ""))
+        about = ModelAbout(
+            id=new_id(),
+            name=clean_name(name),
+            table="",
+            table_name="imported",
+            target=clean_name(target) if target else "",
+            kind=saved.kind,
+            created=now(),
+            seconds=0.0,
+        )
+        if not isinstance(saved.model, TaskModel):
+            halves = saved.model.halves
+            about = replace(about, n_pairs=len(saved.model.pairs), bands=halves.n_refits if halves else 0)
+        return self.add(saved, about)

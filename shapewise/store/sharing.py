@@ -1,0 +1,47 @@
+"""Whom a thing is shared with, and whose it is."""
+
+from __future__ import annotations
+
+from shapewise.access.permissions import Level
+from shapewise.errors import StoreError
+from shapewise.store import records
+from shapewise.store.items import Things
+
+
+class Sharing:
+    """Who else may see or change the things that one person sees."""
+
+    def __init__(self, space: Things) -> None:
+        self._space = space
+
+    def share(self, kind: str, identifier: str, who: str, level: Level | None) -> None:
+        """Share a thing with a person by what they are called, or no longer (None)."""
+        who = who.strip()
+        with self._space.meta.writing() as connection:
+            owner = self._space.allowed(connection, "share", kind, identifier).owner
+            them = records.named(connection, who)
+            if them is None:
+                raise StoreError(
+                    f"Nobody called {who!r} has signed in here yet, or several people have: ask them to, or use the "
+                    "address that they sign in with."
+                )
+            if them.id == owner:
+                raise StoreError("It is theirs already: choose somebody else.")
+            records.share_with(connection, identifier, them.id, level)
+            detail = f"{them.id}: {level or 'nothing'}"
+            records.note(connection, self._space.person.id, "share", kind, identifier, detail=detail)
+
+    def owner_name(self, kind: str, identifier: str) -> str:
+        """What the owner of a thing is called."""
+        owner = self._space.thing(kind, identifier).owner
+        with self._space.meta.reading() as connection:
+            found = records.somebody(connection, owner)
+        return found.name if found else owner
+
+    def people(self, kind: str, identifier: str) -> dict[str, tuple[str, Level]]:
+        """Whom a thing is shared with (id to name and level), for those who may share it."""
+        self._space.thing(kind, identifier, "share")
+        with self._space.meta.reading() as connection:
+            names = {person.id: person.name for person, _ in records.people(connection)}
+            found = records.shares(connection, identifier)
+        return {who: (names.get(who, who), level) for who, level in found.items()}

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,12 @@ from shapewise.store.database import forget
 from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
-from tests.serving import browser_path, browsing
+from tests.support.hostile import EVIL
+from tests.support.places import ROOT
+from tests.support.serving import browser_path, browsing
 
-ROOT = Path(__file__).parents[1]
 LONGEST = ("test_browser.py", "test_export.py", "test_workspace.py", "test_team.py")
 """Files that take minutes: they begin first, so that no process waits for another at the end."""
-
-EVIL = "<img src=x onerror=alert(1)> [a](http://b) $x$ :red[c]"
 
 
 def pytest_collection_modifyitems(items):

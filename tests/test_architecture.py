@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.support.places import ROOT
+
 LIBRARY = sorted((ROOT / "gamcore").rglob("*.py"))
 APPLICATION = sorted((ROOT / "shapewise").rglob("*.py"))
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]

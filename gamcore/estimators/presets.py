@@ -1,4 +1,5 @@
-"""Named settings, each chosen by measurement: `python -m benchmarks.accuracy` measures them, docs/presets.md tells."""
+"""Named settings, each chosen by measurement: `python -m benchmarks.boosting.accuracy` measures them, docs/presets.md
+tells."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The application: load, faults, attacks, exports."""

@@ -1,0 +1,212 @@
+"""Many users at once on a real server, while models are trained: `python -m benchmarks.app.load --json FILE`.
+
+A workspace with the guided example, a model of pairs and one of tasks; a user that visits every page, so that what
+the server keeps once is there; then sessions over the websocket, each with an action every ten seconds, while
+trainings follow one another in the background. A soak is the same for longer, with users that leave and come back.
+Users are driven from this process, on the same machine: its own seconds are told as well.
+
+Goals: no error, p95 of a rerun under 2 s, less than 2 MiB a session, and no thread left once all have gone; in the
+soak less than 1 MiB a minute after the warm-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import math
+import tempfile
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.app.load_report import Level, Load, actions, by_page, errors, lines, memory, quantiles, ticks
+from benchmarks.app.sessions import Rerun, Session
+from benchmarks.app.users import BACKGROUND, look_around, use
+from benchmarks.harness.cells import Cell, keep
+from benchmarks.harness.machine import describe
+from shapewise.access.permissions import Person
+from shapewise.decisions import boards as board
+from shapewise.decisions import guided_example as example
+from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training import runs
+from shapewise.training.spec import Spec
+from shapewise.training.train import train
+from tests.support.serving import LOG, Server
+
+TTL = 120.0
+"""Seconds for which streamlit keeps a session whose browser has gone."""
+
+PATIENCE = 15.0
+"""Seconds for the threads of sessions that have left to end."""
+
+MIB = 2.0**20
+OTHER = Person(BACKGROUND, BACKGROUND, "editor")
+KEPT = 3
+"""Models of the background that stay: a registry that grows by one every few seconds is nobody's."""
+
+FILLERS, FILLING = 6, 180.0
+"""Users who fill the caches before growth is counted, and seconds: a thousand actions, after which they are full."""
+
+
+def level(process: psutil.Process) -> Level:
+    """The server now."""
+    with process.oneshot():
+        spent = process.cpu_times()
+        return Level(
+            time.monotonic(), process.memory_info().rss / MIB, process.num_threads(), spent.user + spent.system
+        )
+
+
+def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
+    """The guided example with its plan and read-out, models of pairs and of tasks; what the background trains.
+
+    changes : of the background's settings, which train for ten to twenty seconds as they are.
+    """
+    table = example.load(space, example.FUNNEL)
+    columns = list(space.tables.read(table.id).columns)
+    for name, target, more in (
+        ("housing.csv", "price_thousand", {"changes": {"interactions": 2}}),
+        ("loans.csv", "default", {"positive": ["yes"], "kind": "tasks", "task": "product"}),
+    ):
+        other = example.load(space, name)
+        features = [c for c in space.tables.read(other.id).columns if c not in (target, more.get("task"))]
+        train(space, Spec(other.id, target, name, features, preset="fast", **more), 2)
+    while example.train_next(space, table, columns, 2):
+        pass
+    made = example.make_board(space, space.tables.about(table.id))
+    outcome = example.outcome_of(example.load(space, example.OUTCOME))
+    board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
+    # Of somebody else: nobody's pages list their models, which come and go.
+    other = space.seen_by(OTHER).tables.add(space.tables.read(table.id), BACKGROUND)
+    spec = replace(example.spec(other, columns, example.PARTS[0]), name=BACKGROUND, preset="accurate")
+    return replace(spec, changes={"outer_bags": 48} if changes is None else changes)
+
+
+async def trainings(space: Workspace, spec: Spec, seconds: float, n_jobs: int) -> list[runs.Run]:
+    """Train one model after the other; those that ended, however, before the time was up."""
+    end, ended, space = time.monotonic() + seconds, list[runs.Run](), space.seen_by(OTHER)
+    while time.monotonic() < end:
+        run = runs.read(space, await asyncio.to_thread(runs.start, space, spec, n_jobs))
+        while run.goes_on and time.monotonic() < end:
+            await asyncio.sleep(0.5)
+            run = await asyncio.to_thread(runs.read, space, run.id)
+        if run.goes_on:
+            await asyncio.to_thread(runs.cancel, space, run.id)
+        else:
+            ended.append(run)
+        for old in [one.model for one in ended[:-KEPT] if one.model]:
+            with contextlib.suppress(StoreError):  # gone with the run before
+                space.delete("models", old)
+    return ended
+
+
+async def watched(process: psutil.Process, seconds: float) -> list[Level]:
+    """Levels, one a second."""
+    end, found = time.monotonic() + seconds, [level(process)]
+    while time.monotonic() < end - 1.5:  # the last one is seen before anybody leaves
+        await asyncio.sleep(1.0)
+        found.append(level(process))
+    return found
+
+
+async def quiet(process: psutil.Process, warm: Level, after: float) -> Level:
+    """The server once all have gone: when its threads are as many as they were, or `after` seconds at most."""
+    end = time.monotonic() + after
+    while time.monotonic() < end and level(process).threads > warm.threads:
+        await asyncio.sleep(0.5)
+    return level(process)
+
+
+async def forgotten(process: psutil.Process, warm: Level, server: Server, model: str) -> tuple[Level, list[Rerun]]:
+    """The server once it has forgotten the sessions of those who left, and the reruns of one more visitor.
+
+    Streamlit drops what it kept for too long when it stores another.
+    """
+    await asyncio.sleep(TTL)
+    last = Session(server.address)
+    await look_around(last, model, changes=0)
+    return await quiet(process, warm, PATIENCE), last.reruns
+
+
+async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs: int) -> Cell:
+    """The whole run on a server that has just started; what was found."""
+    process = psutil.Process(server.process.pid)
+    start, first = level(process), Session(server.address)
+    models = [model.id for model in space.models.listed()]
+    await look_around(first, models[0], load.first)
+    early = [Session(server.address) for _ in range(FILLERS if load.filling else 0)]
+    await asyncio.gather(*(use(one, 1000 + k, models[k % len(models)], load.filling, 1.0, math.inf)
+                           for k, one in enumerate(early)))  # fmt: skip
+    await asyncio.sleep(1.0)
+    warm, own = level(process), time.process_time()
+    sessions = [Session(server.address) for _ in range(load.sessions)]
+    manner = load.seconds, load.every, load.stay
+    users = [use(one, k, models[k % len(models)], *manner) for k, one in enumerate(sessions)]
+    work = watched(process, load.seconds), trainings(space, spec, load.seconds, n_jobs)
+    levels, ended, *fates = await asyncio.gather(*work, *users, return_exceptions=True)
+    for found in (levels, ended):
+        if isinstance(found, BaseException):
+            raise found
+    own = time.process_time() - own
+    left = await quiet(process, warm, PATIENCE)
+    if load.forget:
+        left, visits = await forgotten(process, warm, server, models[0])
+        first.reruns += visits
+    reruns = [rerun for one in sessions for rerun in one.reruns]
+    before = [rerun for one in (first, *early) for rerun in one.reruns]
+    told = errors([*before, *reruns], fates, ended, server.space / LOG)
+    return {
+        "load": asdict(load), "reruns": quantiles(actions(reruns)), "ticks": quantiles(ticks(reruns)),
+        "pages": by_page(actions(reruns)), "first": by_page(first.reruns), "errors": told,
+        "fits": [run.state for run in ended], **memory(start, warm, levels, left, load),
+        "client_seconds": own,
+    }  # fmt: skip
+
+
+def run(load: Load, changes: dict[str, Any] | None = None, n_jobs: int = 2) -> Cell:
+    """A load on a fresh server with a fresh workspace.
+
+    n_jobs : threads of the trainings. changes : of their settings.
+    """
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # a worker may still write its end
+        space = Workspace(Path(folder))
+        spec = prepared(space, changes)
+        server = Server(space.root)
+        try:
+            server.ready()
+            return asyncio.run(drive(server, space, spec, load, n_jobs))
+        finally:
+            server.stop()
+
+
+def main() -> None:
+    """Measure, and print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sessions", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=300.0, help="of the load; 0 leaves it out")
+    parser.add_argument("--every", type=float, default=10.0, help="seconds between two actions of a user")
+    parser.add_argument("--soak-minutes", type=float, default=20.0, help="0 leaves the soak out")
+    parser.add_argument("--soak-sessions", type=int, default=20)
+    parser.add_argument("--json", type=Path, help="file of the result")
+    asked = parser.parse_args()
+    loads = {
+        "load": Load(asked.sessions, asked.seconds, asked.every, filling=FILLING),
+        "soak": Load(
+            asked.soak_sessions, 60 * asked.soak_minutes, asked.every, stay=120.0, forget=True, filling=FILLING
+        ),
+    }
+    found: dict[str, Cell] = {}
+    for name, load in loads.items():
+        if load.seconds:
+            found[name] = run(load) | {"machine": describe("streamlit", "websockets")}
+            print("\n".join(lines(name, found[name])), flush=True)
+    if asked.json:
+        keep(asked.json, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""What a load on a server came to: seconds, errors, growth, and the goals that were missed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.app.sessions import Rerun
+from benchmarks.harness.cells import Cell
+from shapewise.training.runs import Run
+
+P95, MIB_A_SESSION, MIB_A_MINUTE = 2.0, 2.0, 1.0
+"""Goals: seconds of a rerun, and growth; that of a minute is asked of a soak."""
+
+WARM = 0.25
+"""The share of a run before its memory is looked at for growth."""
+
+MOST = 200
+"""Letters of an error that are told."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """How many users come, for how long, and how they behave.
+
+    every : seconds between two actions. stay : until one leaves and comes back, on average. forget : whether the
+        server is looked at only when it has forgotten them all. first : changes on each page by who comes first.
+    filling : seconds for which a few users then fill the caches, which are bounded, before growth is counted.
+    """
+
+    sessions: int
+    seconds: float
+    every: float
+    stay: float = math.inf
+    forget: bool = False
+    first: int = 3
+    filling: float = 0.0
+
+
+@dataclass(frozen=True)
+class Level:
+    """What the server holds: resident memory, threads, and processor seconds so far."""
+
+    at: float
+    mib: float
+    threads: int
+    seconds: float
+
+
+def actions(reruns: Iterable[Rerun]) -> list[Rerun]:
+    """Those that a user asked for."""
+    return [rerun for rerun in reruns if rerun.kind != "tick"]
+
+
+def ticks(reruns: Iterable[Rerun]) -> list[Rerun]:
+    """Those that a page asked for by itself, to show how a training goes on."""
+    return [rerun for rerun in reruns if rerun.kind == "tick"]
+
+
+def quantiles(reruns: list[Rerun]) -> dict[str, float]:
+    """How many, and seconds: p50, p95, p99, max."""
+    seconds = [rerun.seconds for rerun in reruns]
+    found = np.quantile(seconds, [0.5, 0.95, 0.99, 1.0]) if seconds else np.full(4, np.nan)
+    return {"n": len(seconds), **dict(zip(("p50", "p95", "p99", "max"), map(float, found), strict=True))}
+
+
+def by_page(reruns: list[Rerun]) -> dict[str, dict[str, float]]:
+    """The quantiles of each page's reruns."""
+    pages = sorted({rerun.page for rerun in reruns})
+    return {page: quantiles([rerun for rerun in reruns if rerun.page == page]) for page in pages}
+
+
+def errors(reruns: list[Rerun], fates: list[object], ended: list[Run], log: Path) -> list[str]:
+    """Everything that went wrong: on a page, with a user, in a training, in the server's log."""
+    told = [f"{one.page}, {one.kind} {one.what!r}: {error}" for one in reruns for error in one.errors]
+    told += [f"A user stopped: {fate!r}" for fate in fates if isinstance(fate, BaseException)]
+    told += [f"A training {run.state}: {run.message}" for run in ended if run.state != "done"]
+    written = log.read_text(encoding="utf-8", errors="replace")
+    return told + [f"The server's log: {trace}" for trace in traces(written)]
+
+
+def traces(log: str) -> list[str]:
+    """Of each traceback in a log, the last place on a page, or the last one at all, and the error."""
+    found, place = list[str](), ""
+    for line in log.partition("Traceback")[2].splitlines():
+        if line.startswith("  File ") and ("/pages/" in line or "/pages/" not in place):
+            place = line.strip()
+        elif place and line and not line[0].isspace():
+            found, place = [*found, f"{place}: {line[:MOST]}"], ""
+    return found
+
+
+def memory(start: Level, warm: Level, levels: list[Level], left: Level, load: Load) -> Cell:
+    """Levels of the server, and its growth: a session, and a minute after the warm-up by least squares."""
+    late = [one for one in levels if one.at >= levels[0].at + WARM * load.seconds]
+    minutes = [(one.at - warm.at) / 60 for one in late]
+    slope = float(np.polyfit(minutes, [one.mib for one in late], 1)[0]) if len(late) > 1 else math.nan
+    return {
+        "start": asdict(start), "warm": asdict(warm), "loaded": asdict(levels[-1]), "left": asdict(left),
+        "mib_a_session": (levels[-1].mib - warm.mib) / load.sessions, "mib_a_minute": slope,
+        "most_threads": max(one.threads for one in levels), "server_seconds": levels[-1].seconds - warm.seconds,
+        "levels": [(round(one.at - levels[0].at, 1), round(one.mib, 1), one.threads) for one in levels],
+    }  # fmt: skip
+
+
+def missed(cell: Cell) -> list[str]:
+    """The goals that were missed, in words."""
+    p95, left = cell["reruns"]["p95"], cell["left"]["threads"] - cell["warm"]["threads"]
+    soak, minute, session = cell["load"]["forget"], cell["mib_a_minute"], cell["mib_a_session"]
+    found = {
+        f"{len(cell['errors'])} errors": bool(cell["errors"]),
+        f"p95 of {p95:.2f} s": not p95 < P95,
+        f"{session:.2f} MiB a session": not session < MIB_A_SESSION,
+        f"{minute:+.2f} MiB a minute": soak and not minute < MIB_A_MINUTE,
+        f"{left} threads left": left > 0,
+    }
+    return [words for words, bad in found.items() if bad]
+
+
+def lines(name: str, cell: Cell) -> list[str]:
+    """The figures as they are printed."""
+    load, machine = cell["load"], cell["machine"]
+    where = ", ".join(f"{key} {value}" for key, value in machine.items())
+    told = [
+        f"{name}: {load['sessions']} sessions, {load['seconds']:.0f} s, an action every {load['every']:.0f} s",
+        where,
+        f"{len(cell['errors'])} errors, {len(cell['fits'])} trainings ended",
+        f"{'':12}{'n':>6}{'p50':>8}{'p95':>8}{'p99':>8}{'max':>8}  seconds",
+    ]
+    for page, found in {"all": cell["reruns"], "ticks": cell["ticks"], **cell["pages"]}.items():
+        seconds = "".join(f"{found[key]:8.2f}" for key in ("p50", "p95", "p99", "max"))
+        told.append(f"{page:12}{found['n']:6}{seconds}")
+    for key in ("start", "warm", "loaded", "left"):
+        told.append(f"{key:12}{cell[key]['mib']:8.1f} MiB {cell[key]['threads']:4} threads")
+    told.append(
+        f"{cell['mib_a_session']:.2f} MiB a session, {cell['mib_a_minute']:+.2f} MiB a minute after the warm-up, "
+        f"at most {cell['most_threads']} threads; processor seconds: server {cell['server_seconds']:.0f}, users "
+        f"{cell['client_seconds']:.0f}"
+    )
+    told.append(f"goals missed: {'; '.join(missed(cell)) or 'none'}")
+    return told + [f"  {error}" for error in cell["errors"][:50]]

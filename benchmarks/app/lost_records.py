@@ -1,0 +1,216 @@
+"""Lose the records of a workspace in every way that an attack found, open what is left as the next start would, bring
+the right records back, and look whether anything is lost: part of `python -m benchmarks.app.faults`.
+
+The workspace is one whose server was killed at a random instant while it stored tables, so that much of its records is
+in the write-ahead log; its files are in its folder, or behind a URL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import sqlalchemy as sa
+
+from shapewise.__main__ import main as command
+from shapewise.errors import StoreError
+from shapewise.store import backup
+from shapewise.store import database as meta
+from shapewise.store.cleanup import sweep
+from shapewise.store.workspace import Workspace
+
+Generator = np.random.Generator
+LOG: Final = f"{meta.FILE}-wal"
+MOST_SECONDS: Final = 0.4
+DAY: Final = 86_400.0
+
+
+def missing(root: Path, aside: Path, rng: Generator) -> None:
+    """No records; sometimes their log is left."""
+    if rng.random() < 0.5 and (aside / LOG).exists():
+        shutil.copy(aside / LOG, root / LOG)
+
+
+def emptied(root: Path, aside: Path, rng: Generator) -> None:
+    """Records of no bytes."""
+    missing(root, aside, rng)
+    (root / meta.FILE).touch()
+
+
+def without_log(root: Path, aside: Path, rng: Generator) -> None:
+    """A copy of the main file alone."""
+    shutil.copy(aside / meta.FILE, root / meta.FILE)
+
+
+def garbage_log(root: Path, aside: Path, rng: Generator) -> None:
+    """The main file with a log of garbage."""
+    without_log(root, aside, rng)
+    (root / LOG).write_bytes(rng.bytes(int(rng.integers(1, 100_000))))
+
+
+def older(root: Path, aside: Path, rng: Generator) -> None:
+    """The copy of the records from before the victim began; sometimes the files look days old."""
+    shutil.copy(root.parent / "older.sqlite", root / meta.FILE)
+    if rng.random() < 0.5:
+        when = time.time() - float(rng.uniform(1.1, 5)) * DAY
+        for path in objects(root):
+            os.utime(path, (when, when))
+
+
+def empty_database(root: Path, aside: Path, rng: Generator) -> None:
+    """A typo in the address of the records."""
+    back(aside, root)
+    os.environ["GAMCORE_META_URL"] = f"sqlite:///{root.parent / 'typo.sqlite'}"
+
+
+def another_deployment(root: Path, aside: Path, rng: Generator) -> None:
+    """The address of another deployment's records."""
+    back(aside, root)
+    url = os.environ.pop("GAMCORE_OBJECTS_URL", None)
+    other = Workspace(root.parent / "other")
+    other.tables.add(table(9), "theirs")
+    meta.forget(other.root)
+    if url:
+        os.environ["GAMCORE_OBJECTS_URL"] = url
+    os.environ["GAMCORE_META_URL"] = meta.url_of(root.parent / "other")
+
+
+WAYS: Final[dict[str, Callable[[Path, Path, Generator], None]]] = {
+    "missing": missing,
+    "emptied": emptied,
+    "without log": without_log,
+    "log of garbage": garbage_log,
+    "older copy": older,
+    "empty database": empty_database,
+    "another deployment": another_deployment,
+}
+
+
+def table(seed: int) -> pd.DataFrame:
+    """A small table, another one for each seed."""
+    return pd.DataFrame({"x": np.random.default_rng(seed).normal(size=200)})
+
+
+def objects(root: Path) -> list[Path]:
+    """All files under their hash: copies and trash apart."""
+    store = root.parent / "store"
+    return sorted((store if store.is_dir() else root / "objects").glob("??/*"))
+
+
+def back(aside: Path, root: Path) -> None:
+    """Put the records that were put aside in their place again."""
+    meta.forget(root)
+    for path in root.glob(f"{meta.FILE}*"):
+        path.unlink()
+    for path in aside.iterdir():
+        shutil.copy(path, root / path.name)
+
+
+def victim(root: Path, seconds: float) -> None:
+    """Store tables in a process that is killed after some seconds."""
+    pid = os.fork()
+    if not pid:
+        with contextlib.suppress(BaseException):
+            space = Workspace(root)
+            for k in range(10_000):
+                space.tables.add(table(100 + k), f"table {k}")
+        os._exit(0)
+    time.sleep(seconds)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+@contextmanager
+def environment(store: str) -> Iterator[None]:
+    """Files behind a URL, where one is given; afterwards all as it was."""
+    before = {name: os.environ.pop(name, None) for name in ("GAMCORE_META_URL", "GAMCORE_OBJECTS_URL")}
+    if store:
+        os.environ["GAMCORE_OBJECTS_URL"] = store
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def lose_once(place: Path, way: str, remote: bool, rng: Generator) -> list[str]:
+    """One loss, the start after it, and what is wrong once the records are back."""
+    root = place / "space"
+    with environment(f"file://{place / 'store'}" if remote else ""):
+        space = Workspace(root)
+        space.tables.add(table(0), "first")
+        with contextlib.closing(sqlite3.connect(root / meta.FILE)) as records:
+            records.execute("VACUUM INTO ?", (str(place / "older.sqlite"),))
+        meta.forget(root)
+        victim(root, float(rng.uniform(0.05, MOST_SECONDS)))
+        aside = place / "aside"
+        aside.mkdir()
+        for path in root.glob(f"{meta.FILE}*"):
+            path.rename(aside / path.name)
+        before = {path.name for path in objects(root)}
+        WAYS[way](root, aside, rng)
+        hidden = _starts(root)
+        gone = before - {path.name for path in objects(root)}
+        os.environ.pop("GAMCORE_META_URL", None)
+        back(aside, root)
+        problems = [f"{len(gone)} objects gone at once"] if gone else []
+        problems += [f"the look said that everything is there, and {hidden} files had no record"] if hidden else []
+        problems += _whole(root)
+        meta.forget(root)
+    return problems
+
+
+def _starts(root: Path) -> int:
+    """Open and sweep as a server does, then look by the command; where the look was content, files without a record."""
+    unknown = len(objects(root))
+    with contextlib.suppress(StoreError):
+        space = Workspace(root)
+        sweep(space)
+        with space.meta.reading() as connection:
+            known = set(connection.execute(sa.select(meta.part.c.object)).scalars())
+        unknown = len({path.name for path in objects(root)} - known)
+    meta.forget(root)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        fine = command(["--workspace", str(root), "check"]) == 0
+    meta.forget(root)
+    return unknown if fine else 0
+
+
+def _whole(root: Path) -> list[str]:
+    """What is lost of a workspace whose records are back; a file whose record the kill prevented is none."""
+    space = Workspace(root)
+    found = [problem for problem in backup.check(space) if "no record refers" not in problem]
+    for about in space.tables.listed():
+        if len(space.tables.read(about.id)) != about.rows:
+            found.append(f"table {about.id} is not whole")
+    return found
+
+
+def lose(runs: int, seed: int, tell: Callable[[str], None] = print) -> int:
+    """Lose records so many times in each way; the number of runs after which something was lost."""
+    rng, bad = np.random.default_rng(seed), 0
+    for way in WAYS:
+        lost = 0
+        for k in range(runs):
+            with tempfile.TemporaryDirectory() as name:
+                problems = lose_once(Path(name), way, bool(k % 2), rng)
+            lost += bool(problems)
+            for problem in problems:
+                tell(f"records lost by {way}, run {k}: {problem}")
+        tell(f"{runs} losses of records by {way}: {lost} lost something")
+        bad += lost
+    return bad

@@ -1,0 +1,160 @@
+"""Open wrong model files by the thousand: `python -m benchmarks.app.mutants --count N --seed S [--level L] [--json
+FILE]`.
+
+Files are the golden ones of every schema and kind, changed at every level (`tests.support.mutants`), and opened by two
+child processes (`tests.support.opening`): every other file by one whose kernels check their indices
+(NUMBA_BOUNDSCHECK), since a compiled loop reads beyond an array in silence. A file may be refused in words, or open
+and behave: predict, explain, be written and read again to the same bits. All else is a finding: another error, a
+crash, more than 30 seconds, an event that no file needs, more than 64 MiB and eight times the file allocated. The exit
+code is 1 where there is one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from benchmarks.harness.machine import describe
+from tests.support.mutants import LEVELS
+
+ROOT = Path(__file__).parents[2]
+FINE = ("refused", "opened")
+SECONDS = 30.0  # a kernel may be compiled for what is computed, with another process on the same core
+SECONDS_TO_BEGIN = 300.0
+MOST, TIMES = 64 * 2**20, 8
+LANES = 2
+
+Told = dict[str, Any]
+
+
+def start(seed: int, first: int, levels: Sequence[str], checked: str, errors: IO[str]) -> subprocess.Popen[str]:
+    """A child that opens every other file from the first on; `checked`: where kernels that check indices are kept."""
+    changes = {"NUMBA_BOUNDSCHECK": "1", "GAMCORE_CACHE_DIR": checked} if checked else {}
+    return subprocess.Popen(
+        [sys.executable, "-X", "faulthandler", "-m", "tests.support.opening",
+         str(seed), str(first), str(LANES), *levels],
+        cwd=ROOT, env=os.environ | changes, stdout=subprocess.PIPE, stderr=errors, text=True,
+    )  # fmt: skip
+
+
+@contextmanager
+def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
+    """Lines of a child as they come; an empty one is its end. The child is killed when no more of them are wanted."""
+    found: queue.Queue[str] = queue.Queue()
+
+    def read(stream: IO[str]) -> None:
+        for line in stream:
+            found.put(line)
+        found.put("")
+
+    reader = threading.Thread(target=read, args=(child.stdout,), daemon=True)
+    reader.start()
+    try:
+        yield found
+    finally:
+        child.kill()
+        reader.join()  # before somebody closes what it reads
+
+
+def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Told]:
+    """What a child tells, file by file; last of all the file at which it ended or stood still."""
+    number, seconds = first, SECONDS_TO_BEGIN
+    while True:
+        try:
+            line = coming.get(timeout=seconds)
+        except queue.Empty:
+            yield {"number": number, "outcome": "stood still", "message": f"No answer within {seconds:g} s."}
+            return
+        seconds = SECONDS
+        if not line:
+            yield {"number": number, "outcome": "crashed", "message": f"The process ended with {child.wait()}."}
+            return
+        if line.startswith("{"):
+            yield json.loads(line)
+        else:
+            number = int(line)
+
+
+def judged(told: Told) -> Told:
+    """What a child tells, with too much memory as an outcome of its own."""
+    if told["outcome"] in FINE and told["peak"] > MOST + TIMES * told["bytes"]:
+        message = f"{told['peak']:,} bytes for a file of {told['bytes']:,}"
+        return told | {"outcome": "too much memory", "message": message}
+    return told
+
+
+def say(found: list[Told]) -> None:
+    """How far a lane is."""
+    number = found[-1]["number"]
+    print(f"to {number:,} by {LANES}: {len(findings(found))} findings", file=sys.stderr, flush=True)
+
+
+def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str) -> list[Told]:
+    """Every other file from the first on, by as many children as it takes."""
+    found: list[Told] = []
+    while first < count:
+        with tempfile.TemporaryFile("w+") as errors, start(seed, first, levels, checked, errors) as child:
+            with lines(child) as coming:
+                for told in follow(child, coming, first):
+                    found.append(judged(told))
+                    if findings(found[-1:]):
+                        print(found[-1], file=sys.stderr, flush=True)
+                    if len(found) % 500 == 0:
+                        say(found)
+                    first = told["number"] + LANES
+                    if first >= count:
+                        break
+            if found[-1]["outcome"] == "crashed":
+                errors.seek(0)
+                found[-1]["message"] += " " + errors.read()[-500:]
+    return found
+
+
+def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Told]:
+    """What became of files 0 to count - 1."""
+    with tempfile.TemporaryDirectory() as checked, ThreadPoolExecutor(LANES) as pool:
+        lanes = [pool.submit(lane, seed, k, count, levels, checked if k else "") for k in range(LANES)]
+        return sorted((told for one in lanes for told in one.result()), key=lambda told: told["number"])
+
+
+def findings(told: list[Told]) -> list[Told]:
+    """The files that were neither refused nor fine."""
+    return [one for one in told if one["outcome"] not in FINE]
+
+
+def main() -> None:
+    """Print outcomes by level, and findings."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--level", nargs="*", default=[], choices=list(LEVELS), help="at which to change; any if none")
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    told = run(asked.count, asked.seed, asked.level)
+    counts = Counter((one.get("level", "?"), one["outcome"]) for one in told)
+    for level, outcome in sorted(counts):
+        print(f"{level:10} {outcome:16} {counts[level, outcome]:6,}")
+    for outcome, number in Counter(one["outcome"] for one in told).most_common():
+        print(f"{'all':10} {outcome:16} {number:6,}")
+    beyond = max(one.get("peak", 0) - TIMES * one.get("bytes", 0) for one in told)
+    print(f"most allocated beyond {TIMES} times the file: {beyond:,} bytes")
+    for one in findings(told):
+        print(one)
+    if asked.json:
+        asked.json.write_text(json.dumps({"machine": describe(), "seed": asked.seed, "files": told}, indent=1))
+    sys.exit(bool(findings(told)))
+
+
+if __name__ == "__main__":
+    main()

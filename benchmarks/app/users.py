@@ -1,0 +1,157 @@
+"""What users of the load benchmark do: they go from page to page and change what is there."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
+from streamlit.proto.Slider_pb2 import Slider
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from benchmarks.app.sessions import Session
+
+PAGES = (
+    "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",
+    "experiment", "report",
+)  # fmt: skip
+PRESSED = ("Previous", "Next", "Open", "Explore")
+ICONS = (":material/arrow_upward:", ":material/arrow_downward:")
+WATCH = "Watch "
+"""Buttons that are pressed: of those that are not, some delete, some train, and some ask in a dialog."""
+
+BACKGROUND = "background"
+"""Begins the name of what is trained meanwhile. Nobody opens it: it goes again, and would be data of its own."""
+
+LEFT_ALONE = (
+    "As", "Predict", "Learn", "Table of outcomes", "Arm", "Treated are", "Who would get which strategy",
+    "Planned share treated",
+)  # fmt: skip
+"""What a training learns and an experiment is read from: wrong answers are told as errors, and rightly."""
+
+NEW_PAGE = 0.35
+"""The share of actions that go to another page; the others change something on this one."""
+
+
+def _selectbox(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    now = told.string_value if told else widget.options[widget.default] if widget.HasField("default") else None
+    others = [option for option in widget.options if option != now and not option.startswith(BACKGROUND)]
+    return {"string_value": rng.choice(others)} if others else None
+
+
+def _slider(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    if widget.type == Slider.SELECT_SLIDER:
+        places = sorted(rng.sample(range(len(widget.options)), len(widget.default)))
+        return {"string_array_value": [widget.options[place] for place in places]}
+    if widget.data_type not in (Slider.INT, Slider.FLOAT) or widget.max <= widget.min:
+        return None
+    steps = round((widget.max - widget.min) / widget.step)
+    ends = sorted(rng.randint(0, steps) for _ in widget.default)
+    return {"double_array_value": [min(widget.max, widget.min + widget.step * end) for end in ends]}
+
+
+def _number_input(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    if not widget.HasField("default"):  # an open end of a range, which may leave no rows
+        return None
+    now = told.double_value if told else widget.default
+    value = now + widget.step * rng.choice([-1, 1])
+    inside = (not widget.has_min or value >= widget.min) and (not widget.has_max or value <= widget.max)
+    return {"double_value": value} if inside else None
+
+
+def _checkbox(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    return {"bool_value": not (told.bool_value if told else widget.default)}
+
+
+def _button_group(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    names = [option.content for option in widget.options]
+    now = list(told.string_array_value.data) if told else [names[place] for place in widget.default]
+    if widget.click_mode == ButtonGroup.SINGLE_SELECT:
+        others = [name for name in names if name not in now]
+        return {"string_array_value": [rng.choice(others)]} if others else None
+    one = rng.choice(names)
+    kept = [name for name in names if (name in now) != (name == one)]
+    return {"string_array_value": kept} if len(kept) >= len(names) / 2 else None
+
+
+def _button(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    wanted = widget.label in PRESSED or widget.label.startswith(WATCH) or widget.icon in ICONS
+    return {"trigger_value": True} if wanted else None
+
+
+CHANGES: dict[str, Callable[[Any, WidgetState | None, random.Random], dict[str, Any] | None]] = {
+    "selectbox": _selectbox, "radio": _selectbox, "slider": _slider, "number_input": _number_input,
+    "checkbox": _checkbox, "button_group": _button_group, "button": _button,
+}  # fmt: skip
+
+
+def changed(kind: str, widget: Any, told: WidgetState | None, rng: random.Random) -> WidgetState | None:
+    """Another value of a widget than it has, `told` by the user or by default; None where there is none."""
+    found = CHANGES[kind](widget, told, rng)
+    if found is None:
+        return None
+    [(name, value)] = found.items()
+    state = WidgetState(id=widget.id)
+    if name.endswith("array_value"):
+        getattr(state, name).data.extend(value)
+    else:
+        setattr(state, name, value)
+    return state
+
+
+async def act(session: Session, rng: random.Random) -> bool:
+    """Change one thing on the page; false where it has nothing to change."""
+    widgets = session.screen.widgets()
+    for kind, widget in rng.sample(widgets, len(widgets)):
+        if widget.label in LEFT_ALONE:
+            continue
+        state = changed(kind, widget, session.screen.told.get(widget.id), rng)
+        if state is not None:
+            await session.change(widget.label or getattr(widget, "icon", kind), state)
+            return True
+    return False
+
+
+async def look_around(session: Session, model: str, changes: int = 3) -> None:
+    """Be the first user, on every page and without a pause: what the server keeps once is then there."""
+    rng = random.Random(0)
+    await session.open(PAGES[0], f"model={model}")
+    for page in PAGES:
+        await session.visit(page)
+        for _ in range(changes):
+            await act(session, rng)
+    await session.leave()
+
+
+async def use(session: Session, number: int, model: str, seconds: float, every: float, stay: float) -> None:
+    """Be user `number`, with a model in hand: an action every so many seconds, the first at a random time in them.
+
+    Pages are gone through in the menu's order from the user's own, so that together they are on all of them. After
+    `stay` seconds the user leaves, and comes back to the session and to a new one in turns.
+    """
+    rng = random.Random(number)
+    end, page = time.monotonic() + seconds, number
+    await asyncio.sleep(rng.uniform(0.0, every))
+    while time.monotonic() < end:
+        until = min(end, time.monotonic() + stay * rng.uniform(0.5, 1.5))
+        await session.open(PAGES[page % len(PAGES)], f"model={model}")
+        page = await _stay(session, rng, page, until, every)
+        await session.leave()
+        if rng.random() < 0.5:
+            session.screen = type(session.screen)()
+        await asyncio.sleep(min(every, max(0.0, end - time.monotonic())))
+
+
+async def _stay(session: Session, rng: random.Random, page: int, until: float, every: float) -> int:
+    """Act until it is time to leave; the page in the menu that was reached."""
+    beat = time.monotonic()
+    while (beat := max(beat + every, time.monotonic())) < until:
+        await asyncio.sleep(beat - time.monotonic())
+        if rng.random() < NEW_PAGE or not await act(session, rng):
+            page += 1
+            await session.visit(PAGES[page % len(PAGES)])
+    await asyncio.sleep(max(0.0, until - time.monotonic()))
+    return page

@@ -1,0 +1,1 @@
+"""Accuracy, speed and honesty of additive models."""

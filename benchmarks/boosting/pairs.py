@@ -1,0 +1,192 @@
+"""Pairs next to EBM: the ranking, and the whole model: `python -m benchmarks.boosting.pairs --data DIR`.
+
+Models with pairs are fitted and tested as `benchmarks.boosting.peers` does, each cell in a process of its own; EBM
+takes minutes a fit. The ranking is timed against interpret's `measure_interactions`, in turn, on the same rows and
+from the same scores: ours from binned rows, and our whole call from a frame. Theirs has one call, from a frame of 31
+values a feature, and 33 bins, two of which are for missing and unseen."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from benchmarks.boosting.peers import known, measure, up_to_date
+from benchmarks.harness.cells import TRIES, Cell, keep, load, load_all, noisy, run_module
+from benchmarks.harness.contenders import JOBS, Contender, with_pairs
+from benchmarks.harness.machine import code, describe
+from benchmarks.harness.page import markdown, put_between
+from benchmarks.harness.tables import BINARY, parser, read
+from gamcore import GAMClassifier, GAMRegressor
+from gamcore.boosting.pair_ranking import rank
+
+TABLES = ("bike", "calhousing", "magic", "adult")
+SLOW_SECONDS: Final = 60.0
+"""Fits as long as this are not repeated on a busy machine: what others take evens out, and it is told."""
+
+WIDTHS = (10, 20, 35, 50)
+RANKED_ROWS = 20_000
+RANK_VALUES = 31
+REPEATS = 5
+MARKS = ("<!-- measured -->", "<!-- /measured -->")
+
+
+def contender(table: str, name: str, data: Path) -> Contender:
+    """A model by name, made for the width of a table."""
+    return with_pairs(read(data, table).X.shape[1], table in BINARY)[name]
+
+
+def one_cell(asked: argparse.Namespace) -> None:
+    """Measure one cell in this process."""
+    table, name, seed = asked.cell
+    found = contender(table, name, asked.data)
+    keep(asked.out, known(table, name, int(seed), found) | measure(read(asked.data, table), found, int(seed)))
+
+
+def measure_models(asked: argparse.Namespace) -> None:
+    """Every missing cell; short ones again where others kept the machine busy."""
+    for seed in range(asked.seeds):
+        for table in asked.tables:
+            for name in with_pairs(2, True):
+                out = asked.json / f"{table}-{name}-{seed}.json"
+                if up_to_date(load(out), contender(table, name, asked.data)) or name in asked.without:
+                    continue
+                for _ in range(TRIES):
+                    cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
+                    fault = run_module("benchmarks.boosting.pairs", cell)
+                    if fault or not noisy(load(out)) or load(out)["seconds"] > SLOW_SECONDS:
+                        break
+                print(f"{table:12}{name:14}{seed} {fault}", flush=True)
+
+
+def planted(p: int, binary: bool, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
+    """Correlated features of 31 values, three main effects and two interactions."""
+    rng = np.random.default_rng(seed)
+    values = np.sqrt(0.3) * rng.normal(size=(RANKED_ROWS, 1)) + np.sqrt(0.7) * rng.normal(size=(RANKED_ROWS, p))
+    X = pd.DataFrame(np.clip(np.round(values * 5), -15, 15), columns=[f"x{j}" for j in range(p)])
+    a, b, c, d = (X[f"x{j}"].to_numpy() / 5 for j in range(4))
+    score = a + np.sin(2 * b) + 0.5 * c**2 + np.sign(c) * np.sign(d) + 0.5 * a * b
+    y = (rng.random(RANKED_ROWS) < 1 / (1 + np.exp(-score))) if binary else score + rng.normal(size=RANKED_ROWS)
+    return X, np.asarray(y, int if binary else float)
+
+
+def rank_one(p: int, binary: bool) -> Cell:
+    """Seconds of the rankings, in turn, and how far they agree."""
+    from interpret.utils import measure_interactions
+
+    X, y = planted(p, binary)
+    model = (GAMClassifier if binary else GAMRegressor)(outer_bags=2, strength="rss", random_state=0).fit(X, y)
+    score = model.decision_function(X) if binary else model.predict(X)
+    told, parameters = model._without_pairs(X, y, None), model._pair_options(len(X)).parameters
+    theirs = partial(measure_interactions, X, y, init_score=score, max_interaction_bins=RANK_VALUES + 2)
+    calls = {
+        f"ours, {n_jobs} thread{'s' * (n_jobs > 1)}": partial(
+            rank, *told, parameters, pure=False, n_jobs=n_jobs, chance=False
+        )
+        for n_jobs in JOBS
+    }
+    calls |= {"whole call": partial(model.rank_pairs, X, y, chance=False), "interpret": theirs}
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(REPEATS + 1):
+        for name, call in calls.items():
+            started = time.perf_counter()
+            call()
+            seconds[name].append(time.perf_counter() - started)
+    ours = model.rank_pairs(X, y).set_index(["feature_1", "feature_2"])["strength"]
+    other = pd.Series({(f"x{i}", f"x{j}"): strength for (i, j), strength in theirs()})
+    agreement = spearmanr(ours, other[ours.index]).statistic
+    medians = {name: float(np.median(each[1:])) for name, each in seconds.items()}
+    return {"p": p, "binary": binary, "rows": RANKED_ROWS, "seconds": medians, "agreement": float(agreement)}
+
+
+def measure_ranking(asked: argparse.Namespace) -> None:
+    """Every missing width."""
+    for p in WIDTHS:
+        for binary in (False, True):
+            out = asked.json / "ranking" / f"{p}-{'binary' if binary else 'regression'}.json"
+            if load(out).get("code") != code():
+                keep(out, {"code": code(), "machine": describe("interpret")} | rank_one(p, binary))
+
+
+def rankings(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row a width."""
+    seconds = pd.DataFrame(cells["seconds"].tolist())
+    found = pd.DataFrame({"features": cells["p"], "pairs": cells["p"] * (cells["p"] - 1) // 2})
+    found["target"] = np.where(cells["binary"], "binary", "number")
+    for name in seconds:
+        found[f"{name}, ms"] = 1e3 * seconds[name]
+    found["times faster"] = seconds["interpret"] / seconds["ours, 1 thread"]
+    found["times faster, whole call"] = seconds["interpret"] / seconds["whole call"]
+    found["rank correlation"] = cells["agreement"]
+    return found.sort_values(["features", "target"]).set_index("features")
+
+
+def standing(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row a table and model: metric, its distance to EBM, seconds, and how many times faster than EBM."""
+    ebm = cells[cells["model"] == "ebm"].set_index(["table", "seed"])
+    rows = []
+    for (table, name), mine in cells.groupby(["table", "model"], sort=False):
+        theirs = ebm[["metric", "seconds"]].add_suffix("_ebm")
+        both = mine.set_index(["table", "seed"]).join(theirs, how="inner")
+        if both.empty:
+            continue
+        worse = both["metric_ebm"] - both["metric"] if table in BINARY else both["metric"] / both["metric_ebm"] - 1
+        rows.append(
+            {
+                "table": table, "model": name, "pairs": float(np.mean([told[0] for told in both["rounds"]])),
+                "metric": both["metric"].mean(), "EBM": both["metric_ebm"].mean(),
+                "worse by": f"{worse.mean():+.4f} AUC" if table in BINARY else f"{100 * worse.mean():+.2f}%",
+                "seconds": both["seconds"].mean(), "EBM seconds": both["seconds_ebm"].mean(),
+                "times faster": float((both["seconds_ebm"] / both["seconds"]).median()), "seeds": len(both),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows).set_index("table").loc[[t for t in TABLES if t in set(cells["table"])]]
+
+
+def provenance(cells: pd.DataFrame) -> str:
+    """When and on what it was measured, and how far apart fits stand that are compared."""
+    at = pd.to_datetime(cells["at"])
+    apart = at.groupby([cells["table"], cells["seed"]]).agg(np.ptp).max() / pd.Timedelta(minutes=1)
+    machine = {name: told for each in cells["machine"] for name, told in each.items()}
+    versions = ", ".join(f"{k} {v}" for k, v in sorted(machine.items()) if k not in ("processor", "cores"))
+    others = cells["others_cores"].max()
+    return (
+        f"Measured {at.max():%Y-%m-%d} on {machine['processor']}, {machine['cores']} cores: {versions}. Fits of one "
+        f"table and split were at most {apart:.0f} minutes apart; others took at most {others:.2f} of a core "
+        "meanwhile."
+    )
+
+
+def main() -> None:
+    """Measure what is missing, print the tables, and put them on a page where one is named."""
+    options = parser(__doc__, TABLES, Path("results/pairs"))
+    options.add_argument("--seeds", type=int, default=2, help="splits")
+    options.add_argument("--without", nargs="*", default=[], help="models that are not fitted")
+    options.add_argument("--doc", type=Path, help="a page that has the tables between two marks")
+    options.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
+    options.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    asked = options.parse_args()
+    if asked.cell:
+        one_cell(asked)
+        return
+    measure_ranking(asked)
+    measure_models(asked)
+    parts = [markdown(rankings(load_all(asked.json / "ranking")))]
+    cells = load_all(asked.json)
+    if len(cells) and (cells["model"] == "ebm").any():
+        cells = cells[cells["metric"].notna()]
+        parts = [[provenance(cells)], *parts, markdown(standing(cells), 4)]
+    lines = [line for part in parts for line in ["", *part]]
+    print("\n".join(lines))
+    if asked.doc:
+        put_between(asked.doc, MARKS, [*lines, ""])
+
+
+if __name__ == "__main__":
+    main()

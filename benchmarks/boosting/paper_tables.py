@@ -1,0 +1,80 @@
+"""The tables of Lou et al. 2020 made again, from the cells of `benchmarks.boosting.paper`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.boosting import standing
+from benchmarks.harness.cells import load, load_all
+from benchmarks.harness.page import markdown
+
+
+def over_first(seconds: pd.Series) -> pd.Series:
+    """Seconds over those of the first variant."""
+    return seconds / seconds.iloc[0]
+
+
+def figure_3(folder: Path) -> dict[str, pd.DataFrame]:
+    """Rows read a bag, by alpha and strategy."""
+    cells = load_all(folder, "figure3-*.json")
+    if not len(cells):
+        return {}
+    frame = cells[["alpha", "rescan", "mst", "complement", "grouped"]].set_index("alpha")
+    title = f"Figure 3: rows read for the histogram of a bag, as a share of all rows ({cells['bags'].max()} bags)"
+    return {title: frame}
+
+
+def one_step(folder: Path) -> dict[str, pd.DataFrame]:
+    """Milliseconds of a step, by variant."""
+    cell = load(folder / "step.json")
+    if not cell:
+        return {}
+    seconds = pd.Series(cell["seconds"])
+    times = {
+        "milliseconds": 1e3 * seconds,
+        "over the first": over_first(seconds),
+        "times as fast": 1 / over_first(seconds),
+    }
+    title = f"One step, logistic, {cell['rows']:,} synthetic rows, {cell['bags']} bags, alpha {cell['alpha']}"
+    return {title: pd.DataFrame(times).rename_axis("variant")}
+
+
+def figure_4(folder: Path) -> dict[str, pd.DataFrame]:
+    """Time over that of MART with bagging, by table, variant and alpha."""
+    cells = load_all(folder, "figure4-*.json")
+    made = {}
+    for name in cells["table"].unique() if len(cells) else ():
+        part = cells[cells["table"] == name].sort_values("alpha")
+        columns = {f"alpha {cell.alpha}": over_first(pd.Series(cell.seconds)) for cell in part.itertuples()}
+        first = next(iter(part["seconds"].iloc[0]))
+        title = f"Figure 4: {name}, time of {part['rounds'].iloc[0]} rounds over that of {first}"
+        made[title] = pd.DataFrame(columns).rename_axis("variant")
+    return made
+
+
+def table_5(peers: Path | None) -> dict[str, pd.DataFrame]:
+    """Test metric of our model and of XGBoost with its defaults."""
+    cells = standing.measured(load_all(peers)) if peers else pd.DataFrame()
+    if not len(cells) or not {standing.BASE, "xgboost"} <= set(cells["model"]):
+        return {}
+    found = standing.overview(cells)
+    pairs = zip(found["metric"], found["sd"].fillna(0.0), strict=True)
+    found["shown"] = [f"{mean:.4g} ± {sd:.2g}" for mean, sd in pairs]
+    frame = found.reset_index().pivot_table(index="table", columns="model", values="shown", aggfunc="first")
+    frame = frame.reindex(index=standing.in_order(frame.index), columns=[standing.BASE, "xgboost"])
+    return {"Table 5: test RMSE or AUC, ours and XGBoost, each with its defaults": frame}
+
+
+def everything(folder: Path, peers: Path | None) -> dict[str, pd.DataFrame]:
+    """All tables by title."""
+    return figure_3(folder) | one_step(folder) | figure_4(folder) | table_5(peers)
+
+
+def lines(folder: Path, peers: Path | None) -> list[str]:
+    """All tables as Markdown."""
+    made = []
+    for title, frame in everything(folder, peers).items():
+        made += [f"### {title}", "", *markdown(frame), ""]
+    return made

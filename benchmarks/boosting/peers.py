@@ -1,0 +1,135 @@
+"""Seconds, memory and test metrics next to other libraries: `python -m benchmarks.boosting.peers --data DIR --json
+DIR`.
+
+All models get the same rows: 80% for fitting, 20% for testing, a split a seed. A cell is one table, model and seed,
+measured in a process of its own that first warms the model up on a few rows, and kept as one JSON file, so a stopped
+run goes on where it was; our own cells are measured anew once the code of the core has changed. The models of one table
+and seed follow each other directly, so that their ratios are made side by side; a ratio is taken within a seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score, root_mean_squared_error
+from sklearn.model_selection import train_test_split
+
+from benchmarks.boosting import standing
+from benchmarks.harness.cells import Cell, keep, load, load_all, quietest, run_module
+from benchmarks.harness.contenders import Contender, contenders
+from benchmarks.harness.machine import code, describe
+from benchmarks.harness.tables import BINARY, REGRESSION, RealTable, parser, read
+from benchmarks.harness.watch import Watch
+
+WARM_ROWS = 300
+TEST_SHARE = 0.2
+PREDICTIONS = 5
+
+
+def measure(table: RealTable, contender: Contender, seed: int) -> dict[str, Any]:
+    """Fit one model and score it on its test rows."""
+    strata = table.y if table.binary else None
+    X, X_test, y, y_test = train_test_split(
+        table.X, table.y.to_numpy(), test_size=TEST_SHARE, random_state=seed, stratify=strata
+    )
+    X, X_test = contender.prepare(X, X_test)
+    # Compiled code, thread pools and worker processes are there before the clock starts.
+    few, model = contender.make(table.binary, seed, warming=True), contender.make(table.binary, seed)
+    contender.fit(few, X[:WARM_ROWS], y[:WARM_ROWS], seed)
+    contender.ask(few, X[:WARM_ROWS])
+    with Watch() as watch:
+        started = time.perf_counter()
+        contender.fit(model, X, y, seed)
+        seconds = time.perf_counter() - started
+    scores = contender.ask(model, X_test)
+    told = roc_auc_score(y_test, scores) if table.binary else root_mean_squared_error(y_test, scores)
+    return {
+        "seconds": seconds,
+        "predict_seconds": float(np.median([_timed(contender.ask, model, X_test) for _ in range(PREDICTIONS)])),
+        "metric": float(told),
+        "memory_mib": watch.mib,
+        "others_cores": watch.others,
+        "rounds": contender.rounds(model),
+        "rows": len(X),
+        "test_rows": len(X_test),
+    }
+
+
+def _timed(function: Any, *arguments: Any) -> float:
+    started = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - started
+
+
+def known(table: str, name: str, seed: int, contender: Contender) -> dict[str, Any]:
+    """What a cell says of itself before it is measured."""
+    about = {"table": table, "model": name, "seed": seed, "parameters": contender.parameters}
+    about |= {} if contender.packages else {"code": code()}
+    try:
+        return about | {"machine": describe(*contender.packages)}
+    except ModuleNotFoundError:
+        return about | {"machine": describe()}
+
+
+def up_to_date(cell: Cell, contender: Contender) -> bool:
+    """Whether a cell was made with the parameters, and for ours the code, of today."""
+    return cell.get("parameters") == contender.parameters and (bool(contender.packages) or cell.get("code") == code())
+
+
+def one_cell(data: Path, table: str, name: str, seed: int, out: Path) -> None:
+    """Measure one cell; what a library cannot fit is kept as the text of its error."""
+    try:
+        cell = measure(read(data, table), contenders(table)[name], seed)
+    except Exception as error:  # any library, any fault: the text is the result
+        cell = {"error": f"{type(error).__name__}: {error}"}
+    keep(out, known(table, name, seed, contenders(table)[name]) | cell)
+
+
+def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, out: Path) -> Cell:
+    """One cell, measured in a process of its own, which writes it to `out`."""
+    cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
+    fault = run_module("benchmarks.boosting.peers", cell, asked.limit)
+    found = load(out) or known(table, name, seed, contenders(table)[name]) | {"error": fault or "Left no result."}
+    out.unlink(missing_ok=True)
+    return found
+
+
+def measure_all(asked: argparse.Namespace) -> None:
+    """Every missing cell."""
+    for seed in range(asked.seeds):
+        for table in asked.tables:
+            for name in contenders(table):
+                out = asked.json / f"{table}-{name}-{seed}.json"
+                if not up_to_date(load(out), contenders(table)[name]) and (not asked.models or name in asked.models):
+                    keep(out, quietest(partial(in_own_process, asked, table, name, seed, out.with_suffix(".attempt"))))
+                    print(f"{table:12}{name:20}{seed}", flush=True)
+
+
+def main() -> None:
+    """Measure what is missing, then print the tables."""
+    options = parser(__doc__, [*REGRESSION, *BINARY])
+    options.add_argument("--models", nargs="*", help="only these models")
+    options.add_argument("--seeds", type=int, default=5, help="splits")
+    options.add_argument("--limit", type=float, default=3600.0, help="seconds after which a cell is given up")
+    options.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
+    options.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    asked = options.parse_args()
+    if asked.cell:
+        table, name, seed = asked.cell
+        one_cell(asked.data, table, name, int(seed), asked.out)
+        return
+    measure_all(asked)
+    cells = load_all(asked.json)
+    with pd.option_context("display.width", 160, "display.max_rows", None, "display.max_columns", None):
+        for title, frame in standing.everything(cells).items():
+            print(f"\n{title}\n{frame.to_string(float_format='{:.4g}'.format)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""docs/benchmarks.md from the measurements: `python -m benchmarks.boosting.report --peers DIR --steps FILE --scale
+FILE ...`.
+
+Every number comes out of the JSON files; what was not measured is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.boosting import paper_tables, plots, prose, scale, standing
+from benchmarks.boosting.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
+from benchmarks.boosting.steps import COPY_BYTES, FEATURES, N_BAGS, PARTS, WHOLE
+from benchmarks.harness.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
+from benchmarks.harness.contenders import HELD_OUT, MOST_JOBS, PATIENCE
+from benchmarks.harness.page import markdown
+from benchmarks.harness.synthetic import HEAVY
+from benchmarks.harness.watch import MIB
+
+Lines = Iterator[str]
+VARIED = ["rows", "features", "bags", "groups", "threads"]
+
+
+def say(text: str, **numbers: Any) -> Lines:
+    """A paragraph of the page."""
+    yield from text.format(**numbers).splitlines()
+    yield ""
+
+
+def named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Models by their names for readers."""
+    return frame.rename(index=prose.LABELS, columns=prose.LABELS)
+
+
+def titled(title: str, frame: pd.DataFrame, digits: int = 3) -> Lines:
+    """A table with its heading."""
+    yield from ("", f"### {title}", "", *markdown(frame, digits), "")
+
+
+def picture(doc: Path, name: str, told: str, figure: Any) -> Lines:
+    """Save a plot in a folder beside the page, and show it."""
+    path = doc.parent / doc.stem / f"{name}.svg"
+    plots.save(figure, path)
+    yield from ("", f"![{told}]({path.relative_to(doc.parent).as_posix()})", "")
+
+
+def measured_on(records: list[dict[str, Any]]) -> Lines:
+    """Dates, machines and versions of all measurements."""
+    dates = sorted({record["at"][:10] for record in records if "at" in record})
+    machines = [record["machine"] for record in records if "machine" in record]
+    if not machines:
+        return
+    spans = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    places = "; ".join(sorted({f"{known['processor']}, {known['cores']} cores" for known in machines}))
+    versions: dict[str, set[str]] = {}
+    for known in machines:
+        for name in known.keys() - {"processor", "cores"}:
+            versions.setdefault(name, set()).add(str(known[name]))
+    shown = ", ".join(f"{name} {' and '.join(sorted(versions[name]))}" for name in sorted(versions))
+    yield from (f"Measured {spans} on {places}: {shown}.", "")
+
+
+def peers(folder: Path, doc: Path) -> Lines:
+    """The comparison with other libraries."""
+    cells = load_all(folder)
+    if not len(standing.measured(cells)):
+        return
+    seeds = cells["seed"].nunique()
+    shares = {"train": 1 - TEST_SHARE, "test": TEST_SHARE, "held": HELD_OUT}
+    counts = {"warm": WARM_ROWS, "jobs": MOST_JOBS, "patience": PATIENCE, "predictions": PREDICTIONS}
+    quiet = {"noise": NOISE, "least": LEAST_NOISE, "again": TRIES - 1}
+    splits = f"{seeds} random splits" if seeds > 1 else "one random split"
+    yield from say(prose.PEERS, splits=splits, **shares, **counts, **quiet)
+    yield from titled("Seconds of a fit", named(standing.wide(cells, "seconds")))
+    yield from picture(doc, "seconds", "Seconds of a fit by table and model", plots.seconds(cells))
+    yield from ratios(cells, doc)
+    metrics = named(standing.wide(cells, "metric"))
+    yield from titled("Test metric: RMSE (less is better) or AUC (more is better)", metrics, 4)
+    yield from quality(cells)
+    yield from titled("Peak memory of a fit, MiB", named(standing.wide(cells, "memory_mib")))
+    yield from titled("Milliseconds to predict", named(standing.wide(cells, "predict_ms")))
+    short = standing.short_of_seeds(cells)
+    for title, frame in (
+        ("Fewer splits", short),
+        ("Not fitted", standing.faults(cells)),
+        ("Timed in a noise", standing.disturbed(cells)),
+    ):
+        if len(frame):
+            yield from titled(title, frame.replace({"model": prose.LABELS}))
+
+
+def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
+    """Ratios of seconds."""
+    found = standing.ratios(cells).dropna(how="all")
+    if not found.size:
+        return
+    yield from say(prose.RATIOS, base=prose.LABELS[standing.BASE], minutes=standing.minutes_apart(cells))
+    yield from markdown(named(found))
+    if standing.EBM in found:
+        yield from picture(doc, "ratios", "Seconds of EBM over ours by table", plots.ratios(cells))
+
+
+def quality(cells: pd.DataFrame) -> Lines:
+    """Metrics next to EBM's, and next to additive trees."""
+    parity, additive = standing.parity(cells), standing.additive(cells)
+    same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
+    if len(parity):
+        yield from say(prose.PARITY, base=prose.LABELS[standing.BASE], **same)
+        yield from markdown(parity.replace({"peer": prose.LABELS}), precise=("ours", "peer's"))
+    if len(additive):
+        yield from say(prose.ADDITIVE, base=prose.LABELS[standing.BASE], **same)
+        yield from markdown(additive.replace({"peer": prose.LABELS}), precise=("ours", "peer's"))
+
+
+def steps(path: Path) -> Lines:
+    """The parts of a step."""
+    found = load(path)
+    if not found:
+        return
+    points = pd.DataFrame(found["points"])
+    copied = {"mib": COPY_BYTES / MIB, "copied": found["copy_bytes_a_second"] / 1e9}
+    yield from say(prose.STEPS, bags=N_BAGS, features=FEATURES, heavy=HEAVY, **copied)
+    points["shown"] = [f"{ns:.2f} ({share:.0%})" for ns, share in zip(points["ns a row"], points["share"], strict=True)]
+    points["column"] = [f"{n:,} rows, {codes}" for n, codes in zip(points["rows"], points["codes"], strict=True)]
+    for loss, part in points.groupby("loss"):
+        frame = part.pivot_table(index="part", columns="column", values="shown", aggfunc="first", sort=False)
+        once = part.drop_duplicates("part").set_index("part")
+        frame[["bytes a row", "ns at copy speed"]] = once[["bytes a row", "ns at copy speed"]]
+        yield from titled(f"{str(loss).capitalize()} loss", frame.reindex([*PARTS, WHOLE]))
+    yield from noise([found])
+
+
+def growth(path: Path, doc: Path) -> Lines:
+    """How a step grows, and a large fit."""
+    found = load(path).get("points", [])
+    points, slopes, large = scale.tables(found)
+    if len(points):
+        yield from say(prose.GROWTH, loss=points["loss"].iloc[0])
+        yield from picture(doc, "steps", "Milliseconds of a step against rows", plots.steps(points, slopes))
+    for changed, part in points.groupby("changed", sort=False) if len(points) else ():
+        varied = [name for name in VARIED if (part[name] != part[name].iloc[0]).any()] or [str(changed)]
+        told = ", ".join(counted(name, part[name].iloc[0]) for name in VARIED if name not in varied)
+        frame = part[varied].assign(**{"microseconds a step": 1e6 * part["step_seconds"], "MiB": part["memory_mib"]})
+        yield from titled(f"{str(changed).capitalize()} ({told})", frame.set_index(varied[0]))
+    if len(slopes):
+        frame = slopes.rename(columns={"from_rows": "from rows", "to_rows": "to rows"}).drop(columns="loss")
+        yield from titled("Slope of log seconds on log rows", frame.set_index("threads"))
+    for fit in large.itertuples():
+        about = {"rows": fit.rows, "features": fit.features, "frame": fit.frame_mib, "jobs": max(scale.THREADS)}
+        yield from say(prose.LARGE, seconds=fit.seconds, rounds=fit.rounds, mib=fit.memory_mib, **about)
+    yield from noise(found)
+
+
+def counted(name: str, number: int) -> str:
+    """A number with its noun."""
+    return f"{number:,} {name.removesuffix('s') if number == 1 else name}"
+
+
+def noise(records: list[dict[str, Any]]) -> Lines:
+    """How busy others were at worst."""
+    worst = max((record.get("others_cores", 0.0) for record in records), default=0.0)
+    if worst > NOISE:
+        yield from say(prose.NOISE, worst=worst)
+
+
+def paper(folder: Path, peers: Path) -> Lines:
+    """The paper made again."""
+    found = paper_tables.lines(folder, peers)
+    if found:
+        yield from say(prose.PAPER)
+        yield from found
+        yield from noise(load_all(folder).to_dict("records"))
+
+
+def live(path: Path) -> Lines:
+    """Live training in a browser."""
+    found = load(path)
+    if found:
+        times = {theme: pd.Series(seconds).agg(["median", "max"]) for theme, seconds in found["seconds"].items()}
+        yield from say(prose.LIVE, table=found["table"], rows=found["rows"]["training"])
+        frame = pd.DataFrame(times).T.rename_axis("theme").rename(columns={"median": "median s", "max": "longest s"})
+        yield from markdown(frame.assign(clicks=[len(seconds) for seconds in found["seconds"].values()]))
+        yield ""
+
+
+def page(asked: argparse.Namespace) -> Lines:
+    """The whole page."""
+    sources = [*asked.peers.glob("*.json"), *asked.paper.glob("*.json"), asked.steps, asked.scale, asked.live]
+    yield from say(prose.TITLE.lstrip())
+    yield from measured_on([load(path) for path in sources])
+    yield from peers(asked.peers, asked.doc)
+    yield from steps(asked.steps)
+    yield from growth(asked.scale, asked.doc)
+    yield from live(asked.live)
+    yield from paper(asked.paper, asked.peers)
+
+
+def squeezed(lines: Lines) -> Lines:
+    """The same with never two empty lines in a row."""
+    before = ""
+    for line in lines:
+        if line or before:
+            yield line
+        before = line
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peers", type=Path, required=True, help="folder of the cells of benchmarks.boosting.peers")
+    parser.add_argument("--paper", type=Path, required=True, help="folder of the cells of benchmarks.boosting.paper")
+    parser.add_argument("--steps", type=Path, required=True, help="file of benchmarks.boosting.steps")
+    parser.add_argument("--scale", type=Path, required=True, help="file of benchmarks.boosting.scale")
+    parser.add_argument("--live", type=Path, required=True, help="file of benchmarks.app.live")
+    parser.add_argument("--doc", type=Path, required=True, help="the page, such as docs/benchmarks.md")
+    asked = parser.parse_args()
+    asked.doc.parent.mkdir(parents=True, exist_ok=True)
+    asked.doc.write_text("\n".join(squeezed(page(asked))).rstrip() + "\n")
+    print(f"Wrote {asked.doc}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Where the models stand: tables made from the cells of `benchmarks.boosting.peers`.
+
+A ratio of seconds is taken within one seed, where the models ran one after the other, and the median over seeds is
+told; metrics are means over seeds, differences of metrics are paired by seed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.harness.cells import NOISE, noisy
+from benchmarks.harness.contenders import MOST_JOBS, contenders
+from benchmarks.harness.tables import BINARY, REGRESSION
+
+BASE = f"ours-balanced-{MOST_JOBS}"
+EBM = "ebm"
+EBM_EIGHT = "ebm-8"
+EBM_FEW_BINS = "ebm-256"
+ADDITIVE = ("lightgbm-additive", "lightgbm-additive-quick")
+SAME_AUC, SAME_RMSE = 0.0002, 0.001
+"""Differences of mean metrics (of RMSE: relative) that count as none: a tenth of what seeds make, and less."""
+
+MEAN_ROW = "geometric mean"
+MODELS = tuple(contenders("compact"))  # the table that all models are fitted to
+
+
+def in_order(tables: pd.Index) -> list[str]:
+    """Tables in the order of the project's other pages."""
+    return [name for name in (*REGRESSION, *BINARY) if name in tables]
+
+
+def measured(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells that hold a metric."""
+    return cells[cells["metric"].notna()] if "metric" in cells else cells.iloc[:0].assign(metric=[])
+
+
+def overview(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row a table and model: medians of seconds and memory, mean and standard deviation of the metric."""
+    fine = measured(cells)
+    fine = fine.assign(most_rounds=[max(told, default=np.nan) for told in fine["rounds"]])
+    found = fine.groupby(["table", "model"]).agg(
+        seconds=("seconds", "median"),
+        predict_ms=("predict_seconds", lambda seconds: 1e3 * seconds.median()),
+        metric=("metric", "mean"),
+        sd=("metric", "std"),
+        memory_mib=("memory_mib", "median"),
+        rounds=("most_rounds", "median"),
+        seeds=("seed", "count"),
+    )
+    there = found.index
+    ordered = [(t, m) for t in in_order(there.unique("table")) for m in MODELS if (t, m) in there]
+    return found.loc[ordered]
+
+
+def wide(cells: pd.DataFrame, value: str) -> pd.DataFrame:
+    """One column of the overview, tables across, models down."""
+    found = overview(cells).reset_index().pivot_table(index="model", columns="table", values=value)
+    return found.reindex(index=[name for name in MODELS if name in found.index], columns=in_order(found.columns))
+
+
+def ratios(cells: pd.DataFrame, value: str = "seconds", base: str = BASE) -> pd.DataFrame:
+    """Median over seeds of each other library's seconds over ours; the last row is the geometric mean over tables."""
+    by_seed = measured(cells).pivot_table(index=["table", "seed"], columns="model", values=value, sort=False)
+    others = [name for name in MODELS if name in by_seed and not name.startswith("ours-")]
+    found = by_seed[others].div(by_seed.get(base, pd.Series(np.nan, by_seed.index)), axis=0).groupby("table").median()
+    found = found.reindex(in_order(found.index))
+    with_all = [name for name in found if len(found) and found[name].notna().all()]
+    found.loc[MEAN_ROW] = pd.Series({name: np.exp(np.log(found[name]).mean()) for name in with_all})
+    return found.rename_axis(index="table", columns=None)
+
+
+def minutes_apart(cells: pd.DataFrame) -> float:
+    """The longest time between our fit and another's of the same table and split; NaN where it is not known."""
+    if "at" not in cells:
+        return np.nan
+    fine = measured(cells)
+    at = fine.assign(at=pd.to_datetime(fine["at"])).pivot_table("at", ["table", "seed"], "model", aggfunc="max")
+    if BASE not in at:
+        return np.nan
+    others = [name for name in at if not name.startswith("ours-")]
+    return float(at[others].sub(at[BASE], axis=0).abs().max().max().total_seconds() / 60)
+
+
+def short_of_seeds(cells: pd.DataFrame) -> pd.DataFrame:
+    """Tables and models that were measured on fewer splits than others."""
+    count = measured(cells).groupby(["table", "model"])["seed"].nunique().rename("splits").reset_index("model")
+    return count[count["splits"] < cells["seed"].nunique()]
+
+
+def verdict(difference: float, peer: float, binary: bool) -> str:
+    """What a mean difference of metrics comes to: "better", "worse" or "same"."""
+    same = SAME_AUC if binary else SAME_RMSE * peer
+    return "same" if abs(difference) <= same else "better" if (difference > 0) == binary else "worse"
+
+
+def paired(cells: pd.DataFrame, peers: tuple[str, ...], base: str = BASE) -> pd.DataFrame:
+    """Ours next to peers on the splits that both were measured on: metrics, and the ratio of seconds."""
+    by_seed = measured(cells).pivot_table(
+        index=["table", "seed"], columns="model", values=["metric", "seconds"], sort=False
+    )
+    rows = []
+    for peer in peers:
+        if not {("metric", base), ("metric", peer)} <= set(by_seed):
+            continue
+        for table, both in by_seed.loc[:, (slice(None), [base, peer])].dropna().groupby("table"):
+            ours, theirs = both["metric", base], both["metric", peer]
+            seconds = both["seconds", peer] / both["seconds", base]
+            row = {"table": table, "peer": peer, "splits": len(both), "ours": ours.mean(), "peer's": theirs.mean()}
+            row |= {"ours - peer's": (ours - theirs).mean(), "standard error": (ours - theirs).sem()}
+            row |= {"ours is": verdict(row["ours - peer's"], row["peer's"], table in BINARY)}
+            rows.append(row | {"peer's seconds / ours": seconds.median()})
+    found = pd.DataFrame(rows)
+    return found.set_index("table").loc[lambda f: in_order(f.index.unique())] if rows else found
+
+
+def parity(cells: pd.DataFrame) -> pd.DataFrame:
+    """Ours next to EBM."""
+    return paired(cells, (EBM, EBM_FEW_BINS))
+
+
+def additive(cells: pd.DataFrame) -> pd.DataFrame:
+    """Ours next to LightGBM's trees of one cut."""
+    return paired(cells, ADDITIVE)
+
+
+def faults(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells that hold an error instead of a metric."""
+    if "error" not in cells:
+        return pd.DataFrame()
+    told = cells[cells["error"].notna()].assign(error=lambda f: f["error"].str.split("\n").str[0].str.slice(0, 120))
+    return told.groupby(["table", "model", "error"], sort=False).size().rename("seeds").reset_index().set_index("table")
+
+
+def disturbed(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells that were timed while others were busy."""
+    fine = measured(cells)
+    loud = fine[[noisy(cell) for cell in fine.to_dict("records")]]
+    return loud.reindex(columns=["table", "model", "seed", "seconds", "others_cores"]).set_index("table")
+
+
+def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """All tables by title."""
+    made = {"Errors": faults(cells)}
+    if len(measured(cells)):
+        made |= {
+            "Seconds, memory and test metric (RMSE or AUC)": overview(cells),
+            f"Seconds of others over seconds of {BASE}": ratios(cells),
+            f"{BASE} against EBM": parity(cells),
+            f"{BASE} against LightGBM's additive models": additive(cells),
+            f"Timed while others took more than {NOISE} cores": disturbed(cells),
+        }
+    return {title: frame for title, frame in made.items() if len(frame)}

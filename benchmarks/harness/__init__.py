@@ -1,0 +1,1 @@
+"""What measurements share: tables, contenders, machines, cells."""

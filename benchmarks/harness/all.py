@@ -1,0 +1,61 @@
+"""All measurements, then the page of them: `python -m benchmarks.harness.all --data DIR --json DIR`.
+
+Resumable: what is there is kept. `--small` tries everything on sizes that say nothing about speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.harness.cells import run_module
+
+Arguments = list[object]
+
+ONE_FILE = ("steps", "live")
+"""Measurements that are made whole or not at all."""
+
+SMALL: dict[str, Arguments] = {
+    "peers": ["--tables", "pole", "--models", "ours-fast-2", "ours-balanced-2", "lightgbm-additive", "--seeds", 1],
+    "steps": ["--rows", 10_000, "--repeats", 2, "--seconds", 0.005],
+    "scale": ["--rows", 10_000, 100_000, 200_000, "--features", 5, 50, "--seconds", 0.1, "--train-rows", 100_000],
+    "live": ["--table", "pole", "--clicks", 2],
+    "paper": ["--tables", "calhousing", "--alphas", 0.65, "--rounds", 3, "--rows", 10_000, "--seconds", 0.1],
+}
+
+
+def commands(data: Path, folder: Path, doc: Path) -> dict[str, Arguments]:
+    """Arguments of every command, in order."""
+    peers, paper = folder / "peers", folder / "paper"
+    steps, scale, live = (folder / f"{name}.json" for name in ("steps", "scale", "live"))
+    return {
+        "peers": ["--data", data, "--json", peers],
+        "steps": ["--json", steps],
+        "scale": ["--train", "--json", scale],
+        "paper": ["--data", data, "--json", paper, "--peers", peers],
+        "live": ["--data", data, "--json", live],
+        "report": [
+            "--peers", peers, "--paper", paper, "--steps", steps, "--scale", scale, "--live", live, "--doc", doc,
+        ],
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Run every command; stop at the first that fails."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
+    parser.add_argument("--json", type=Path, required=True, help="folder of all results; existing ones are kept")
+    parser.add_argument("--doc", type=Path, default=Path("docs/benchmarks.md"))
+    parser.add_argument("--small", action="store_true", help="try everything on tiny sizes")
+    asked = parser.parse_args()
+    for name, arguments in commands(asked.data, asked.json, asked.doc).items():
+        if name in ONE_FILE and (asked.json / f"{name}.json").exists():
+            continue
+        fault = run_module(f"benchmarks.{name}", [*arguments, *(SMALL.get(name, []) if asked.small else [])])
+        if fault:
+            sys.exit(f"benchmarks.{name}: {fault}")
+
+
+if __name__ == "__main__":
+    main()

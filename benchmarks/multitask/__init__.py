@@ -1,0 +1,1 @@
+"""Trees of several tasks against what else one would fit."""

@@ -1,0 +1,125 @@
+"""The models of the multi-task benchmark by name, and which of them each study has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.multitask.baselines import dirty, hist_boosting, lasso, ridge, rmtfl, with_residuals
+from benchmarks.multitask.studies import Rows, Trial
+from gamcore.estimators.multitask import MultiTaskTrees, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+
+Array = NDArray[np.float64]
+Parameters = Mapping[str, Any]
+
+PLAIN: Final = {"task_column": False, "outer_bags": 1}
+PAPER: Final = {
+    "learning_rate": 0.5, "max_rounds": 5, "specific_rounds": 5, "max_depth": 5, "specific_depth": 5, "l2": 0.1,
+    "common_features": "shared", **PLAIN,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model by its name for readers, the parameters of ours, and how it predicts the test rows of a trial."""
+
+    label: str
+    run: Callable[[Trial, int], Array]
+    ours: bool
+    parameters: Parameters = field(default_factory=dict)
+
+
+def _model(binary: bool, seed: int, parameters: Parameters) -> MultiTaskTrees:
+    kind = MultiTaskTreesClassifier if binary else MultiTaskTreesRegressor
+    return kind(**{"n_jobs": 1, **parameters}, random_state=seed)
+
+
+def _ask(model: Any, X: pd.DataFrame, task: Any = None) -> Array:
+    """Probabilities of the second class, or predictions."""
+    found = model.predict_proba(X, task)[:, 1] if hasattr(model, "predict_proba") else model.predict(X, task)
+    return np.asarray(found)
+
+
+def together(trial: Trial, seed: int, parameters: Parameters) -> Array:
+    """One model that knows the tasks."""
+    model = _model(trial.binary, seed, parameters)
+    return _ask(model.fit(trial.train.X, trial.train.y, trial.train.task), trial.test.X, trial.test.task)
+
+
+def independent(trial: Trial, seed: int, parameters: Parameters) -> Array:
+    """A model of each task's rows alone."""
+    score = np.empty(len(trial.test.y))
+    for task, at in trial.test.task.groupby(trial.test.task).indices.items():
+        own = trial.train.take(trial.train.task.to_numpy() == task)
+        X = own.X.dropna(axis=1, how="all")
+        score[at] = _ask(_model(trial.binary, seed, parameters).fit(X, own.y), trial.test.X.iloc[at][X.columns])
+    return score
+
+
+def everything(trial: Trial, seed: int, parameters: Parameters) -> Array:
+    """One model of all rows that is not told the task."""
+    return _ask(_model(trial.binary, seed, parameters).fit(trial.train.X, trial.train.y), trial.test.X)
+
+
+def _pooled(train: Rows, X: pd.DataFrame, seed: int) -> Array:
+    return _ask(_model(False, seed, {}).fit(train.X, train.y), X)
+
+
+def _ours(label: str, how: Callable[[Trial, int, Parameters], Array] = together, **parameters: Any) -> Contender:
+    return Contender(label, partial(how, parameters=parameters), True, parameters)
+
+
+CRITERIA: Final = {
+    "entropy": _ours("entropy (Eq. 5)", criterion="entropy"),
+    "entropy_per_row": _ours("entropy of gains a row", criterion="entropy_per_row"),
+    "variance": _ours("variance (Eq. 6)", criterion="variance"),
+    "variance_relative": _ours("variance over mean", criterion="variance_relative"),
+    "harm": _ours("pooled harm", criterion="pooled"),
+}
+PARTS: Final = {
+    "pooled_quit": _ours("pooled quit instead of own", own_quit=False),
+    "no_stage_2": _ours("no trees of a task's own", specific_depth=0),
+    "no_task_column": _ours("task not a column", task_column=False),
+    "neither": _ours("task not a column, pooled quit", task_column=False, own_quit=False),
+    "one_split": _ours("one split instead of the mean of several", outer_bags=1),
+}
+OTHERS: Final = {
+    "plain": _ours("one split, task not a column", **PLAIN),
+    "plain_entropy": _ours("the same, entropy", criterion="entropy", **PLAIN),
+    "plain_variance": _ours("the same, variance", criterion="variance", **PLAIN),
+    "paper": _ours("the paper's setting, entropy", criterion="entropy", **PAPER),
+    "paper_none": _ours("the paper's setting, plain gain", **PAPER),
+}
+REFERENCE: Final = {
+    "independent": _ours("independent trees", independent),
+    "global": _ours("global trees", everything),
+}
+OF_COLUMNS: Final = {"common_columns": _ours("common trees on columns of all tasks only", common_features="shared")}
+LINEAR: Final = {
+    "ridge": Contender("ridge, a column a task", ridge, False),
+    "lasso": Contender("LASSO, each task alone", lasso, False),
+    "rmtfl": Contender("rMTFL", rmtfl, False),
+    "dirty": Contender("DIRTY", dirty, False),
+}
+RESIDUAL: Final = {
+    "global_residual": Contender("global trees + shrunk task residual", partial(with_residuals, pooled=_pooled), True),
+    "histgb_residual": Contender(
+        "HistGradientBoosting + shrunk task residual", partial(with_residuals, pooled=hist_boosting), False
+    ),
+}
+CONTENDERS: Final = (
+    {"default": _ours("ours, default")} | CRITERIA | PARTS | OF_COLUMNS | OTHERS | REFERENCE | LINEAR | RESIDUAL
+)
+
+
+def contenders(study: str) -> list[str]:
+    """Names of the models of a study."""
+    without = set() if study == "heterogeneous" else set(OF_COLUMNS)
+    without |= set() if study == "school" else set(RESIDUAL)
+    return [name for name in CONTENDERS if name not in without]

@@ -1,0 +1,115 @@
+"""Multi-task trees, their parts, and what else one would fit: `python -m benchmarks.multitask.methods --data DIR`.
+
+A cell is one model on one split or replication; a model is made anew for each. Cells of ours are measured again where
+the code has changed. Every fit runs on one thread. The tables go between marks of a page (`--doc`); what stands around
+them is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from benchmarks.harness.cells import Cell, keep, load, load_all
+from benchmarks.harness.machine import code, describe
+from benchmarks.harness.page import markdown, put_between
+from benchmarks.multitask.contenders import CONTENDERS, contenders
+from benchmarks.multitask.report import page
+from benchmarks.multitask.speed import measure_speed, speed_table
+from benchmarks.multitask.studies import STUDIES, Trial, measures
+
+MARKS = ("<!-- measured -->", "<!-- /measured -->")
+SPEED_MARKS = ("<!-- speed -->", "<!-- /speed -->")
+SPEED: Final = "speed"
+
+CODE: Final = code()
+"""Of what was imported: a cell says what it was measured with, also where files change meanwhile."""
+
+
+def known(study: str, name: str, seed: int) -> Cell:
+    """What a cell says of itself before it is measured."""
+    told = {"study": study, "model": name, "seed": seed, "parameters": dict(CONTENDERS[name].parameters)}
+    return told | ({"code": CODE} if CONTENDERS[name].ours else {})
+
+
+def measure_cell(trial: Trial, study: str, name: str, seed: int) -> Cell:
+    """Fit and test one model."""
+    started = time.perf_counter()
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):  # paths of a LASSO that stop short
+        score = CONTENDERS[name].run(trial, seed)
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "measures": measures(trial, score, STUDIES[study].parts), "machine": describe()}
+
+
+def measure_study(asked: argparse.Namespace, study: str) -> None:
+    """Every missing cell of a study."""
+    for seed in range(asked.runs or STUDIES[study].runs):
+        trial = None
+        for name in contenders(study):
+            out = folder(asked.json, study) / f"{name}-{seed}.json"
+            about = known(study, name, seed)
+            if about.items() <= load(out).items():
+                continue
+            trial = trial or STUDIES[study].make(asked.data, seed)
+            keep(out, about | measure_cell(trial, study, name, seed))
+            print(f"{study:16}{name:20}{seed}", flush=True)
+
+
+def folder(json: Path, study: str) -> Path:
+    """Where the cells of a study are kept."""
+    return json / study.replace(" ", "-")
+
+
+def read_cells(json: Path, study: str) -> pd.DataFrame:
+    """The cells of a study, a column a measure; none of models or runs that the study no longer has."""
+    cells = load_all(folder(json, study))
+    if not len(cells):
+        return cells
+    return cells.join(pd.DataFrame(cells["measures"].tolist()))[lambda all_: all_["model"].isin(contenders(study))]
+
+
+def show_speed(asked: argparse.Namespace) -> list[str]:
+    """Measure speed where the code has changed; its lines of the page."""
+    out = asked.json / "speed.json"
+    if load(out).get("code") != CODE:
+        keep(out, {"code": CODE, "machine": describe("lightgbm"), "cells": measure_speed()})
+    cell = load(out)
+    machine = cell["machine"]
+    about = (
+        f"Measured {cell['at'][:10]} on {machine['processor']}, {machine['cores']} cores: "
+        f"lightgbm {machine['lightgbm']}, numba {machine['numba']}, numpy {machine['numpy']}."
+    )
+    return ["", about, "", *markdown(speed_table(cell["cells"])), ""]
+
+
+def main() -> None:
+    """Measure what is missing, print the tables, and put them on a page where one is named."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
+    told = "folder of the cells; existing ones are kept"
+    options.add_argument("--json", type=Path, default=Path("results/multitask"), help=told)
+    options.add_argument("--studies", nargs="*", default=[*STUDIES, SPEED], choices=[*STUDIES, SPEED])
+    options.add_argument("--runs", type=int, help="splits or replications of each study; more where none is named")
+    options.add_argument("--doc", type=Path, help="a page that has the tables between marks")
+    asked = options.parse_args()
+    for study in asked.studies:
+        if study != SPEED:
+            measure_study(asked, study)
+    found = {study: read_cells(asked.json, study) for study in STUDIES}
+    parts = {MARKS: page({study: cells for study, cells in found.items() if len(cells)})}
+    if SPEED in asked.studies:
+        parts[SPEED_MARKS] = show_speed(asked)
+    for marks, lines in parts.items():
+        print("\n".join(lines))
+        if asked.doc:
+            put_between(asked.doc, marks, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""The tables of the multi-task benchmark, from cells of its studies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import pandas as pd
+
+from benchmarks.harness.page import markdown
+from benchmarks.multitask.contenders import CONTENDERS, CRITERIA, LINEAR, OF_COLUMNS, OTHERS, PARTS, REFERENCE
+from benchmarks.multitask.studies import SIMILARITIES
+
+Cells = Mapping[str, pd.DataFrame]
+"""Of each study that was measured."""
+
+LEAST_SCHOOL: Final = 9.6
+"""Pupils that are alike in all columns and go to the same school differ by more: a lower RMSE is a leak."""
+
+TWO_SE: Final = 2.0
+MOST_LOST: Final = 0.03
+"""RMSE that learning together may cost a small task which has nothing in common with the large one."""
+
+IMBALANCED = tuple(f"imbalanced {similarity:g}" for similarity in SIMILARITIES)
+OTHER_FAMILIES = (
+    ("outlier", "outlier"), ("outlier", "others"), ("unrelated", "mean of tasks"),
+    ("heterogeneous", "large"), ("heterogeneous", "small"),
+)  # fmt: skip
+TREES = ("default", *CRITERIA, *PARTS, *OF_COLUMNS, *OTHERS, *REFERENCE)
+Columns = tuple[tuple[str, str], ...]
+
+REAL: Final = {"school": "School", "landmine": "Landmine, AUC", "computer": "Computer, RMSE"}
+FAMILIES: Final[dict[str, tuple[Columns, tuple[str, ...]]]] = {
+    "The small task, 10,000 rows beside 100": (tuple((study, "small") for study in IMBALANCED), (*TREES, *LINEAR)),
+    "The big task of the same": (tuple((study, "big") for study in IMBALANCED), (*TREES, *LINEAR)),
+    "Other families": (OTHER_FAMILIES, (*TREES, *LINEAR)),
+}
+"""Columns and rows of the tables of families."""
+
+
+def against(cells: pd.DataFrame, measure: str, base: str) -> pd.DataFrame:
+    """A row a model: mean and sd over runs, the mean difference to a model on the same runs, and its standard error."""
+    wide = cells.pivot_table(index="seed", columns="model", values=measure)
+    gaps = wide.sub(wide[base], axis=0)
+    found = pd.DataFrame({"mean": wide.mean(), "sd": wide.std(), "gap": gaps.mean(), "se": gaps.sem()})
+    return found.loc[[name for name in CONTENDERS if name in wide]]
+
+
+def signed(gap: float, se: float) -> str:
+    """A difference, and how many standard errors it is."""
+    return f"{gap:+.3f} ({abs(gap) / se:.1f})" if se > 0 else f"{gap:+.3f}"
+
+
+def labels(names: Iterable[str]) -> list[str]:
+    return [CONTENDERS[name].label for name in names]
+
+
+def standing(cells: pd.DataFrame, told: Sequence[str], base: str) -> pd.DataFrame:
+    """A row a model: means of measures, and differences to `base`."""
+    found: dict[str, pd.Series] = {}
+    for measure in told:
+        each = against(cells, measure, base)
+        found[measure] = each["mean"].map("{:.4f}".format if each["mean"].max() < 1 else "{:.3f}".format)
+        if measure == told[0]:
+            found["sd"] = each["sd"].map("{:.3f}".format)
+        if measure != "explained":
+            gaps = [signed(gap, se) for gap, se in zip(each["gap"], each["se"], strict=True)]
+            found[f"{measure}, to {CONTENDERS[base].label}"] = pd.Series(gaps, each.index)
+    frame = pd.DataFrame(found)
+    frame["seconds"] = cells.groupby("model")["seconds"].median().map("{:.1f}".format)
+    return frame.set_axis(pd.Index(labels(frame.index), name="model"))
+
+
+def parts_table(all_cells: Cells, columns: Iterable[tuple[str, str]], names: Iterable[str]) -> pd.DataFrame:
+    """RMSE of our default, and what each change adds to it; a column a study and measure."""
+    found = {}
+    for study, measure in columns:
+        if study in all_cells:
+            each = against(all_cells[study], measure, "default")
+            told = {name: signed(row.gap, row.se) for name, row in each.iterrows()}
+            found[f"{study}, {measure}"] = told | {"default": f"{each.loc['default', 'mean']:.3f}"}
+    frame = pd.DataFrame(found).reindex([name for name in names if name in set().union(*found.values())])
+    return frame.set_axis(pd.Index(labels(frame.index), name="model"))
+
+
+def claims(cells: Cells) -> pd.DataFrame:
+    """What was asked of the default, and whether it holds."""
+    rows = []
+    if "school" in cells:
+        lowest = against(cells["school"], "pooled", "ridge")["mean"].min()
+        rows.append(("school", f"no model under {LEAST_SCHOOL}", f"lowest {lowest:.3f}", lowest >= LEAST_SCHOOL))
+        for measure in ("pooled", "mean of tasks"):
+            gap, se = against(cells["school"], measure, "ridge").loc["default", ["gap", "se"]]
+            rows.append(("school", f"no worse than ridge, {measure}", signed(gap, se), gap <= TWO_SE * se))
+    for study in IMBALANCED:
+        rows += _claims_imbalanced(study, cells[study]) if study in cells else []
+    return pd.DataFrame(rows, columns=["study", "asked of the default", "measured", "holds"]).set_index("study")
+
+
+def _claims_imbalanced(study: str, cells: pd.DataFrame) -> list[tuple[str, str, str, bool]]:
+    rows = []
+    for rival in ("independent", "global"):
+        gap, se = against(cells, "small", rival).loc["default", ["gap", "se"]]
+        if study in ("imbalanced 0.8", "imbalanced 0.5"):
+            asked = f"small task: better than {CONTENDERS[rival].label} by more than two standard errors"
+            rows.append((study, asked, signed(gap, se), gap < -TWO_SE * se))
+        elif study == "imbalanced 0" and rival == "independent":
+            asked = f"small task: at most {MOST_LOST} worse than {CONTENDERS[rival].label}"
+            rows.append((study, asked, signed(gap, se), gap <= MOST_LOST))
+    gap, se = against(cells, "big", "independent").loc["default", ["gap", "se"]]
+    rows.append((study, "big task: no worse than independent trees", signed(gap, se), gap <= TWO_SE * se))
+    return rows
+
+
+def provenance(cells: pd.DataFrame) -> str:
+    """When and on what it was measured, and with which code."""
+    machine = {name: told for each in cells["machine"] for name, told in each.items()}
+    versions = ", ".join(f"{name} {told}" for name, told in machine.items() if name not in ("processor", "cores"))
+    day = pd.to_datetime(cells["at"]).max()
+    mixed = len(set(cells["code"].dropna())) > 1
+    return (
+        f"Measured {day:%Y-%m-%d} on {machine['processor']}, {machine['cores']} cores, one thread a fit: {versions}."
+        + (" The code changed in between." if mixed else "")
+    )
+
+
+def page(cells: Cells) -> list[str]:
+    """All tables with their headings."""
+    everything = pd.concat(cells.values(), ignore_index=True)
+    lines = ["", provenance(everything), "", *markdown(claims(cells))]
+    for study, title in REAL.items():
+        if study in cells:
+            runs = cells[study]["seed"].nunique()
+            told = ["mean of tasks", "pooled"] if study == "landmine" else ["pooled", "mean of tasks", "explained"]
+            base = "ridge" if study == "school" else "default"
+            lines += ["", f"### {title}", "", f"{runs} splits.", "", *markdown(standing(cells[study], told, base))]
+    for title, (columns, names) in FAMILIES.items():
+        there = [(study, measure) for study, measure in columns if study in cells]
+        if there:
+            runs = ", ".join(f"{study}: {cells[study]['seed'].nunique()}" for study in dict(there))
+            table = markdown(parts_table(cells, there, names))
+            lines += ["", f"### {title}", "", f"Replications: {runs}.", "", *table]
+    return [*lines, ""]

@@ -1,0 +1,129 @@
+"""What the multi-task benchmark runs on: three real tables split within each task, and families of synthetic tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score, root_mean_squared_error
+from sklearn.model_selection import train_test_split
+
+from benchmarks.harness.families import Family, Sample, heterogeneous, imbalanced, outlier, unrelated
+
+Array = NDArray[np.float64]
+
+TEST_SHARE = 0.2
+NOISE: Final = 0.62
+SD: Final = 1.14
+"""Synthetic functions have this sd, and noise one of NOISE * SD = .71: no model is expected to do better."""
+
+SIMILARITIES = (1.0, 0.8, 0.5, 0.0)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of several tasks."""
+
+    X: pd.DataFrame
+    y: pd.Series
+    task: pd.Series
+
+    def take(self, chosen: NDArray[Any]) -> Rows:
+        """Rows by a mask or by places."""
+        return Rows(*(part.loc[part.index[chosen]].reset_index(drop=True) for part in (self.X, self.y, self.task)))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Rows to fit and rows to test."""
+
+    train: Rows
+    test: Rows
+    binary: bool
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where trials come from, how many are run, and which tasks are also told by themselves."""
+
+    make: Callable[[Path, int], Trial]
+    runs: int
+    parts: Mapping[str, str]  # name to the letters of its tasks
+    binary: bool = False
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Columns of a real table."""
+
+    task: str
+    target: str
+    levels: tuple[str, ...] = ()  # numbers that are names
+
+
+TABLES = {
+    "school": _Table("school", "exam_score", ("year",)),
+    "landmine": _Table("task", "label"),
+    "computer": _Table("person", "likelihood"),
+}
+
+
+def _split_table(name: str, binary: bool, folder: Path, seed: int) -> Trial:
+    """A real table, 80% of each task's rows to fit; of two classes, of each class's."""
+    frame, about = pd.read_parquet(folder / f"{name}.parquet"), TABLES[name]
+    frame = frame.astype(dict.fromkeys(about.levels, "str"))
+    strata = frame[[about.task, about.target]].apply(tuple, axis=1) if binary else frame[about.task]
+    parts = train_test_split(frame, test_size=TEST_SHARE, stratify=strata, random_state=seed)
+    train, test = (
+        Rows(part.drop(columns=[about.task, about.target]), part[about.target], part[about.task])
+        for part in (whole.reset_index(drop=True) for whole in parts)
+    )
+    return Trial(train, test, binary)
+
+
+def _draw_family(make: Callable[..., Family], folder: Path, seed: int) -> Trial:
+    """A family of synthetic tasks in the units of SD."""
+
+    def rows(sample: Sample) -> Rows:
+        return Rows(sample.X, sample.y * SD, sample.task)
+
+    family = make(seed=seed, noise=NOISE)
+    return Trial(rows(family.train), rows(family.test), family.binary)
+
+
+def _family(make: Callable[..., Family], runs: int, **parts: str) -> Study:
+    return Study(partial(_draw_family, make), runs, parts)
+
+
+STUDIES = {
+    "school": Study(partial(_split_table, "school", False), 10, {}),
+    **{
+        f"imbalanced {similarity:g}": _family(partial(imbalanced, similarity), 12, small="b", big="a")
+        for similarity in SIMILARITIES
+    },
+    "heterogeneous": _family(heterogeneous, 8, large="a", small="b"),
+    "outlier": _family(outlier, 8, outlier="f", others="abcde"),
+    "unrelated": _family(unrelated, 8),
+    "landmine": Study(partial(_split_table, "landmine", True), 8, {}, binary=True),
+    "computer": Study(partial(_split_table, "computer", False), 8, {}),
+}
+
+
+def measures(trial: Trial, score: Array, parts: Mapping[str, str]) -> dict[str, float]:
+    """RMSE, or AUC: of all test rows, the mean over tasks, and that over the tasks of each part; and the share of the
+    variance that is explained."""
+    y, metric = trial.test.y, roc_auc_score if trial.binary else root_mean_squared_error
+    by_task = {
+        task: float(metric(y.iloc[at], score[at]))
+        for task, at in trial.test.task.groupby(trial.test.task).indices.items()
+    }
+    told = {"pooled": float(metric(y, score)), "mean of tasks": float(np.mean(list(by_task.values())))}
+    if not trial.binary:
+        told["explained"] = 1.0 - float(np.mean((y - score) ** 2) / np.var(y))
+    return told | {name: float(np.mean([by_task[letter] for letter in letters])) for name, letters in parts.items()}

@@ -1,0 +1,80 @@
+"""A model of the same seed is the same to the bit, whatever is moved about in the code: every ensemble on eight tables.
+
+The fingerprints were recorded on one kind of machine: elsewhere the compiler may round otherwise, and the test skips.
+`python -m tests.gamcore.estimators.test_same_bits` records them anew, where a change of the numbers is meant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.harness.machine import describe
+from benchmarks.harness.tables import BINARY, REGRESSION, read
+from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from tests.support.places import DATA, ROOT
+
+RECORDED = ROOT / "tests" / "support" / "golden" / "bits.json"
+ROWS = 1_500
+QUICK = {"max_rounds": 12, "outer_bags": 2, "random_state": 7}
+WAYS = {
+    "grouped": {},
+    "pairs and bands": {"interactions": 2, "bands": 10},
+    "coarse": {"coarse_leaves": 3, "max_leaves": 2, "smoothing_rounds": 0},
+    **{
+        name: {"ensemble": "subagging", "histogram": name, "n_bags": 8}
+        for name in ("mask", "mst", "rescan", "complement")
+    },
+    "bagging": {"ensemble": "bagging", "n_bags": 8},
+}
+TASKS = {
+    "school": ("exam_score", "school", MultiTaskTreesRegressor),
+    "landmine": ("label", "task", MultiTaskTreesClassifier),
+}
+CASES = [*((table, way) for table in (*REGRESSION, *BINARY) for way in WAYS), *((table, "tasks") for table in TASKS)]
+
+
+def machine() -> dict[str, str | int]:
+    """What numbers may depend on."""
+    known = describe()
+    return {name: known[name] for name in ("processor", "numpy", "numba")}
+
+
+def fingerprint(table: str, way: str) -> str:
+    """A hash of what a model says of the rows it was trained on, and of its curves."""
+    if way == "tasks":
+        target, task, kind = TASKS[table]
+        frame = pd.read_parquet(DATA / f"{table}.parquet").sample(ROWS, random_state=0)
+        X, labels = frame.drop(columns=[target, task]), frame[task].astype(str)
+        model = kind(max_rounds=6, specific_rounds=3, outer_bags=2, random_state=7).fit(X, frame[target], task=labels)
+        arrays = [model.explain_rows(X, task=labels).contributions]
+    else:
+        data = read(DATA, table)
+        some = np.random.default_rng(0).choice(len(data.X), ROWS, replace=False)
+        X, y = data.X.iloc[some], data.y.iloc[some]
+        model = (GAMClassifier if data.binary else GAMRegressor)(**QUICK, **WAYS[way]).fit(X, y)
+        arrays = [model.explain_rows(X).contributions, *(term.refits for term in model.model_.terms)]
+        if model.model_.halves is not None:
+            arrays += [term.refits for term in model.model_.halves.terms]
+    told = hashlib.sha256()
+    for array in arrays:
+        told.update(np.ascontiguousarray(array).tobytes())
+    return told.hexdigest()[:16]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real tables are not beside the project")
+@pytest.mark.parametrize(("table", "way"), CASES)
+def test_a_model_of_the_same_seed_is_the_same_to_the_bit(table, way):
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    if recorded["machine"] != machine():
+        pytest.skip("recorded on another machine, or with other versions")
+    assert fingerprint(table, way) == recorded["bits"][f"{table}, {way}"]
+
+
+if __name__ == "__main__":
+    bits = {f"{table}, {way}": fingerprint(table, way) for table, way in CASES}
+    RECORDED.write_text(json.dumps({"machine": machine(), "bits": bits}, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,351 @@
+"""SQL in two databases, plain Python and JSON predict as the model does, to the last digits, on rows as bad as rows
+get."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.data.table import TableError
+from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
+from gamcore.io.formula import moment, stamp
+from tests.support.hostile import EVIL
+from tests.support.mutants import VALUES, at_place, places
+
+ROWS = 10_000
+LEVELS = ["a", "b'c", EVIL, "d", *(f"rare {k}" for k in range(30))]
+NAME = 'odd "name"; -- x'
+
+
+def table(n, seed, hostile=False):
+    """Rows like those of training; hostile ones have levels never seen, values beyond the ends, and missing cells."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        NAME: rng.normal(size=n).round(2), "whole": rng.integers(0, 40, n), "tail": rng.lognormal(3, 2, n),
+        "level": rng.choice(LEVELS, n, p=[0.3, 0.3, 0.2, 0.14, *[0.002] * 30]), "flag": rng.random(n) < 0.4,
+        "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 9_000, n), "h"), "gone": np.nan,
+    })  # fmt: skip
+    frame["whole"] = frame["whole"].astype("Int64")
+    frame["flag"] = frame["flag"].astype("boolean")
+    for name in frame.columns[:-1]:
+        frame.loc[rng.random(n) < 0.05, name] = None
+    if hostile:
+        frame.loc[::7, "level"] = "never seen"
+        frame.loc[::11, "tail"] = rng.choice([-1e300, 1e300, -5.0, 1e-320], len(frame.loc[::11]))
+        frame.loc[::13, "when"] = pd.Timestamp("1999-12-31 23:59:59.999999")
+        frame.loc[1::13, "when"] = pd.Timestamp("2999-01-01")
+    return frame
+
+
+def on_edges(frame, estimator):
+    """The same rows, a part of them just on cuts and on the floats beside them."""
+    rng = np.random.default_rng(7)
+    frame = frame.copy()
+    for bins in estimator.model_.bins:
+        if bins.feature.kind == "number" and bins.cuts.size and bins.feature.column in (NAME, "tail"):
+            some = rng.random(len(frame)) < 0.3
+            cuts = rng.choice(bins.cuts, int(some.sum()))
+            frame.loc[some, bins.feature.column] = np.nextafter(cuts, cuts + rng.integers(-1, 2, cuts.size))
+        if bins.feature.kind == "date" and bins.cuts.size:
+            some = rng.random(len(frame)) < 0.3
+            chosen = [stamp(cut) for cut in rng.choice(bins.cuts, int(some.sum()))]
+            shift = pd.to_timedelta(rng.integers(-1, 2, int(some.sum())), "us")
+            frame["when"] = frame["when"].astype("datetime64[us]")
+            frame.loc[some, "when"] = (pd.to_datetime(chosen, format="ISO8601") + shift).as_unit("us")
+    return frame
+
+
+@pytest.fixture(scope="module", params=["regression", "binary"])
+def fitted(request):
+    X = table(3000, 0)
+    score = X[NAME].fillna(0) + 0.05 * X["whole"].astype(float).fillna(9) + np.where(X["level"] == "a", 1.0, 0.0)
+    score = score + 0.3 * X["when"].dt.month.fillna(1) * (X["level"] == EVIL)
+    rng = np.random.default_rng(1)
+    settings = {"outer_bags": 3, "max_rounds": 40, "date_parts": True, "random_state": 0,
+                "interactions": [(NAME, "level"), ("whole", "when"), (NAME, "tail"), ("flag", "level")]}  # fmt: skip
+    if request.param == "regression":
+        model = GAMRegressor(**settings).fit(X, score + 0.1 * rng.normal(size=len(X)))
+        return model, model.predict, model.predict
+    model = GAMClassifier(**settings).fit(X, rng.random(len(X)) < 1 / (1 + np.exp(1.5 - score)))
+    return model, model.decision_function, lambda rows: model.predict_proba(rows)[:, 1]
+
+
+@pytest.fixture(scope="module")
+def rows(fitted):
+    return on_edges(table(ROWS, 2, hostile=True), fitted[0])
+
+
+def in_sqlite(frame, query):
+    stored = frame.assign(when=frame["when"].map(lambda t: None if pd.isna(t) else t.isoformat(" ")))
+    with sqlite3.connect(":memory:") as base:
+        stored.astype(object).where(stored.notna(), None).to_sql("rows to score", base, index=False)
+        return pd.read_sql_query(query, base)
+
+
+def in_duckdb(frame, query):
+    with duckdb.connect() as base:
+        numbers = {name: "Float64" for name in frame.columns if frame[name].dtype == "float64"}
+        base.register("given", frame.astype(numbers))  # where missing is NULL
+        base.execute('CREATE TABLE "rows to score" AS SELECT * FROM given')
+        return base.execute(query).fetchdf()
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_sql_scores_as_the_model(fitted, rows, run):
+    model, link, response = fitted
+    kinds = {"flag": "boolean"}
+    found = run(rows, to_sql(model, "rows to score", "link", kinds, title="a model\n; DROP TABLE x"))
+    assert len(found) == ROWS
+    np.testing.assert_allclose(found["score"], link(rows), rtol=0, atol=1e-9)
+    found = run(rows, to_sql(model, "rows to score", kinds=kinds))
+    np.testing.assert_allclose(found["prediction"], response(rows), rtol=0, atol=1e-9)
+    assert list(found.columns) == [*rows.columns, "score", "prediction"]
+
+
+def cells(frame):
+    """Rows as dicts of plain values, as somebody would have them from JSON or a database."""
+
+    def plain(value):
+        if value is None or value is pd.NA or value is pd.NaT or value != value:
+            return None
+        return value.isoformat() if isinstance(value, pd.Timestamp) else value
+
+    return [{name: plain(value) for name, value in row.items()} for row in frame.astype(object).to_dict("records")]
+
+
+def loaded(code):
+    """The functions of a module that was written."""
+    space = {"__name__": "written"}
+    exec(compile(code, "written.py", "exec"), space)  # what is under test is code
+    return space
+
+
+def test_plain_python_scores_as_the_model(fitted, rows):
+    model, link, response = fitted
+    written = loaded(to_python(model, 'a "model"\\'))
+    listed = cells(rows)
+    np.testing.assert_allclose([written["score"](row) for row in listed], link(rows), rtol=0, atol=1e-9)
+    np.testing.assert_allclose([written["predict"](row) for row in listed], response(rows), rtol=0, atol=1e-9)
+
+
+def test_the_module_is_a_program_too(fitted, rows, tmp_path):
+    model, _, response = fitted
+    place = tmp_path / "model.py"
+    place.write_text(to_python(model))
+    lines = "\n".join(json.dumps({k: v for k, v in row.items() if v is not None}) for row in cells(rows.head(50)))
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(place)], input=lines, capture_output=True, text=True, check=True
+    )
+    np.testing.assert_allclose([float(line) for line in done.stdout.split()], response(rows.head(50)), atol=1e-9)
+
+
+def test_json_scores_as_the_model_and_comes_back_the_same(fitted, rows):
+    model, link, response = fitted
+    text = to_json(model)
+    found = from_json(text)
+    np.testing.assert_allclose(found.score(rows), link(rows), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.predict(rows), response(rows), rtol=0, atol=1e-9)
+    assert to_json(found) == text
+
+
+def tasks(rows, seed):
+    X = table(rows, seed)
+    rng = np.random.default_rng(seed)
+    task = rng.choice(["card", "boat", EVIL], rows)
+    X.loc[task == "boat", "whole"] = None  # a column that one task lacks
+    return X, task, rng
+
+
+@pytest.fixture(scope="module", params=[MultiTaskTreesRegressor, MultiTaskTreesClassifier])
+def tasked(request):
+    X, task, rng = tasks(3000, 0)
+    score = X[NAME].fillna(0) + np.where(task == "card", 1, -1) * (X["level"] == "a")
+    y = score if request.param is MultiTaskTreesRegressor else rng.random(3000) < 1 / (1 + np.exp(-score))
+    return request.param(max_rounds=30, outer_bags=2, random_state=0).fit(X, y, task=task)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_model_of_tasks_scores_the_same_in_python_and_json(tasked, known):
+    X, task, _ = tasks(ROWS, 3)
+    task = task if known else None
+    answer = getattr(tasked, "predict_proba", tasked.predict)(X, task)
+    expected = answer[:, 1] if answer.ndim == 2 else answer
+    text = to_json(tasked)
+    np.testing.assert_allclose(from_json(text).predict(X, task), expected, rtol=0, atol=1e-9)
+    assert to_json(from_json(text)) == text
+    written = loaded(to_python(tasked))
+    labels = task if known else [None] * len(X)
+    some = slice(0, 2000)
+    found = [written["predict"](row, label) for row, label in zip(cells(X)[some], labels[some], strict=True)]
+    np.testing.assert_allclose(found, expected[some], rtol=0, atol=1e-9)
+
+
+def test_what_cannot_be_written_is_said(tasked, fitted):
+    with pytest.raises(ScoringError, match="use to_python or to_json"):
+        to_sql(tasked, "t")
+    with pytest.raises(ScoringError, match="fit it first"):
+        to_json(GAMRegressor())
+    with pytest.raises(ScoringError, match="choose 'link' or 'response'"):
+        to_sql(fitted[0], "t", "other")
+
+
+def test_damaged_json_is_refused(fitted, tasked):
+    for text in ("", "[]", "{}", '{"format": "shapewise-scoring", "version": 9}', "[" * 100_000):
+        with pytest.raises(ScoringError):
+            from_json(text)
+    rng = np.random.default_rng(0)
+    for model in (fitted[0], tasked):
+        told = to_dict(model)
+        for key in told:
+            with pytest.raises(ScoringError):
+                from_json(json.dumps({name: value for name, value in told.items() if name != key}))
+        text = to_json(model)
+        for _ in range(60):  # cut and bent anywhere: refused, or a model that still predicts
+            at = int(rng.integers(0, len(text)))
+            bent = text[:at] if rng.random() < 0.3 else text[:at] + str(rng.choice(list('09-,]}["e.'))) + text[at + 1 :]
+            try:
+                found = from_json(bent)
+            except ScoringError:
+                continue
+            assert len(found.classes) in (0, 1, 2, 3)
+
+
+def test_numbers_of_levels_that_a_table_stores_as_numbers():
+    X = pd.DataFrame({"zip": [10.0, 20.0, 30.0, np.nan] * 100})
+    y = (X["zip"] == 20).astype(float)
+    model = GAMRegressor(categorical_features=["zip"], max_rounds=20, random_state=0).fit(X, y)
+    with duckdb.connect() as base:
+        base.register("t", X.astype("Float64"))
+        found = base.execute(to_sql(model, "t", kinds={"zip": "number"})).fetchdf()
+    np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9)
+
+
+def test_a_cut_of_dates_is_the_first_moment_that_goes_right():
+    rng = np.random.default_rng(0)
+    for moments in rng.integers(-(10**15), 4 * 10**15, (200, 2)):
+        low, high = np.sort(moments) / 86_400_000_000
+        cut = low / 2 + high / 2
+        first = moment(cut)
+        assert float(first) / 86_400_000_000 >= cut > float(first - 1) / 86_400_000_000
+
+
+def dated(n=600):
+    X = pd.DataFrame({"when": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) % 60 * 2, "D")})
+    return X, GAMRegressor(max_rounds=60, random_state=0).fit(X, (X["when"] > pd.Timestamp("2024-02-01")).astype(float))
+
+
+def test_dates_that_a_database_keeps_as_dates_are_compared_alike():
+    X, model = dated()
+    with duckdb.connect() as base:
+        base.register("given", X)
+        for kind in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "VARCHAR"):
+            base.execute(f'CREATE OR REPLACE TABLE t AS SELECT CAST("when" AS {kind}) AS "when" FROM given')
+            found = base.execute(to_sql(model, "t")).fetchdf()
+            np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9, err_msg=kind)
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"]
+)
+def test_dates_as_text_are_compared_in_any_length(form):
+    X, model = dated()
+    with sqlite3.connect(":memory:") as base:
+        X.assign(when=X["when"].dt.strftime(form)).to_sql("t", base, index=False)
+        found = pd.read_sql_query(to_sql(model, "t"), base)
+    np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_a_table_s_own_score_is_not_taken_for_the_model_s(run):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"Score": rng.normal(size=400), "prediction": rng.normal(size=400)})
+    model = GAMClassifier(max_rounds=20, random_state=0).fit(X[["Score"]], X["Score"] > 0)
+    frame = X.assign(when=pd.NaT)
+    found = run(frame, to_sql(model, "rows to score", columns=frame.columns))
+    assert list(found.columns) == ["Score", "prediction", "when", "score_", "prediction_"]
+    np.testing.assert_allclose(found["prediction_"], model.predict_proba(X[["Score"]])[:, 1], atol=1e-9)
+
+
+def test_json_that_could_not_predict_is_refused(fitted, tasked):
+    told = to_dict(fitted[0])
+    for change in (
+        {"intercept": float("nan")}, {"intercept": float("inf")}, {"terms": [{"feature": -1, "scores": []}]},
+        {"features": [{**told["features"][0], "bins": 10**400}, *told["features"][1:]]},
+        {"features": [{**told["features"][0], "bins": 999}, *told["features"][1:]]},
+    ):  # fmt: skip
+        with pytest.raises(ScoringError):
+            from_json(json.dumps({**told, **change}))
+    of_tasks = to_dict(tasked)
+    for change in ({"task_codes": [1]}, {"task_codes": [0, 1, 2]}):
+        with pytest.raises(ScoringError):
+            from_json(json.dumps({**of_tasks, **change}))
+
+
+def test_json_changed_anywhere_is_refused_or_predicts(tasked):
+    """Whatever a value is made into: words, or numbers; never another error, never something that is no number."""
+    rng, X = random.Random(0), table(400, 0)[[NAME, "level", "flag", "when"]]
+    small = {"outer_bags": 1, "max_rounds": 4, "max_bins": 8, "date_parts": True, "interactions": [(NAME, "level")]}
+    additive = GAMRegressor(**small, random_state=0).fit(X, X[NAME].fillna(0))
+    for model, count in ((additive, 1800), (tasked, 200)):
+        whole = to_dict(model)
+        X = rows_of(model)
+        found = [path for path in places(whole) if path[0] != "trees" or rng.random() < 0.02]
+        for _ in range(count):
+            told = copy.deepcopy(whole)
+            *way, key = rng.choice(found)
+            at_place(told, way)[key] = copy.deepcopy(rng.choice(VALUES))
+            try:
+                predicts = from_json(json.dumps(told))
+            except ScoringError:
+                continue
+            with contextlib.suppress(TableError):  # such as a column of another name, which the rows lack
+                assert np.isfinite(predicts.predict(X)).all(), (way, key)
+
+
+def rows_of(model):
+    """A few rows with the columns of a model."""
+    columns = {}
+    for bins in model.model_.bins:
+        feature = bins.feature
+        cell = pd.Timestamp("2024-05-05") if feature.kind == "date" or feature.part != "value" else 1.5
+        columns.setdefault(feature.column, [*(feature.levels[:1] if feature.kind == "category" else [cell]), None])
+    return pd.DataFrame({name: pd.Series(cells) for name, cells in columns.items()})
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", float("inf"), "1e999"])
+def test_plain_python_refuses_what_the_model_refuses(value):
+    X = pd.DataFrame({"a": np.arange(100.0)})
+    model = GAMRegressor(max_rounds=20, random_state=0).fit(X, X["a"])
+    predict = loaded(to_python(model))["predict"]
+    with pytest.raises(ValueError, match="not a finite number"):
+        predict({"a": value})
+    assert predict({"a": None}) == predict({}) == pytest.approx(model.predict(pd.DataFrame({"a": [np.nan]}))[0])
+    assert predict({"a": "7"}) == pytest.approx(model.predict(pd.DataFrame({"a": [7.0]}))[0])
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_whole_numbers_beyond_double_precision_score_as_the_model(run):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"id": 2**53 + rng.integers(0, 40, 2000)})
+    model = GAMRegressor(max_rounds=40, random_state=0).fit(X, (X["id"] > 2**53 + 20).astype(float))
+    found = run(X.assign(when=pd.NaT), to_sql(model, "rows to score"))
+    np.testing.assert_allclose(found["prediction"], model.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_a_table_without_a_column_of_the_model_is_an_error(run):
+    X = pd.DataFrame({"age": np.arange(100.0), "other": 1.0})
+    model = GAMRegressor(max_rounds=20, random_state=0).fit(X[["age"]], X["age"])
+    with pytest.raises((pd.errors.DatabaseError, duckdb.BinderException), match="age"):
+        run(X[["other"]].assign(when=pd.NaT), to_sql(model, "rows to score"))

@@ -1,0 +1,59 @@
+"""Faults of the kernel cache cost a compilation, never an exception."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.places import ROOT
+
+CODE = """
+import numpy as np
+from gamcore.kernels import histogram
+total = np.zeros(4)
+histogram.combine(np.ones((3, 4)), np.arange(3), 4, total)
+print(total.tolist(), sum(histogram.combine.stats.cache_hits.values()))
+"""
+
+
+def run(folder, **environment):
+    env = {**os.environ, "GAMCORE_CACHE_DIR": str(folder), **environment}
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=env, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "[3.0, 3.0, 3.0, 3.0]" in done.stdout
+    return int(done.stdout.split()[-1]), done.stderr
+
+
+def files(folder, suffix):
+    return [path for path in folder.rglob(f"*{suffix}") if "combine" in path.name]
+
+
+def test_kernels_are_kept_privately_and_found_again(tmp_path):
+    assert run(tmp_path)[0] == 0
+    assert run(tmp_path)[0] == 1
+    (folder,) = (tmp_path / "kernels").iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"), [(".nbc", b""), (".nbc", b"\x80garbage"), (".nbi", b""), (".nbi", b"x" * 50)]
+)
+def test_damaged_files_are_compiled_over(tmp_path, suffix, content):
+    run(tmp_path)
+    for path in files(tmp_path, suffix):
+        path.write_bytes(content)
+    hits, said = run(tmp_path)
+    assert hits == 0
+    assert said.count("kernel cache") <= 2
+    assert run(tmp_path)[0] == 1
+
+
+def test_no_place_to_keep_them(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    hits, said = run(tmp_path / "file")
+    assert hits == 0
+    assert "not kept" in said

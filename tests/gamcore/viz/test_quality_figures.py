@@ -1,0 +1,83 @@
+"""Figures of comparisons, of quality and of single rows, in both themes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier
+from gamcore.explain.curve_difference import difference
+from gamcore.explain.curves import Breakdown
+from gamcore.stats import metrics as quality
+from gamcore.viz import plotly_figures as figures
+from gamcore.viz import plots
+from tests.support.hostile import EVIL
+
+pytestmark = pytest.mark.parametrize("mode", ["light", "dark"])
+
+
+def texts(figure):
+    return figure.to_json()
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"number": rng.normal(size=600), "level": rng.choice(["x", "y", EVIL], 600)})
+    y = rng.uniform(size=600) < 1 / (1 + np.exp(-X["number"]))
+    return GAMClassifier(outer_bags=2, max_rounds=10, bands=10, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["number", "level"])
+def test_models_are_drawn_over_each_other_and_one_minus_the_other(model, name, mode):
+    curve = model.explain_shape(name)
+    words = (f"{name} {EVIL}", "detail", "y")
+    figure = figures.draw(plots.comparison({"first": curve, EVIL: curve}, difference(curve, curve), words), mode)
+    assert "<img" not in texts(figure)
+    assert figure.layout.paper_bgcolor or figure.layout.template.layout.paper_bgcolor == plots.PALETTES[mode].background
+    named = [trace.name for trace in figure.data if trace.showlegend is not False and trace.name]
+    assert named[0] == "first"
+    assert "difference" in named
+    several = {f"model {k}": curve for k in range(4)}
+    assert len([t for t in figures.draw(plots.comparison(several, None, words), mode).data if t.name]) == 4
+
+
+def test_quality_is_drawn_with_its_intervals(mode):
+    rng = np.random.default_rng(0)
+    chance = rng.uniform(size=300)
+    y = (rng.uniform(size=300) < chance).astype(float)
+    found = quality.calibration(y, chance)
+    *_, whiskers, _, points = figures.draw(plots.calibration(found, chance), mode).data
+    np.testing.assert_array_equal(points.y, found["observed"])
+    np.testing.assert_allclose(whiskers.y + whiskers.error_y.array, found["upper"])
+    np.testing.assert_allclose(whiskers.y - whiskers.error_y.array, found["lower"])
+    roc = figures.draw(plots.ranked(quality.roc(y, chance), "ROC", "words", ("x", EVIL), ([0, 1], [0, 1])), mode)
+    assert "<img" not in texts(roc)
+    assert figures.draw(plots.cost_line(quality.costs(y, chance, 1, 2), 0.3), mode).layout.shapes[0].x0 == 0.3
+    told = quality.residuals(y, chance)
+    assert len(figures.draw(plots.residuals(told, chance, y - chance, "y"), mode).data) == 4
+    assert len(figures.draw(plots.actual(chance, y, "y"), mode).data) == 2
+
+
+def test_periods_are_drawn_with_the_held_out_ones_marked(mode):
+    rng = np.random.default_rng(0)
+    y = rng.uniform(size=300)
+    found = quality.over_time(np.arange(300) // 50, y, y)
+    figure = figures.draw(plots.over_time(found, [EVIL] * 6, False, 4.0), mode)
+    assert "<img" not in texts(figure)
+    assert figure.layout.shapes[0].x0 == 3.5
+    assert not figures.draw(plots.over_time(found, ["a"] * 6, False, None), mode).layout.shapes
+
+
+def test_a_row_adds_up_on_every_scale(mode):
+    parts = np.array([[0.5, -1.0, 0.2]])
+    found = Breakdown(("a", "b", EVIL), -0.4, parts, np.array([-0.7]), "logistic")
+    for scale in ("link", "ratio", "points"):
+        figure = figures.draw(plots.waterfall(found, 0, "y", scale, {"a": "3", "b": EVIL}), mode)
+        assert "<img" not in texts(figure)
+        end = 100 / (1 + np.exp(0.7)) if scale == "points" else -0.7
+        assert np.sum(figure.data[0].x[:-1]) == pytest.approx(end) == figure.data[0].x[-1]
+        np.testing.assert_allclose(np.array(figure.data[0].base, float)[2:-1], np.cumsum(figure.data[0].x)[1:-2])
+        assert figure.layout.yaxis.ticktext[2] == "a = 3"
+    assert figures.draw(plots.waterfall(found, 0, "y", "ratio"), mode).data[0].text[1] == "×0.368"

@@ -1,0 +1,369 @@
+"""Files read in a child: what it writes, what it is ended for, and tables larger than it may hold."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from shapewise.ingest import parquet_large as bigparquet
+from shapewise.ingest import supervisor as loader
+from shapewise.ingest import text_large as bigtext
+from shapewise.ingest import writer as big
+from shapewise.ingest.read import ReaderError, read_file
+from shapewise.ingest.supervisor import PROGRAM, Limits, Loading, Reading, kind_of, load
+from tests.support.bombs import BOMBS, read, tiny
+from tests.support.corpus import AB, PLAIN
+from tests.support.places import ROOT
+
+MB = 2**20
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "source"
+    path.write_text(PLAIN)
+    return path
+
+
+def nothing(share, words):
+    pass
+
+
+def test_a_small_table_is_written_whole(source, tmp_path):
+    loading = load(source, "../../con\n.CSV", tmp_path / "into")
+    frame = pd.read_parquet(tmp_path / "into" / "table.parquet")
+    assert frame.to_dict("list") == AB
+    assert loading == Loading(3, 2, loading.memory, [], 0)
+    assert loading.memory == pytest.approx(frame.memory_usage(deep=True, index=False).sum(), abs=8)
+    assert [path.name for path in (tmp_path / "into").iterdir()] == ["table.parquet"]
+
+
+def test_the_child_goes_without_kernels():
+    code = PROGRAM.replace("; from shapewise.ingest.child import main; main(sys.argv[2])", "")
+    code += "; import shapewise.ingest.child; print({'numba', 'sklearn', 'scipy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-P", "-c", code, str(ROOT)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_refusals_pass_word_by_word_and_leave_nothing(tmp_path):
+    (tmp_path / "source").write_bytes(b'a,b\n"x,1\ny,2\n')
+    with pytest.raises(ReaderError) as here:
+        read_file("t.csv", (tmp_path / "source").read_bytes())
+    for into in (tmp_path / "new", tmp_path / "old"):
+        (tmp_path / "old").mkdir(exist_ok=True)
+        with pytest.raises(ReaderError) as there:
+            load(tmp_path / "source", "t.csv", into)
+        assert str(there.value) == str(here.value)
+    assert not (tmp_path / "new").exists()
+    assert list((tmp_path / "old").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "broke off"),
+        ("raise KeyError('a secret')", "broke off"),
+        ("import time; print('{\"ready\": true}', flush=True); time.sleep(60)", "more than 1 seconds"),
+        ("import time; print('{\"ready\": true}', flush=True); time.sleep(.2); x = b'x' * 10**9; time.sleep(60)",
+         "more than 50 MiB"),
+        ("print('{\"ready\"', flush=True)", "broke off"),
+    ],
+    ids=["crash", "mistake", "slow", "large", "cut off"],
+)  # fmt: skip
+def test_a_child_that_fails_is_one_sentence_and_leaves_nothing(code, words, source, tmp_path, monkeypatch, caplog):
+    written = f"open({str(tmp_path)!r} + '/into/half', 'w').write('x'); "
+    monkeypatch.setattr(loader, "PROGRAM", written + code)
+    began = time.monotonic()
+    with pytest.raises(ReaderError, match=words) as caught:
+        load(source, "t.csv", tmp_path / "into", Limits(memory=50 * MB, seconds=1.0))
+    assert time.monotonic() - began < 20
+    assert not (tmp_path / "into").exists()
+    assert "secret" not in str(caught.value)
+    if words == "broke off":
+        number = str(caught.value).split("error ")[1].split()[0]
+        assert number in caplog.text
+        assert ("secret" in caplog.text) == ("secret" in code)
+
+
+def test_an_interrupted_reading_ends_the_child(source, tmp_path, monkeypatch):
+    class StopError(Exception):
+        pass
+
+    def stop(share, words):
+        raise StopError
+
+    before = {child.pid for child in psutil.Process().children()}
+    monkeypatch.setattr(
+        loader,
+        "PROGRAM",
+        'print(\'{"ready": true}\\n{"share": 0.5, "words": "x"}\', flush=True); import time; time.sleep(60)',
+    )
+    with pytest.raises(StopError):
+        load(source, "t.csv", tmp_path / "into", tell=stop)
+    assert {child.pid for child in psutil.Process().children()} <= before
+    assert not (tmp_path / "into").exists()
+    assert not any(thread.name == "loader" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("name", ["t.exe", "t", "t.pdf", "t.parquet.gz", "csv"])
+def test_endings_are_checked_before_a_child_begins(name, source, tmp_path):
+    with pytest.raises(ReaderError):
+        load(source, name, tmp_path / "into")
+    assert not (tmp_path / "into").exists()
+
+
+def test_kinds_come_from_the_name(source, tmp_path):
+    assert kind_of(source, "X.CSV.gz") == ".csv.gz"
+    assert kind_of(source, "c" * 300 + ".TSV") == ".tsv"
+    assert kind_of(tmp_path, "whatever") == "folder"
+
+
+# --- tables larger than memory
+
+
+def parts(folder, count, rows, wide):
+    """A folder of Parquet files of `rows` rows each, with numbers and long texts that pack well."""
+    text = pa.array([f"{k:05d} " * 20 for k in range(50)])
+    for k in range(count):
+        number = np.arange(k * rows, (k + 1) * rows)
+        columns = {"row": number, "x": number % 97 / 8, "flag": pa.array(number % 3 == 0, mask=number % 5 == 0)}
+        columns |= {f"t{j}": text.take(pa.array((number + j) % 50)) for j in range(wide)}
+        (folder / f"year={2010 + k}").mkdir(parents=True)
+        pa.parquet.write_table(pa.table(columns), folder / f"year={2010 + k}" / "part.parquet")
+
+
+def test_a_folder_ten_times_larger_than_memory(tmp_path):
+    parts(tmp_path / "folder", 6, 200_000, 7)
+    limit, heard = 96 * MB, []
+    loading = load(
+        tmp_path / "folder", "folder", tmp_path / "into", Limits(memory=limit, table=16 * MB),
+        lambda share, words: heard.append(share),
+    )  # fmt: skip
+    assert loading.memory >= 10 * limit
+    assert (loading.rows, loading.columns) == (1_200_000, 11)
+    file = pa.parquet.ParquetFile(tmp_path / "into" / "table.parquet")
+    assert file.metadata.num_rows == 1_200_000
+    found = file.read(["row", "x", "year"]).to_pandas()
+    assert (found["row"] == np.arange(1_200_000)).all()
+    assert (found["x"] == found["row"] % 97 / 8).all()
+    assert (found["year"] == 2010 + found["row"] // 200_000).all()
+    flags = pd.read_parquet(tmp_path / "into" / "table.parquet", columns=["flag"])["flag"]
+    assert flags.dtype == "boolean"
+    assert flags.isna().sum() == 240_000
+    sample = pd.read_parquet(tmp_path / "into" / "sample.parquet")
+    assert len(sample) == loading.sampled > 1000
+    assert sample.memory_usage(deep=True, index=False).sum() <= 4.1 * MB
+    assert sample["row"].is_monotonic_increasing
+    assert (sample["t1"] == [f"{k:05d} " * 20 for k in (sample["row"] + 1) % 50]).all()
+    assert heard == sorted(heard)
+    assert heard
+
+
+def as_text(frame, path, **options):
+    frame.to_csv(path, index=False, **options)
+    return path
+
+
+@pytest.fixture
+def mixed():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    return pd.DataFrame({
+        "whole": np.arange(n), "x": rng.normal(size=n).round(4),
+        "word": [f"word {k}" for k in rng.integers(0, 10**6, n)],
+        "day": pd.date_range("2000-01-01", periods=n, freq="h").astype(str), "flag": rng.choice(["true", "false"], n),
+        "price": [f"${k:,}" for k in rng.integers(1000, 10**6, n)], "gap": np.where(np.arange(n) % 7, 1.5, np.nan),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [".csv", ".csv.gz", ".tsv"])
+def test_text_by_batches_is_text_read_whole(kind, mixed, tmp_path):
+    path = as_text(mixed, tmp_path / "t.csv", sep="\t" if kind == ".tsv" else ",", lineterminator="\r\n")
+    data = path.read_bytes()
+    if kind.endswith(".gz"):
+        path.write_bytes(gzip.compress(data))
+    into, notes = tmp_path / "into", []
+    into.mkdir()
+    written = bigtext.read_big_text(path, kind.endswith(".gz"), into, 2**40, notes, nothing)
+    whole = read_file("t.csv", data)
+    found = pd.read_parquet(into / "table.parquet")
+    pd.testing.assert_frame_equal(found, whole.frame, check_dtype=False)
+    assert found.dtypes.map(lambda kind: kind.kind).tolist() == whole.frame.dtypes.map(lambda kind: kind.kind).tolist()
+    assert notes == whole.notes
+    assert written.rows == len(mixed)
+    assert written.memory == pytest.approx(whole.frame.memory_usage(deep=True, index=False).sum(), rel=0.15)
+
+
+def test_a_table_above_the_limit_gets_the_same_sample_whatever_the_batches(mixed, tmp_path, monkeypatch):
+    path, samples = as_text(mixed, tmp_path / "t.csv"), []
+    for rows in (1000, 7777):
+        monkeypatch.setattr(bigtext, "BATCH_ROWS", rows)
+        into = tmp_path / f"into{rows}"
+        into.mkdir()
+        written = bigtext.read_big_text(path, False, into, MB, [], nothing)
+        samples.append(pd.read_parquet(into / "sample.parquet"))
+        assert written.sampled == len(samples[-1])
+        assert samples[-1].memory_usage(deep=True, index=False).sum() <= MB / 4 * 1.3
+    pd.testing.assert_frame_equal(*samples)
+    assert samples[0]["whole"].is_monotonic_increasing
+
+
+def batched(tmp_path, *lines):
+    """Lines read by batches: the table and the notes."""
+    notes: list[str] = []
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "into").mkdir()
+    bigtext.read_big_text(tmp_path / "t.csv", False, tmp_path / "into", 2**40, notes, nothing)
+    return pd.read_parquet(tmp_path / "into" / "table.parquet"), notes
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "into").mkdir()
+    with pytest.raises(ReaderError, match="not a regular file"):
+        load(tmp_path / "pipe.csv", "pipe.csv", tmp_path / "into")
+
+
+LATE = {
+    "a slip": ([*["1.5"] * 5000, "oops"], "float64", "1 cells ('oops') are not numbers"),
+    "too many slips": ([*["7"] * 5000, *["oops"] * 600], "str", "cells are"),
+    "a leading zero": ([*["123"] * 5000, "0123"], "str", "leading zeros"),
+    "a fraction": ([*["7"] * 5000, "7.5"], "float64", None),
+    "a gap": ([*["7"] * 5000, "", "8"], "float64", None),
+    "no date": ([*["2024-01-31"] * 5000, "2024-02-31"], "str", "not dates"),
+    "no truth": ([*["true"] * 5000, "yes"], "str", "not booleans"),
+    "infinity": ([*["1.5"] * 5000, "inf"], "float64", "1 infinite"),
+    "a word for missing": ([*["1.5"] * 5000, "N/A"], "float64", "say that they are missing"),
+    "a large number": ([*["7"] * 5000, "9007199254740993"], "str", "very long"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LATE)
+def test_what_the_first_pass_did_not_see(case, tmp_path, monkeypatch):
+    cells, kind, words = LATE[case]
+    monkeypatch.setattr(bigtext, "TYPE_ROWS", 100)
+    monkeypatch.setattr(bigtext, "BATCH_ROWS", 999)
+    frame, notes = batched(tmp_path, "a,b", *[f"{cell},{k}" for k, cell in enumerate(cells)])
+    assert frame["a"].dtype == kind
+    assert frame["b"].tolist() == list(range(len(cells)))
+    if kind == "str":
+        assert frame["a"].tolist() == cells
+    assert any(words in note for note in notes) if words else notes == []
+
+
+def test_a_file_of_batches_is_laid_out_like_a_small_one(tmp_path):
+    frame, notes = batched(
+        tmp_path, "Report of May", "a;b;", *["1,5;x;"] * 500, "2,5;y", "3\0,5;z;", ";;", "Total;;", ";;"
+    )
+    assert frame["a"].tolist() == [*[1.5] * 500, 3.5, None][:501]
+    assert frame.columns.tolist() == ["a", "b"]
+    for words in ("Skipped 1 line", "semicolons", "NUL", "Skipped 1 rows", "empty last", "3 last rows", "decimal"):
+        assert any(words in note for note in notes), notes
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"a,b\n1,x\n" * 9 + b'2,"y\n', "line 19"),
+        (b"a,b\n" + b"1,x\n1\n" * 50, "50 rows do not have 2 cells"),
+        (b"a,b\n", "no rows"),
+        (b"\n\n", "no text"),
+        (b"a,b\n1," + b"x" * 200_000 + b"\n", "cell"),
+        (b"a,b\n" + b"1,x\n" * 1_100_000 + b"2,\xff\n", "does not fit the encoding"),
+        (b"a,b\n" + b"1,x\n" * 999 + b"2," + b"x" * 9_000_000 + b"\n", "longer than 4 MiB"),
+    ],
+    ids=["quote", "ragged", "names", "blank", "cell", "encoding", "row"],
+)
+def test_files_of_batches_are_refused_alike(data, words, tmp_path):
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(ReaderError, match=words):
+        bigtext.read_big_text(tmp_path / "t.csv", False, tmp_path, 2**40, [], nothing)
+
+
+def test_parts_of_a_folder_may_differ_a_little(tmp_path):
+    folder, notes = tmp_path / "folder", []
+    folder.mkdir()
+    pa.parquet.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), folder / "1.parquet")
+    pa.parquet.write_table(pa.table({"b": ["z"], "a": [2.5]}), folder / "2.parquet")
+    pa.parquet.write_table(pa.table({"a": [3], "c": [True]}), folder / "3.parquet")
+    (folder / "_SUCCESS").touch()
+    bigparquet.read_parquet(folder, tmp_path, 2**40, notes, nothing)
+    frame = pd.read_parquet(tmp_path / "table.parquet")
+    assert frame["a"].tolist() == [1, 2, 2.5, 3]
+    assert frame["b"].fillna("-").tolist() == ["x", "y", "z", "-"]
+    assert "Not all 3 files have the columns b, c" in notes[0]
+    pa.parquet.write_table(pa.table({"a": ["text"]}), folder / "4.parquet")
+    with pytest.raises(ReaderError, match=r"4\.parquet"):
+        bigparquet.read_parquet(folder, tmp_path, 2**40, [], nothing)
+    (folder / "4.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(ReaderError, match=r"4\.parquet"):
+        bigparquet.read_parquet(folder, tmp_path, 2**40, [], nothing)
+
+
+def test_a_sample_is_spread_evenly():
+    below = big.threshold(10_000, 1_000_000)
+    rows = big.sampled_rows(0, 1_000_000, below)
+    assert 9_000 < len(rows) <= 10_000
+    assert np.bincount(rows // 100_000, minlength=10).min() > 850
+    late = big.sampled_rows(400_000, 1_000_000, below) + 400_000
+    assert (late == rows[rows >= 400_000]).all()
+    assert len(big.sampled_rows(3, 9, big.threshold(9, 9))) == 6
+
+
+# --- bombs
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_is_refused_without_unpacking(bomb):
+    name, make = BOMBS[bomb]
+    data = make()
+    assert len(data) <= 5_000_002
+    seconds, growth, said = read(name, data)
+    assert said.endswith(".")
+    assert growth - tiny()[1] < 100_000_000
+    assert seconds < 30  # how fast it is, benchmarks say; here only that it is not unpacked
+
+
+def test_damaged_files_are_read_or_refused(tmp_path):
+    """One child reads Parquet, Feather and workbook files with bytes changed; it neither breaks nor says otherwise."""
+    code = """
+import sys
+import numpy as np
+from shapewise.ingest.read import ReaderError, read_file
+from tests.support.corpus import CORPUS
+rng, read = np.random.default_rng(0), 0
+for name in ("Parquet: infinities", "Parquet: one category", "Feather, packed", "workbook: dates"):
+    data = bytearray(CORPUS[name].data())
+    for _ in range(40):
+        damaged = data.copy()
+        for at in rng.integers(4, len(data) - 4, rng.integers(1, 9)):
+            damaged[at] = rng.integers(256)
+        try:
+            read_file(CORPUS[name].file, bytes(damaged))
+            read += 1
+        except ReaderError:
+            pass
+print("done", read)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT, timeout=60
+    )
+    assert done.stdout.startswith("done"), done.stderr[-2000:]
+
+
+def test_a_reading_knows_what_it_took(source, tmp_path):
+    reading = Reading(source, "t.csv", tmp_path / "into", Limits(), nothing)
+    reading.finish()
+    assert reading.peak >= reading.base > 50 * MB
+    assert 0 < reading.seconds < 30

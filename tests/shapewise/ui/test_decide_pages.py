@@ -1,0 +1,434 @@
+"""Strategies, Experiment, and segments marked on Shapes and Pairs, through streamlit's AppTest."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
+from gamcore.decide.strategies import Strategy, StrategySet
+from shapewise.decisions import boards as board
+from shapewise.decisions import guided_example as example
+from shapewise.ui.decide import readout
+from tests.support.hostile import EVIL
+from tests.support.pages import button, captions, charts, choose, open_page, title
+
+
+def metrics(app):
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def keyed(elements, key):
+    return next(one for one in elements if one.key == key)
+
+
+def errors(app):
+    return " ".join(one.value for one in app.error)
+
+
+def on_board(acted, **query):
+    return open_page("strategies", table=acted[1].id, board=acted[2].id, **query)
+
+
+def on_experiment(acted, view):
+    app = open_page("experiment", board=acted[2].id)
+    return choose(app, "Show", view) if view != "plan" else app
+
+
+# Strategies
+
+
+def test_the_guide_leads_to_a_board(space):
+    app = open_page("strategies")
+    button(app, "Load the table").click().run()
+    assert not app.exception
+    button(app, "Train three models").click().run()
+    assert not app.exception
+    assert len(space.models.listed()) == 3
+    button(app, "Make the board").click().run()
+    assert not app.exception
+    assert [one.name for one in board.boards(space, space.tables.listed()[0].id)[0].read().strategies] == [
+        "A",
+        "C",
+        "B",
+    ]
+    app.session_state["guide-False"] = True  # folded, where there is a board
+    app.run()
+    assert button(app, "Open the plan")
+
+
+def test_a_board_adds_up_and_moves_at_once(acted):
+    space, table, made = acted
+    app = on_board(acted)
+    found = made.read().ledger(space.tables.read(table.id))
+    assert metrics(app)["Eligible"] == f"{found.eligible:,}"
+    assert (
+        f"{found.exclusive[0]:,} + {found.exclusive[1]:,} + {found.exclusive[2]:,} + {found.remainder:,}"
+        in captions(app)
+    )
+    reaches = [m.value for m in app.metric if m.label == "Exclusive reach"]
+    assert reaches == [f"{n:,}" for n in found.exclusive]
+    keyed(app.button, f"Lower-{made.id}-0").click().run()
+    assert not app.exception
+    after = board.board(space, made.id).read()
+    assert [one.name for one in after.strategies] == ["C", "A", "B"]
+    moved = [m.value for m in app.metric if m.label == "Exclusive reach"]
+    assert moved == [f"{n:,}" for n in after.ledger(space.tables.read(table.id)).exclusive]
+    assert moved[0] == f"{found.raw[1]:,}"
+    keyed(app.button, f"remove-{made.id}-1").click().run()
+    assert [one.name for one in board.board(space, made.id).read().strategies] == ["C", "B"]
+    assert keyed(app.button, f"Higher-{made.id}-0").disabled
+    assert keyed(app.button, f"Lower-{made.id}-1").disabled
+
+
+def test_a_board_is_found_without_its_table(acted):
+    space, table, made = acted
+    space.tables.add(pd.DataFrame({"x": [1, 2]}), "newer")
+    assert metrics(open_page("strategies"))["All rows"] == "30,000"
+    app = open_page("strategies", board=made.id)
+    assert metrics(app)["All rows"] == "30,000"
+    assert app.query_params["table"] in (table.id, [table.id])
+
+
+def test_boards_of_one_name_are_told_apart(acted):
+    """The browser knows an option by its label: of two equal ones it may take the other."""
+    space, table, made = acted
+    board.add_board(space, made.read(), table.id)
+    for page in ("strategies", "experiment"):
+        field = next(field for field in open_page(page, board=made.id).selectbox if field.label == "Board")
+        assert len(set(field.options)) == len(field.options) == 2
+
+
+def test_the_three_quantities_keep_their_names(acted):
+    app = on_board(acted)
+    labels = [metric.label for metric in app.metric]
+    assert labels.count("Opportunity") == labels.count("Model contrast") == labels.count("Scenario value") == 3
+    helped = {m.label: m.help for m in app.metric if m.help}
+    assert "association" in helped["Opportunity"]
+    assert "no measurement" in helped["Scenario value"]
+    everything = " ".join([*labels, captions(app), *(m.value for m in app.markdown)])
+    assert "uplift" not in everything.lower()
+    assert "measured lift" not in " ".join(labels).lower()
+
+
+def test_each_view_of_a_board(acted):
+    app = on_board(acted)
+    assert "Saved segments" in " ".join(m.value for m in app.markdown)
+    assert len(app.dataframe) >= 1
+    choose(app, "More", "overlap")
+    assert len(charts(app)) == 2
+    choose(app, "More", "scenarios")
+    assert len(charts(app)) == 4
+    assert "Strategy A is read off here" in captions(app)
+    choose(app, "More", "alike")
+    assert "sex (sex)" in " ".join(one.value for one in app.warning)
+    assert "four-fifths" in captions(app)
+    choose(app, "More", "files")
+    button(app, "Prove them on this table").click().run()
+    assert "30,000 rows has the same strategy" in " ".join(one.value for one in app.success)
+    assert not app.exception
+    assert len(app.get("download_button")) >= 3
+
+
+def test_segments_can_be_kept_and_forgotten(acted):
+    space, table, _ = acted
+    app = on_board(acted)
+    kept = board.segments(space, table.id)
+    keyed(app.button, f"forget-{kept[0].id}").click().run()
+    assert len(board.segments(space, table.id)) == 2
+
+
+def test_a_board_whose_model_is_gone_still_counts(acted):
+    space, _, made = acted
+    space.delete("models", made.read().strategies[1].model)
+    app = on_board(acted)
+    assert [m.value for m in app.metric if m.label == "Opportunity"].count("not known") == 1
+    assert not app.error
+
+
+def test_a_board_on_columns_that_are_gone_says_so(acted):
+    space, _, made = acted
+    other = StrategySet("x", (Strategy("A", Range("gone", 1.0)),))
+    board.change(space, made.id, strategies=lambda _: other)
+    assert "'gone'" in errors(on_board(acted)).replace("\\", "")
+
+
+def test_hostile_names_on_a_board(full):
+    space, table, number, _ = full
+    rule = AnyOf((Range(EVIL, 3.0), Levels("district", ("Süd",))))
+    first = Strategy(EVIL, rule, EVIL, EVIL, 0.2, (0.0, 0.1, 0.2), 3.0, 0.0, EVIL, number.id)
+    made = StrategySet(EVIL, (first, Strategy("rest", EVERYBODY)))
+    kept = board.add_board(space, made, table.id)
+    board.add_segment(space, EVIL, rule, table.id, (number.id, EVIL), None)
+    app = open_page("strategies", table=table.id, board=kept.id)
+    for view in ("overlap", "scenarios", "alike", "files"):
+        choose(app, "More", view)
+        assert not app.exception
+        for element in [*app.markdown, *app.caption, *app.warning]:
+            assert EVIL not in element.value
+        assert not any(EVIL in metric.delta for metric in app.metric)
+    app = open_page("experiment", board=kept.id)
+    assert not app.exception
+
+
+def test_a_new_board_and_its_name(acted):
+    space, table, made = acted
+    app = on_board(acted)
+    keyed(app.text_input, f"rename-{made.id}").set_value("Other").run()
+    assert board.board(space, made.id).name == "Other"
+    button(app, "New board").click().run()
+    assert len(board.boards(space, table.id)) == 2
+    assert "No strategy yet" in captions(app)
+
+
+# The rule builder
+
+
+def rule_of(rule, table):
+    """What the builder's fields make of a rule, untouched."""
+
+    def page(rule, table):
+        import streamlit as st
+
+        from shapewise.ui.widgets import rule_builder as builder
+
+        if "draft" not in st.session_state:
+            builder.begin("draft", rule)
+        st.session_state["made"] = builder.edit("draft", table)
+
+    app = AppTest.from_function(page, args=(rule, table)).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Range("age", 30.0, 50.0), Range("age", None, 30.0, high_in=True), Range("age", 30.0, low_in=False),
+        AnyOf((All((Range("age", 30.0), Not(Levels("sex", ("female", "gone"))))), Missing("education"))),
+        Range("maturity_date", 20_100.25, date=True), Levels("tenure_months", ("3", "5")), EVERYBODY,
+    ],
+)  # fmt: skip
+def test_a_rule_that_is_not_touched_stays_as_it_is(acted, rule):
+    app = rule_of(rule, acted[1].id)
+    assert app.session_state["made"] == rule
+
+
+def test_an_end_that_is_edited_keeps_whether_it_is_in(acted):
+    app = rule_of(Range("age", None, 30.0, high_in=True), acted[1].id)
+    next(field for field in app.number_input if field.label == "at most").set_value(40.0).run()
+    assert app.session_state["made"] == Range("age", None, 40.0, high_in=True)
+    next(field for field in app.number_input if field.label == "at least").set_value(20.0).run()
+    assert app.session_state["made"] == Range("age", 20.0, 40.0, high_in=True)
+
+
+def test_what_somebody_else_did_meanwhile_stays(acted):
+    space, _, made = acted
+    app = on_board(acted)
+    board.change(space, made.id, strategies=lambda now: now.moved(0, 2))  # C, B, A
+    keyed(app.button, f"remove-{made.id}-0").click().run()  # the first card here is A's
+    assert [one.name for one in board.board(space, made.id).read().strategies] == ["C", "B"]
+    stale = on_board(acted)
+    board.change(space, made.id, strategies=lambda now: now.moved(1, 0))
+    board.change(space, made.id, strategies=lambda now: StrategySet(now.name, now.strategies[:1]))
+    keyed(stale.button, f"Higher-{made.id}-1").click().run()  # B's
+    assert [one.name for one in board.board(space, made.id).read().strategies] == ["B"]
+    gone = on_board(acted)
+    space.delete("boards", made.id)
+    keyed(gone.button, f"remove-{made.id}-0").click().run()
+    assert not gone.exception
+    assert "no such board" in errors(gone)
+
+
+# Shapes
+
+
+def test_a_marked_range_is_told_in_words_and_kept(acted):
+    space, table, made = acted
+    model = made.read().strategies[1].model
+    app = open_page("shapes", model=model, feature="fund_visits")
+    assert "Drag over the plot" in captions(app)
+    suggestion = next(b for b in app.button if b.label == "at least 4")
+    suggestion.click().run()
+    assert not app.exception
+    assert "fund\\_visits at least 4" in " ".join(m.value for m in app.markdown)
+    assert metrics(app)["Opportunity"].startswith("+2")
+    found = charts(app)[0]
+    areas = [shape for shape in found["layout"]["shapes"] if shape["type"] == "rect"]
+    assert len(areas) == 1
+    assert areas[0]["x0"] == 3.5
+    assert any("held-out rows" in note["text"] for note in found["layout"]["annotations"])
+    keyed(app.number_input, f"brush-low-{model}-fund_visits").set_value(6.0).run()
+    assert "2 ranges were looked at" in captions(app)
+    button(app, "Save as segment").click().run()
+    kept = board.segments(space, table.id)[-1]
+    assert kept.read() == Range("fund_visits", 6.0)
+    assert kept.told().tried == 2
+    button(app, "Clear").click().run()
+    assert "Drag over the plot" in captions(app)
+
+
+def test_levels_missing_cells_and_all_others_can_be_marked(acted):
+    model = acted[2].read().strategies[0].model
+    app = open_page("shapes", model=model, feature="education")
+    keyed(app.multiselect, f"brush-levels-{model}-education").set_value(["school"]).run()
+    keyed(app.checkbox, f"brush-missing-{model}-education").check().run()
+    keyed(app.checkbox, f"brush-not-{model}-education").check().run()
+    assert "not (education is school or education is missing)" in " ".join(m.value for m in app.markdown).replace(
+        "\\", ""
+    )
+    app = open_page("shapes", model=model, feature="maturity_date")
+    keyed(app.date_input, f"brush-low-{model}-maturity_date").set_value(pd.Timestamp("2025-06-01").date()).run()
+    assert "from 2025-06-01" in " ".join(m.value for m in app.markdown).replace("\\", "")
+    assert not app.exception
+
+
+def test_a_range_that_ends_before_it_begins(acted):
+    model = acted[2].read().strategies[0].model
+    app = open_page("shapes", model=model, feature="age")
+    keyed(app.number_input, f"brush-low-{model}-age").set_value(60.0).run()
+    keyed(app.number_input, f"brush-high-{model}-age").set_value(30.0).run()
+    assert "ends before it begins" in errors(app)
+    keyed(app.number_input, f"brush-high-{model}-age").set_value(71.3).run()
+    keyed(app.checkbox, f"brush-rounded-{model}-age").check().run()
+    assert "age at least 60 and below 71" in " ".join(m.value for m in app.markdown)
+
+
+# Experiment
+
+
+def test_a_plan_is_kept_and_shares_out_the_traffic(acted):
+    space, table, made = acted
+    app = on_experiment(acted, "plan")
+    keyed(app.number_input, f"a-day-{made.id}").set_value(5000.0).run()
+    assert not app.exception
+    assert board.board(space, made.id).plan["a_day"] == 5000.0
+    shown = app.dataframe[1].value  # the first is the editor of metrics
+    found = made.read().ledger(space.tables.read(table.id))
+    assert shown["customers a day"].tolist() == [round(5000 * n / found.eligible) for n in found.exclusive]
+    assert metrics(app)["Comparisons"] == "3"
+    board.change(space, made.id, plan=example.plan_of(made))
+    app = on_experiment(acted, "plan")
+    assert metrics(app)["Comparisons"] == "9"
+    assert len(app.dataframe[1].value) == 12
+
+
+def test_looking_at_a_plan_writes_nothing(acted):
+    space, _, made = acted
+    stale = on_experiment(acted, "plan")
+    assert board.board(space, made.id).plan == {}
+    other = on_experiment(acted, "plan")
+    keyed(other.number_input, f"a-day-{made.id}").set_value(5000.0).run()
+    stale.run()
+    assert board.board(space, made.id).plan["a_day"] == 5000.0
+
+
+def test_the_read_out_goes_by_the_board_that_was_tested(acted):
+    space, _, made = acted
+    outcome = example.outcome_of(example.load(space, example.OUTCOME))
+    board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
+    board.change(space, made.id, strategies=lambda now: now.moved(0, 2))
+    app = on_experiment(acted, "read")
+    assert "as it was when the test began" in captions(app)
+    assert "A 23,230 / 23,212" in captions(app)
+    app = on_experiment(acted, "plan")
+    assert "has changed since the test began" in captions(app)
+    button(app, "The test begins with this board").click().run()
+    assert board.board(space, made.id).plan["tested"] == board.board(space, made.id).strategies
+
+
+@pytest.mark.parametrize(
+    ("levels", "treated"),
+    [
+        (["control", "exposed"], "exposed"), (["new", "old"], "new"), (["baseline", "new"], "new"), (["A", "B"], "B"),
+        (["campaign", "holdout"], "campaign"), (["0", "1"], "1"), (["gate_30", "gate_40"], None), (["x", "y"], None),
+        (["test", "treated"], None), (["False", "True"], "True"), (["control", "something"], "something"),
+    ],
+)  # fmt: skip
+def test_the_treated_arm_is_only_guessed_where_its_name_tells(levels, treated):
+    place = readout._treated(levels)
+    assert (None if place is None else levels[place]) == treated
+
+
+def test_a_plan_that_cannot_be_is_refused(acted):
+    space, _, made = acted
+    told = example.plan_of(made)
+    told["metrics"][0]["lift"] = 9.0
+    board.change(space, made.id, plan=told)
+    assert "no rate between 0 and 1" in errors(on_experiment(acted, "plan"))
+    told["metrics"][0]["lift"] = None
+    board.change(space, made.id, plan=told)
+    assert "Row 1" in errors(on_experiment(acted, "plan"))
+
+
+def test_the_read_out_recovers_what_was_simulated(acted):
+    space, _, made = acted
+    outcome = example.outcome_of(example.load(space, example.OUTCOME))
+    board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
+    app = on_experiment(acted, "read")
+    assert not app.exception
+    assert "As hoped" in app.success[0].value
+    told = captions(app)
+    assert "Sample ratio" in told
+    assert told.count("Flat as expected") + told.count("No move found, as expected") == 3
+    assert told.count("A measured lift") == 9
+    assert title_of_axis(charts(app)[0]) == "measured lift, relative"
+    assert board.board(space, made.id).outcome["rows"]["roles"] == outcome["rows"]["roles"]
+
+
+def title_of_axis(found):
+    return found["layout"]["xaxis"]["title"]["text"]
+
+
+def test_a_broken_split_stops_the_page(acted):
+    space, _, made = acted
+    frame = space.tables.read(example.load(space, example.OUTCOME).id)
+    lost = (frame["arm"] == "treated") & frame["entry_1_click"] & (np.arange(len(frame)) % 4 == 0)
+    broken = space.tables.add(frame[~lost], "broken")
+    board.change(space, made.id, outcome=example.outcome_of(broken))
+    app = on_experiment(acted, "read")
+    assert "Stop" in errors(app)
+    assert not charts(app)
+    assert "measured lift of" not in captions(app)
+    assert re.search(r"p <\\? \\?\.0001", captions(app))
+
+
+def test_counts_can_be_read_instead(acted):
+    space, _, made = acted
+    row = {"strategy": "A", "metric": "clicks", "treated": 5000, "treated successes": 600, "control": 5000,
+           "control successes": 500}  # fmt: skip
+    counts = {"counts": [row], "share": 0.5, "roles": {}}
+    board.change(space, made.id, outcome={"way": "counts", "counts": counts})
+    app = on_experiment(acted, "read")
+    assert not app.exception
+    assert "no guardrail and no expected null speaks against them" in app.success[0].value
+    assert board.board(space, made.id).outcome["counts"]["share"] == 0.5
+    counts = counts | {"counts": [row | {"treated successes": 6000}]}
+    board.change(space, made.id, outcome={"counts": counts})
+    assert "Row 1" in errors(on_experiment(acted, "read"))
+
+
+def test_an_experiment_on_a_table_without_the_rules_columns(acted):
+    space, _, made = acted
+    frame = pd.DataFrame({"arm": ["a", "b"] * 50, "bought": [0, 1, 1, 1] * 25})
+    other = space.tables.add(frame, "other")
+    told = {"table": other.id, "arm": "arm", "treated": "b", "roles": {"bought": "primary"}, "share": 0.5, "before": {}}
+    board.change(space, made.id, outcome={"rows": told})
+    assert "no column" in errors(on_experiment(acted, "read"))
+    frame["group"] = "A"
+    named = space.tables.add(frame, "named")
+    board.change(space, made.id, outcome={"rows": told | {"table": named.id, "by": "group"}})
+    app = on_experiment(acted, "read")
+    assert not app.exception
+    assert not app.error
+    (drawn,) = charts(app)
+    assert drawn["layout"]["yaxis"]["ticktext"] == ["A · bought"]
+
+
+def test_titles_are_sentences(acted):
+    app = open_page("shapes", model=acted[2].read().strategies[1].model, feature="fund_visits")
+    assert title(charts(app)[0]).startswith("fund_visits: ")

@@ -1,0 +1,196 @@
+"""Shapes, Overview, Rows and Compare on a model with bands, through streamlit's AppTest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gamcore.estimators.gam import from_saved
+from shapewise.training import runs
+from shapewise.training.runs import Run, Standing
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train_parts
+from tests.support.pages import button, captions, charts, choose, open_page, title
+
+
+def test_a_shape_says_what_its_band_supports_on_every_scale(sure):
+    model = sure[2]
+    app = open_page("shapes", model=model.id, feature="age")
+    found = charts(app)[0]
+    assert title(found).startswith("age: ")
+    assert "rises" in title(found)
+    assert "percentage points" in found["layout"]["yaxis"]["title"]["text"]
+    names = [trace.get("name") for trace in found["data"]]
+    assert "95% band, point by point" in names
+    assert "95% band, whole curve" in names
+    assert "Bands from 10 refits" in captions(app)
+    for scale, words, zero in (("ratio", "odds ratio", 1), ("link", "log-odds", 0)):
+        choose(app, "Scale", scale)
+        found = charts(app)[0]
+        assert found["layout"]["yaxis"]["title"]["text"] == words
+        assert any(shape["y0"] == zero for shape in found["layout"]["shapes"])
+    assert found["layout"]["yaxis"].get("type") != "log"
+
+
+def test_bands_that_come_while_a_page_is_drawn_are_shown(sure, monkeypatch):
+    """Its model was read before they were stored, and their run has ended when it is looked for."""
+    space, _, _, other = sure
+
+    def ends_just_now(workspace, model, column=None):
+        if not space.models.about(other.id).bands:
+            add_bands(space, other.id)
+
+    monkeypatch.setattr("shapewise.training.runs.working_on", ends_just_now)
+    assert "Bands from 10 refits" in captions(open_page("shapes", model=other.id))
+
+
+def test_the_rule_at_prediction_is_said_in_words(sure):
+    app = open_page("shapes", model=sure[2].id, feature="plan")
+    assert "level never seen" in captions(app)
+    assert "1 levels with few rows share one bar" in captions(app) or "rarely" in str(charts(app)[0])
+    app = open_page("shapes", model=sure[2].id, feature="balance")
+    assert "Missing cells" in captions(app)
+
+
+def test_a_headline_can_be_overwritten_and_taken_back(sure):
+    space, _, model, _ = sure
+    app = open_page("shapes", model=model.id, feature="age")
+    read = title(charts(app)[0])
+    field = next(f for f in app.text_input if f.label == "Say it in your own words")
+    assert field.placeholder == read
+    field.set_value("Older customers stay <b>").run()
+    assert title(charts(app)[0]) != read
+    assert space.models.about(model.id).headlines == {"age": "Older customers stay <b>"}
+    assert "&lt;b&gt;" in charts(app)[0]["layout"]["title"]["text"]
+    next(f for f in app.text_input if f.label == "Say it in your own words").set_value("").run()
+    assert title(charts(app)[0]) == read
+
+
+def test_bands_are_measured_on_demand_and_watched(sure, monkeypatch):
+    space, _, _, other = sure
+    began = []
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "start", lambda *told, **more: began.append(told) or "0" * 16)
+        app = open_page("shapes", model=other.id)
+        assert "There is no band yet" in captions(app)
+        button(app, "Measure bands").click().run()
+        assert began[0][3] == other.id
+        assert began[0][1].bands == 10
+        standing = Standing("bands", 0, 10, 20, 1.0, np.array([[0, 1, np.nan, 0.5], [3, 1, np.nan, 0.5]]))
+        run = Run("0" * 16, Spec.from_dict(other.spec), "", "running", other.id, "", standing)
+        patched.setattr(runs, "working_on", lambda *told: run)
+        app = open_page("shapes", model=other.id)
+        assert "refit 2 of 10" in captions(app)
+    add_bands(space, other.id)
+    assert "Bands from 10 refits" in captions(open_page("shapes", model=other.id))
+
+
+def test_the_overview_tells_how_good_the_model_is(sure):
+    _, _, model, _ = sure
+    app = open_page("overview", model=model.id)
+    assert not app.error
+    told = captions(app)
+    for words in ("AUC", "Average precision", "likeliest tenth", "Wilson", "cheapest line", "deviance a row"):
+        assert words in told, words
+    assert "trained on earlier periods only" in told
+    choose(app, "Importance", "permutation")
+    assert not app.exception
+    assert charts(app)[0]["layout"]["xaxis"]["title"]["text"] == "rise of the loss"
+
+
+def test_a_threshold_follows_the_costs(sure):
+    app = open_page("overview", model=sure[2].id)
+    slider = next(s for s in app.slider if s.label == "Say yes from a chance of")
+    before = slider.value
+    next(n for n in app.number_input if n.label == "A miss costs").set_value(20.0).run()
+    assert next(s for s in app.slider if s.label == "Say yes from a chance of").value < before
+    assert "for exact chances it would be 0.048" in captions(app)
+
+
+def test_a_regression_has_residuals(full):
+    app = open_page("overview", model=full[2].id)
+    told = captions(app)
+    assert "a prediction is right" in told
+    assert "off 0" in told
+
+
+def test_rows_add_up_and_answer_what_if(sure):
+    space, _, model, _ = sure
+    app = open_page("rows", model=model.id)
+    estimator = from_saved(space.models.load(model.id))
+    metric = next(m for m in app.metric if m.label == "Prediction")
+    found = charts(app)[0]["data"][0]
+    assert found["text"][-1] == metric.value
+    age = next(s for s in app.slider if s.label == "age")
+    age.set_value(79 if age.value < 60 else 20).run()
+    assert not app.exception
+    then = next(m for m in app.metric if m.label == "Prediction then")
+    assert then.value != metric.value
+    assert "points" in then.delta
+    assert charts(app)[0]["data"][0]["text"][-1] == then.value
+    plan = next(s for s in app.selectbox if s.label == "plan")
+    plan.set_value("(missing)").run()
+    assert not app.exception
+    assert estimator.model_.bins[2].feature.name == "plan"
+
+
+def test_rows_are_found_and_ordered(sure):
+    app = open_page("rows", model=sure[2].id)
+    values = {}
+    for choice in ("highest prediction", "lowest prediction"):
+        app = open_page("rows", model=sure[2].id)
+        next(s for s in app.selectbox if s.label == "In order of").set_value(choice).run()
+        values[choice] = float(next(m for m in app.metric if m.label == "Prediction").value.rstrip("%"))
+    assert values["highest prediction"] > values["lowest prediction"]
+    next(f for f in app.text_input if f.label == "Find a row").set_value("no such cell").run()
+    assert "No held-out row has" in captions(app)
+
+
+def test_the_smallest_change_flips_the_answer(sure):
+    app = open_page("rows", model=sure[2].id)
+    said = " ".join(m.value for m in app.markdown)
+    assert "The smallest single change that flips it" in said or "no single change" in captions(app)
+    line = next(s for s in app.slider if s.label == "Decide yes from a chance of")
+    line.set_value(99).run()
+    assert not app.exception
+
+
+def test_two_models_are_compared_with_their_difference(sure):
+    space, _, model, other = sure
+    app = open_page("compare", model=model.id)
+    assert not app.error
+    assert "No bands yet: fewer" in captions(app)
+    add_bands(space, other.id)
+    app = open_page("compare", model=model.id)
+    found = charts(app)[0]
+    names = [trace.get("name") for trace in found["data"]]
+    assert {"stays", "fewer", "difference"} <= set(names)
+    assert "no clear difference" in title(found) or "fewer minus stays" in title(found)
+
+
+def test_parts_of_the_rows_are_fitted_and_compared(sure):
+    space, _, model, _ = sure
+    app = open_page("compare", model=model.id)
+    choose(app, "Compare", "parts")
+    assert "parts: 2023Q1; 2023Q2" in captions(app) or "2 parts: 2023; 2024" in captions(app)
+    made = train_parts(space, model.id, "since")
+    assert len(made) == len(space.models.parts(model.id)) >= 2
+    assert sum(part.rows["training"] for part in made) == model.rows["training"]  # held-out rows are in none
+    assert {part.bands for part in made} == {10}
+    assert len(space.models.listed()) == 2  # parts are not listed
+    app = open_page("compare", model=model.id)
+    choose(app, "Compare", "parts")
+    names = [trace.get("name") for trace in charts(app)[0]["data"]]
+    assert {*[part.part for part in made], "difference"} <= set(names)
+    again = train_parts(space, model.id, "plan")
+    assert [part.id for part in space.models.parts(model.id)] == [part.id for part in again]
+    space.delete("models", model.id)
+    assert space.models.parts(model.id) == []
+
+
+@pytest.mark.parametrize("page", ["rows", "compare", "overview", "shapes"])
+def test_a_model_whose_table_is_gone_is_still_read(sure, page):
+    space, table, model, _ = sure
+    space.delete("tables", table.id)
+    app = open_page(page, model=model.id)
+    assert not app.error

@@ -1,0 +1,162 @@
+"""The page Report, and a model put to work on the page Models."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from shapewise.reports import file_jobs as packs
+from shapewise.reports import recipes
+from tests.support.pages import button, open_page
+
+pytestmark = pytest.mark.usefixtures("space")
+
+
+def kinds(app):
+    return [found.value.split("**")[1] for found in app.markdown if found.value[:1].isdigit() and "**" in found.value]
+
+
+def is_told(app, name):
+    return any(name in found.value.replace("\\", "") for found in app.markdown)
+
+
+def named(elements, label):
+    return next(element for element in elements if element.label == label)
+
+
+def ended(space):
+    for _ in range(600):
+        if all(not one.goes_on for one in packs.packs(space)):
+            return packs.packs(space)
+        time.sleep(0.1)
+    raise AssertionError("It did not end.")
+
+
+def test_the_usual_report_begins_with_the_decision(acted):
+    _, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    assert not app.exception
+    listed = kinds(app)
+    assert listed[0].startswith("The decision")
+    assert any(label.startswith("Curve") for label in listed)
+    assert named(app.text_input, "Title").value == made.name
+
+
+def test_items_are_added_moved_commented_and_removed(acted):
+    space, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    first = kinds(app)
+    named(app.multiselect, "Add").set_value(["How rules overlap"]).run()
+    button(app, "Add").click().run()
+    assert kinds(app) == [*first, "How rules overlap"]
+    next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-overlap-")).click().run()
+    assert kinds(app) == [*first[:-1], "How rules overlap", first[-1]]
+    next(t for t in app.text_input if t.key and t.key.endswith("-overlap-")).set_value("Few").run()
+    next(b for b in app.button if b.key and b.key.startswith("Remove-") and b.key.endswith("-decision-")).click().run()
+    assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
+    button(app, "Keep as a recipe").click().run()
+    (kept,) = recipes.recipes(space)
+    assert kept.items[0].kind == "reach"
+    assert next(item.comment for item in kept.items if item.kind == "overlap") == "Few"
+    named(app.selectbox, "Recipe").set_value(kept.id).run()
+    assert not app.exception
+    assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
+
+
+def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
+    space, _, made = acted
+    model = made.read().strategies[0].model
+    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.Item("importance"),)))
+    app = open_page("report", model=model)
+    named(app.selectbox, "Recipe").set_value(first.id).run()
+    theirs = recipes.save(space, replace(first, subtitle="theirs"), first)
+    named(app.text_input, "Subtitle").set_value("mine").run()
+    button(app, "Keep as a recipe").click().run()
+    assert any("beside what somebody else made" in one.value for one in app.caption)
+    mine, other = recipes.recipes(space)
+    assert (mine.subtitle, other) == ("mine", theirs)
+    assert named(app.selectbox, "Recipe").value == mine.id
+    named(app.text_input, "Subtitle").set_value("mine again").run()
+    button(app, "Keep as a recipe").click().run()
+    assert not any("beside" in one.value for one in app.caption)
+    assert [one.subtitle for one in recipes.recipes(space)] == ["mine again", "theirs"]
+    named(app.selectbox, "Recipe").set_value(first.id).run()
+    assert named(app.text_input, "Subtitle").value == "theirs"
+
+
+def test_a_recipe_that_somebody_changed_can_be_opened_anew(acted):
+    space, _, made = acted
+    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.Item("importance"),)))
+    app = open_page("report", model=made.read().strategies[0].model)
+    named(app.selectbox, "Recipe").set_value(first.id).run()
+    assert "Open theirs" not in [b.label for b in app.button]
+    theirs = recipes.save(space, replace(first, subtitle="theirs"), first)
+    named(app.text_input, "Title").set_value("Mine").run()
+    assert named(app.text_input, "Subtitle").value == ""
+    button(app, "Open theirs").click().run()
+    assert (named(app.text_input, "Title").value, named(app.text_input, "Subtitle").value) == ("Review", "theirs")
+    named(app.text_input, "Title").set_value("Ours").run()
+    button(app, "Keep as a recipe").click().run()
+    assert recipes.recipes(space) == [replace(theirs, name="Ours")]
+
+
+def test_a_report_is_made_and_handed_out(acted):
+    space, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    button(app, "Make the report").click().run()
+    (pack,) = ended(space)
+    assert pack.state == "done"
+    app.run()
+    assert is_told(app, pack.name)
+    next(one for one in app.button if one.key == f"delete-pack-{pack.id}").click().run()
+    assert not app.exception
+    assert packs.packs(space) == []
+    assert not is_told(app, pack.name)
+
+
+def test_a_report_without_a_board_or_a_table(full):
+    space, table, _, model = full
+    app = open_page("report", model=model.id)
+    assert not app.exception
+    assert not any("decision" in label for label in kinds(app))
+    space.delete("tables", table.id)
+    app = open_page("report", model=model.id)
+    assert not app.exception
+
+
+def test_a_table_is_scored_on_the_page(acted):
+    space, table, made = acted
+    app = open_page("models", model=made.read().strategies[0].model)
+    assert not app.exception
+    assert not any(box.label == "Table" for box in app.selectbox)  # folded, it reads no table
+    app.session_state["score"] = True
+    app.run()
+    named(app.selectbox, "Table").set_value(table.id).run()
+    button(app, "Score the table").click().run()
+    (pack,) = ended(space)
+    assert (pack.state, pack.work) == ("done", "scores")
+    app.run()
+    assert not app.exception
+
+
+def test_a_note_is_pinned_to_a_curve(acted):
+    space, _, made = acted
+    model = made.read().strategies[0].model
+    app = open_page("shapes", model=model, feature="balance")
+    named(app.text_area, "Note").set_value("Agreed *with* sales").run()
+    assert space.models.about(model).notes == {"balance": "Agreed *with* sales"}
+    assert any("Agreed \\*with\\* sales" in found.value for found in app.caption)
+    named(app.text_area, "Note").set_value("").run()
+    assert space.models.about(model).notes == {}
+
+
+def test_a_comment_and_a_move_in_one_turn_are_both_kept(acted):
+    _, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    next(t for t in app.text_input if t.key and t.key.endswith("-importance-")).set_value("Said first")
+    next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-importance-")).click().run()
+    items = app.session_state[f"items-new-{made.read().strategies[0].model}"]
+    assert [kind for kind, _, _ in items][1] == "importance"
+    assert items[1][2] == "Said first"

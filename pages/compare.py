@@ -40,12 +40,12 @@ def comparable(other: ModelAbout) -> bool:
 
 def named(models: list[ModelAbout]) -> dict[str, ModelAbout]:
     """Models by names that tell them apart."""
-    found: dict[str, ModelAbout] = {}
+    chosen: dict[str, ModelAbout] = {}
     for about in models:
         same = sum(other.name == about.name for other in models) > 1
         label = f"{about.name} ({date(about.created)})" if same else about.name
-        found[label if label not in found else f"{label} {about.id[:4]}"] = about
-    return found
+        chosen[label if label not in chosen else f"{label} {about.id[:4]}"] = about
+    return chosen
 
 
 def others() -> dict[str, ModelAbout]:
@@ -105,12 +105,12 @@ def training_rows() -> pd.DataFrame:
 def preview(column: str) -> None:
     """Which parts a column gives."""
     try:
-        found = split(training_rows(), column)
+        parts = split(training_rows(), column)
     except TableError as error:
         st.caption(md(error))
         return
     of = " They are fitted to rows of the sample." if "sample" in model.rows else ""
-    st.caption(f"{count(len(found))} parts: {'; '.join(md(label) for label, _ in found)}.{of}")
+    st.caption(f"{count(len(parts))} parts: {'; '.join(md(label) for label, _ in parts)}.{of}")
 
 
 @st.fragment(run_every=1.0)
@@ -128,7 +128,7 @@ def watch(identifier: str) -> None:
 
 def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
     """The feature's curve in each model, as far as they can be drawn on one axis; who is left out is said."""
-    found: dict[str, Curve] = {}
+    curves: dict[str, Curve] = {}
     left = []
     for name, about in shown.items():
         try:
@@ -136,15 +136,15 @@ def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
         except (KeyError, ModelFileError):
             left.append(name)
             continue
-        first = next(iter(found.values()), made)
+        first = next(iter(curves.values()), made)
         apart = bool(made.labels) and not set(made.labels) & set(first.labels)
         if made.kind != first.kind or not made.scores.size or apart:
             left.append(name)
         else:
-            found[name] = made
+            curves[name] = made
     if left:
         st.caption(f"Without a curve of {md(feature)} to compare: {'; '.join(md(name) for name in left)}.")
-    return found
+    return curves
 
 
 def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
@@ -166,11 +166,11 @@ def said(minus: Curve, first: str, second: str) -> str:
 
 def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
     """The curves of a feature over each other, and a difference."""
-    found = curves(shown, feature)
-    if len(found) < 2:
+    shown_curves = curves(shown, feature)
+    if len(shown_curves) < 2:
         st.caption(f"Fewer than two of them have a curve of {md(feature)}: choose another feature.")
         return
-    listed = list(found)
+    listed = list(shown_curves)
     first, second = listed[0], listed[1]
     if len(listed) > 2:
         with st.container(horizontal=True):
@@ -178,13 +178,13 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
             second = st.selectbox("to", listed, len(listed) - 1, key=f"second-{model.id}")
     minus = None
     try:
-        minus = difference(found[first], found[second], scale) if first != second else None
+        minus = difference(shown_curves[first], shown_curves[second], scale) if first != second else None
     except CompareError as error:
         st.caption(md(error))
-    title = f"{feature}: {said(minus, first, second)}" if minus else f"{feature} in {len(found)} models"
-    told = (title, f"effects · difference: {second} minus {first}", state.goal(model))
-    drawn = {name: made.on(scale) for name, made in found.items()}
-    plot = plots.comparison(drawn, minus, told)
+    title = f"{feature}: {said(minus, first, second)}" if minus else f"{feature} in {len(shown_curves)} models"
+    words = (title, f"effects · difference: {second} minus {first}", state.goal(model))
+    drawn = {name: made.on(scale) for name, made in shown_curves.items()}
+    plot = plots.comparison(drawn, minus, words)
     cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model))
     st.caption(
         "Each curve is centred on its own rows; for the difference both are centred on the rows of the two. Its band "

@@ -48,11 +48,11 @@ if view == "plan":
         st.caption("The board has no strategy yet: add one on the page Strategies.")
         st.stop()
     try:
-        found = reach.ledger(board.table, made)
+        ledger = reach.ledger(board.table, made)
     except (TableError, RuleError) as error:
         st.error(md(error), icon=":material/error:")
         st.stop()
-    planning.show(board, made, found)
+    planning.show(board, made, ledger)
 else:
     readout.show(board, made)
 guide.show(False)

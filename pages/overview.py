@@ -34,13 +34,13 @@ cards.metrics(model)
 
 def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
     """Importances to draw, and as a table with all measures that are known."""
-    found = estimator.importance(scale)
-    table = found.frame()
+    ranking = estimator.importance(scale)
+    table = ranking.frame()
     if measure != "permutation":
-        return found, table.sort_values(measure, ascending=False, ignore_index=True)
+        return ranking, table.sort_values(measure, ascending=False, ignore_index=True)
     shuffled = quality.permutation(model.id)
     columns = {bins.feature.name: bins.feature.column for bins in estimator.model_.bins}
-    known = [name for name in found.features if name in columns]
+    known = [name for name in ranking.features if name in columns]
     losses = np.array([shuffled.get(columns[name], 0.0) for name in known])
     drawn = Importance(tuple(known), losses, losses, "squared")
     table["permutation"] = [shuffled.get(columns.get(name, ""), np.nan) for name in table["feature"]]
@@ -59,7 +59,7 @@ def importance() -> list[str]:
             "included; low for features that another can stand in for.",
         )  # fmt: skip
         search = st.text_input("Find a feature", placeholder="Part of a name")
-    found, table = ranking(measure)
+    measured, table = ranking(measure)
     if search:
         table = table[table["feature"].str.contains(search, case=False, regex=False)]
         if table.empty:
@@ -67,7 +67,7 @@ def importance() -> list[str]:
             return []
     most = len(table)
     shown = st.slider("Features", 5, max(most, 6), min(20, max(most, 6))) if most > 20 else most
-    part = found.only(set(table["feature"]))
+    part = measured.only(set(table["feature"]))
     unit = "rise of the loss" if measure == "permutation" else None
     drawn = measure if measure != "permutation" else "mean_abs"
     plot = replace(plots.importance(part, shown, drawn, unit, state.goal(model)), numbers=table)
@@ -79,23 +79,23 @@ def importance() -> list[str]:
 def trades(identifier: str, bands: int) -> list[Tradeoff]:
     """Features of a model whose curves trade off over some of its training rows."""
     about = state.workspace().models.about(identifier)
-    data, found = state.data(about), state.estimator(identifier)
-    if data is None or len(found.model_.terms) > 300:
+    data, estimator = state.data(about), state.estimator(identifier)
+    if data is None or len(estimator.model_.terms) > 300:
         return []
     places = np.flatnonzero(~data.held_out)
     places = np.sort(np.random.default_rng(0).permutation(places)[:MOST_ROWS])
-    return tradeoffs(found.model_, encode_table(data.X.iloc[places], found.model_.bins))
+    return tradeoffs(estimator.model_, encode_table(data.X.iloc[places], estimator.model_.bins))
 
 
 def warn() -> None:
     """The features whose curves trade off, by name."""
-    found = trades(model.id, model.bands)
-    if not found:
+    tradeoffs = trades(model.id, model.bands)
+    if not tradeoffs:
         return
     said = "; ".join(
-        f"**{md(pair.first)}** and **{md(pair.second)}** ({pair.correlation:.2f})" for pair in found[:MOST_TRADES]
+        f"**{md(pair.first)}** and **{md(pair.second)}** ({pair.correlation:.2f})" for pair in tradeoffs[:MOST_TRADES]
     )
-    more = f", and {len(found) - MOST_TRADES} more" if len(found) > MOST_TRADES else ""
+    more = f", and {len(tradeoffs) - MOST_TRADES} more" if len(tradeoffs) > MOST_TRADES else ""
     st.warning(
         f"Curves that trade off: {said}{more}. These features go together, and refits disagree which of the two has "
         "the effect: where one curve is higher, the other is lower. Their sum is surer than each alone.",

@@ -82,13 +82,13 @@ def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> live.Shown | 
     changed = spec if is_own else replace(spec, changes={**spec.changes, "interactions": wanted})
     n_features = len(state.estimator(about.id).model_.bins)
     on = live.switch(key, live.rows_of(about), n_features, changed)
-    found = live.shown(key, changed) if on else None
-    if found is not None:
-        live.metric(found)
+    draft = live.shown(key, changed) if on else None
+    if draft is not None:
+        live.metric(draft)
     if is_own:
         return None
     live.full_model(key, replace(changed, name=f"{about.name} · pairs"))
-    return found
+    return draft
 
 
 def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, rows: int) -> None:
@@ -105,7 +105,7 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
     path = getattr(state.estimator(about.id), "pair_path_", ())
     tried = ""
     if len(path) > 2:
-        steps = ", ".join(f"{n} ({told:.4g})" for n, told in path)
+        steps = ", ".join(f"{n} ({mean_loss:.4g})" for n, mean_loss in path)
         tried = f" Numbers of pairs that were tried, with their validation loss (the last in all refits): {steps}."
     st.caption(
         f"{count(len(ranking))} pairs, ranked on {count(rows)} training rows{of} by what acting together explains "

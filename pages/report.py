@@ -101,8 +101,8 @@ def mine(recipe: Recipe) -> bool:
 def opened(recipe: Recipe) -> Recipe:
     """A recipe as it was when this session began to edit it, and the way to what somebody else made of it since."""
     place = f"opened-{recipe.id}"
-    found: Recipe = st.session_state.setdefault(place, recipe)
-    if found != recipe:
+    draft: Recipe = st.session_state.setdefault(place, recipe)
+    if draft != recipe:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(
                 ":material/info: Somebody has changed this recipe since you opened it. What you keep is kept beside."
@@ -110,7 +110,7 @@ def opened(recipe: Recipe) -> Recipe:
             if st.button("Open theirs", type="tertiary"):
                 st.session_state[place] = recipe
                 st.rerun()
-    return found
+    return draft
 
 
 def make(recipe: Recipe) -> None:
@@ -131,8 +131,8 @@ def make(recipe: Recipe) -> None:
                      help="Its order and comments, to be made on another model next month."):  # fmt: skip
             saved = recipes.save(state.workspace(), recipe, st.session_state.get(f"opened-{recipe.id}"))
             beside = saved.id != recipe.id and mine(recipe)
-            told = ", beside what somebody else made of it meanwhile" if beside else ""
-            st.session_state["recipe-saved"] = f"{md(saved.name)} is kept{told}."
+            beside_words = ", beside what somebody else made of it meanwhile" if beside else ""
+            st.session_state["recipe-saved"] = f"{md(saved.name)} is kept{beside_words}."
             st.session_state["recipe-next"] = saved.id  # a widget's own value cannot be set after it is drawn
             st.session_state.pop(f"opened-{recipe.id}", None)
             st.session_state[f"opened-{saved.id}"] = saved

@@ -105,12 +105,12 @@ def _number(bins: Bins, value: float, cell: Any, key: str) -> Any:
     label, low, high = md(bins.feature.column), float(bins.low), float(bins.high)
     now = min(max(value, low), high)
     if max(abs(low), abs(high)) >= LARGEST:
-        told = st.number_input(label, low, high, now, key=key)
+        chosen = st.number_input(label, low, high, now, key=key)
     elif all(float(seen).is_integer() for seen in (*bins.display, low, high, value)):
-        told = st.slider(label, int(low), int(high), int(now), key=key)
+        chosen = st.slider(label, int(low), int(high), int(now), key=key)
     else:
-        told = st.slider(label, low, high, now, float(f"{(high - low) / 200:.0e}"), key=key, format="%.6g")
-    return cell if told == now else told
+        chosen = st.slider(label, low, high, now, float(f"{(high - low) / 200:.0e}"), key=key, format="%.6g")
+    return cell if chosen == now else chosen
 
 
 def _level(bins: Bins, chosen: str) -> Any:
@@ -120,10 +120,10 @@ def _level(bins: Bins, chosen: str) -> Any:
     return chosen == "True" if bins.feature.kind == "boolean" else chosen
 
 
-def changed(row: pd.DataFrame, found: Breakdown, key: str) -> pd.DataFrame:
+def changed(row: pd.DataFrame, breakdown: Breakdown, key: str) -> pd.DataFrame:
     """The row with the values that the sliders ask for; the features that matter most come first."""
     by_column = {bins.feature.column: bins for bins in estimator.model_.bins if bins.feature.part == "value"}
-    size = pd.Series(np.abs(found.contributions[0]), found.features)
+    size = pd.Series(np.abs(breakdown.contributions[0]), breakdown.features)
     order = sorted(by_column, key=lambda column: -float(size.get(column, 0.0)))
     cells = row.iloc[0].to_dict()
     for column in order[:MOST_SLIDERS]:
@@ -150,18 +150,20 @@ def shown(value: float) -> str:
 
 def cells_of(row: pd.DataFrame) -> dict[str, str]:
     """The cells of a row as text."""
-    told = {}
+    cells = {}
     for name, cell in row.iloc[0].items():
         short = f"{cell:,.6g}" if isinstance(cell, float | np.floating) else str(cell).removesuffix(" 00:00:00")
-        told[str(name)] = "missing" if pd.isna(cell) else short
-    return told
+        cells[str(name)] = "missing" if pd.isna(cell) else short
+    return cells
 
 
-def parts(found: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
+def parts(breakdown: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
     """The numbers behind the waterfall."""
     cells = cells_of(row)
-    frame = pd.DataFrame({"term": found.features, "contribution": found.contributions[0]})
-    frame.insert(1, "cell", [" × ".join(cells.get(part, "") for part in name.split(" × ")) for name in found.features])
+    frame = pd.DataFrame({"term": breakdown.features, "contribution": breakdown.contributions[0]})
+    frame.insert(
+        1, "cell", [" × ".join(cells.get(part, "") for part in name.split(" × ")) for name in breakdown.features]
+    )
     return frame.sort_values("contribution", key=np.abs, ascending=False)
 
 
@@ -172,21 +174,21 @@ def flips(row: pd.DataFrame) -> None:
     now = float(predicted(row)[0])
     if binary:
         usual = min(max(round(100 * float(data.y.mean())), 1), 99)
-        told = "Begins at the base rate: yes where a row is likelier than the average one."
+        words = "Begins at the base rate: yes where a row is likelier than the average one."
         line = (
-            st.slider("Decide yes from a chance of", 1, 99, usual, format="%d%%", key=f"line-{model.id}", help=told)
+            st.slider("Decide yes from a chance of", 1, 99, usual, format="%d%%", key=f"line-{model.id}", help=words)
             / 100
         )
         border = float(logit(line))
     else:
         mean = float(data.y.mean())
         line = border = st.number_input("Decide yes from a prediction of", value=mean, key=f"line-{model.id}")
-    found = estimator.smallest_changes(row, border)
+    changes = estimator.smallest_changes(row, border)
     verdict = "yes" if now > line else "no"
-    if not found:
+    if not changes:
         st.caption(f"The answer is {verdict}, and no single change within what training has seen makes it another.")
         return
-    first = found[0]
+    first = changes[0]
     st.markdown(
         f"The answer is **{verdict}** ({shown(now)}). The smallest single change that flips it: **{md(first.feature)} "
         f"{md(first.words)}**, which gives {shown(_chance(first))}."
@@ -194,10 +196,10 @@ def flips(row: pd.DataFrame) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "Feature": [change.feature for change in found[:MOST_CHANGES]],
-                "Would have to be": [change.words for change in found[:MOST_CHANGES]],
-                "Prediction then": [shown(_chance(change)) for change in found[:MOST_CHANGES]],
-                "Rows passed": [f"{change.passed:.0%}" for change in found[:MOST_CHANGES]],
+                "Feature": [change.feature for change in changes[:MOST_CHANGES]],
+                "Would have to be": [change.words for change in changes[:MOST_CHANGES]],
+                "Prediction then": [shown(_chance(change)) for change in changes[:MOST_CHANGES]],
+                "Rows passed": [f"{change.passed:.0%}" for change in changes[:MOST_CHANGES]],
             }
         ),
         hide_index=True,
@@ -221,7 +223,7 @@ drawing, side = st.columns([3, 2])
 with side.container(border=True):
     st.markdown("**What if**")
     made = changed(row, before, key)
-found = estimator.explain_rows(made)
+breakdown = estimator.explain_rows(made)
 with drawing.container(border=True):
     was, goes = float(predicted(row)[0]), float(predicted(made)[0])
     moved = not made.equals(row)
@@ -230,8 +232,8 @@ with drawing.container(border=True):
     tiles.metric("Prediction" if not moved else "Prediction then", shown(goes), change if moved else None, border=True)
     truth = data.y.iloc[place]
     tiles.metric("It was", ("yes" if truth else "no") if binary else number(float(truth)), border=True)
-    plot = plots.waterfall(found, 0, state.goal(model), scale, cells_of(made))
-    plot = replace(plot, name=f"row {place}", numbers=parts(found, made))
+    plot = plots.waterfall(breakdown, 0, state.goal(model), scale, cells_of(made))
+    plot = replace(plot, name=f"row {place}", numbers=parts(breakdown, made))
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     st.caption(
         "The parts add up exactly, on the log-odds; in points each is what it adds after those above it."

@@ -68,13 +68,13 @@ def panel(about: ModelAbout, spec: Spec, changed: Spec) -> live.Shown | None:
     n_features = sum(bins.feature.column in changed.features for bins in estimator.model_.bins)
     with place:
         on = live.switch(about.id, live.rows_of(about), n_features, changed)
-        found = live.shown(about.id, changed) if on else None
-        if found is not None:
-            live.metric(found)
+        draft = live.shown(about.id, changed) if on else None
+        if draft is not None:
+            live.metric(draft)
     if changed == spec:
         return None
     live.full_model(about.id, replace(changed, name=f"{about.name} · tried"))
-    return found
+    return draft
 
 
 with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -107,11 +107,11 @@ if board is None:
 
 made = board.read()
 try:
-    found = reach.ledger(table.id, made)
+    ledger = reach.ledger(table.id, made)
 except (TableError, RuleError) as error:
     st.error(md(error), icon=":material/error:")
     st.stop()
-deck.funnel(board, made, found)
+deck.funnel(board, made, ledger)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.subheader("In this order", anchor=False)
     if st.button("Add a strategy", icon=":material/add:", type="primary"):
@@ -119,7 +119,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         deck.add(board)
     if made.strategies and st.button("Plan the experiment", icon=":material/science:"):
         st.switch_page("pages/experiment.py", query_params={"board": board.id})
-deck.show(board, made, found)
+deck.show(board, made, ledger)
 view = st.segmented_control(
     "More", list(VIEWS), default="segments", required=True, format_func=VIEWS.__getitem__, key="strategies-view",
     persist_state="session", label_visibility="collapsed",
@@ -128,7 +128,7 @@ with st.container(border=True):
     if view == "segments":
         library.show(table)
     elif view == "overlap":
-        deck.overlaps(board, made, found)
+        deck.overlaps(board, made, ledger)
     elif view == "scenarios":
         scenarios.show(table, made)
     elif view == "alike":

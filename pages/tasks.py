@@ -51,15 +51,15 @@ def compared(identifier: str, feature: str) -> Agreement:
 @state.kept(copies=True, show_spinner=False, max_entries=256)
 def curve(identifier: str, feature: str, place: int | None, part: str) -> Curve:
     """A feature's curve in the task at a place; None: of the common trees, over all tasks."""
-    found = state.estimator(identifier)
-    return found.explain_shape(feature, None if place is None else found.tasks_[place], part)
+    estimator = state.estimator(identifier)
+    return estimator.explain_shape(feature, None if place is None else estimator.tasks_[place], part)
 
 
 @state.kept(copies=True, show_spinner="Comparing tasks", max_entries=16)
 def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
     """How alike tasks are over some features, by name."""
-    found = state.estimator(identifier).similarity(list(features))
-    return found.set_axis(found.index.astype(str), axis=0).set_axis(found.columns.astype(str), axis=1)
+    cosines = state.estimator(identifier).similarity(list(features))
+    return cosines.set_axis(cosines.index.astype(str), axis=0).set_axis(cosines.columns.astype(str), axis=1)
 
 
 @state.kept(show_spinner="Reading the rows", max_entries=4)
@@ -72,11 +72,11 @@ def rows_of(identifier: str) -> Data:
 def importance() -> list[str]:
     """Common and specific importance; the features, the most important first."""
     st.subheader("What matters, in common and to one task", anchor=False)
-    found = estimator.importance()
-    ranked = found.frame()
+    ranking = estimator.importance()
+    ranked = ranking.frame()
     most = ranked[ranked["feature"] != TASK].iloc[0]
     words = f"Bars of importance in common and in specific trees; {most['feature']} matters most."
-    plot = replace(plots.task_importance(found), words=words, numbers=ranked)
+    plot = replace(plots.task_importance(ranking), words=words, numbers=ranked)
     cards.figure(plot, f"task-importance-{model.id}", model.name, state.card(model), titled=False)
     st.caption("How much the splits on each feature took off the loss of the training rows, as a share of all.")
     return [name for name in ranked["feature"] if name != TASK]
@@ -97,10 +97,10 @@ def multiples(names: list[str]) -> None:
             format_func=PARTS.__getitem__,
             key=f"task-part-{model.id}",
         )
-    told = compared(model.id, feature)
-    order = sorted(range(len(tasks)), key=lambda t: FIRST.index(told.verdict[t]))
-    present = [t for t in order if told.verdict[t] != "absent"]
-    _say(told)
+    compared_curves = compared(model.id, feature)
+    order = sorted(range(len(tasks)), key=lambda t: FIRST.index(compared_curves.verdict[t]))
+    present = [t for t in order if compared_curves.verdict[t] != "absent"]
+    _say(compared_curves)
     shown = present
     if len(present) > MULTIPLES:
         last = int(np.ceil(len(present) / MULTIPLES))
@@ -108,35 +108,35 @@ def multiples(names: list[str]) -> None:
         shown = present[page * MULTIPLES : (page + 1) * MULTIPLES]
     common = curve(model.id, feature, None, "common")
     own = [curve(model.id, feature, t, part) for t in shown]
-    curves = [found.on(scale) for found in own]
-    beside = [replace(common, base=found.base).on(scale) for found in own]  # in points: both at the task's base rate
+    curves = [one.on(scale) for one in own]
+    beside = [replace(common, base=one.base).on(scale) for one in own]  # in points: both at the task's base rate
     limits = plots.common_limits([*beside, *curves])
     columns = st.columns(3)
-    for k, (t, found, other) in enumerate(zip(shown, curves, beside, strict=True)):
+    for k, (t, one, other) in enumerate(zip(shown, curves, beside, strict=True)):
         with columns[k % 3].container(border=True):
-            cards.small(plots.small(found, limits, other, tasks[t], 190), f"multiple-{model.id}-{t}")
-            mark = ":material/warning: " if told.verdict[t] == "reverses" else ""
-            st.caption(f"{mark}{md(feature)} {FLAGS[told.verdict[t]]}")
-    everything = pd.concat([found.frame().assign(task=tasks[t]) for t, found in zip(shown, curves, strict=True)])
+            cards.small(plots.small(one, limits, other, tasks[t], 190), f"multiple-{model.id}-{t}")
+            mark = ":material/warning: " if compared_curves.verdict[t] == "reverses" else ""
+            st.caption(f"{mark}{md(feature)} {FLAGS[compared_curves.verdict[t]]}")
+    everything = pd.concat([one.frame().assign(task=tasks[t]) for t, one in zip(shown, curves, strict=True)])
     downloads.button(
         "CSV", lambda: export.safe_csv(everything), export.file_name(model.name, feature, "csv"),
         f"multiples-csv-{model.id}", ":material/download:",
     )  # fmt: skip
 
 
-def _say(told: Agreement) -> None:
+def _say(agreement: Agreement) -> None:
     """How many tasks agree, in a sentence."""
-    counts = {verdict: told.verdict.count(verdict) for verdict in FIRST}
+    counts = {verdict: agreement.verdict.count(verdict) for verdict in FIRST}
     words = {"agrees": "agree with", "reverses": "reverse", "differs": "differ from"}
     parts = [f"{counts[v]} {word} the common curve (dotted)" for v, word in words.items() if counts[v]]
     parts += [f"{counts['flat']} show little effect"] if counts["flat"] else []
     parts += [f"{counts['absent']} lack the column"] if counts["absent"] else []
     exact = "" if model.spec.get("changes", {}).get("additive") else " Curves are means over the other features."
-    st.caption(f"Of {len(told.tasks)} tasks, {', '.join(parts)}. Bands: {_band(told)}.{exact}")
+    st.caption(f"Of {len(agreement.tasks)} tasks, {', '.join(parts)}. Bands: {_band(agreement)}.{exact}")
 
 
-def _band(told: Agreement) -> str:
-    return curve(model.id, told.feature, None, "common").band
+def _band(agreement: Agreement) -> str:
+    return curve(model.id, agreement.feature, None, "common").band
 
 
 def _shared(names: list[str]) -> list[str]:
@@ -153,20 +153,20 @@ def likeness(names: list[str]) -> None:
         return
     st.subheader("How alike the tasks are", anchor=False)
     largest = tables.frame(model)["name"].tolist()[:MOST_ALIKE] if model.tasks else tasks[:MOST_ALIKE]
-    found = alike(model.id, features).loc[largest, largest]
-    if len(found) == 2:
-        st.caption(_pair_words(found, len(features)))
+    cosines = alike(model.id, features).loc[largest, largest]
+    if len(cosines) == 2:
+        st.caption(_pair_words(cosines, len(features)))
         return
-    cards.figure(plots.similarity(found), f"alike-{model.id}", model.name, state.card(model), titled=False)
+    cards.figure(plots.similarity(cosines), f"alike-{model.id}", model.name, state.card(model), titled=False)
     more = f" The {MOST_ALIKE} tasks of most rows are shown." if len(tasks) > MOST_ALIKE else ""
     st.caption(
         f"By the curves of {len(features)} features that all tasks have: 1 is the same course, -1 reversed.{more}"
     )
 
 
-def _pair_words(found: pd.DataFrame, n_features: int) -> str:
+def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
     """Two tasks need no matrix."""
-    value, (a, b) = float(found.iloc[0, 1]), found.index
+    value, (a, b) = float(cosines.iloc[0, 1]), cosines.index
     return (
         f"The curves of {md(a)} and {md(b)} over the {n_features} features that both have are alike by {value:.2f}: "
         "1 is the same course, 0 none in common, -1 reversed."
@@ -192,24 +192,24 @@ def one_row() -> None:
             f"Held-out row, of {count(places.size)}", 1, int(places.size), key=f"row-{model.id}-{task}"
         )
     row = data.X.iloc[[places[number - 1]]]
-    found = estimator.explain_rows(row, task)
-    plot = plots.waterfall(found, 0, state.goal(model), scale)
-    plot = replace(plot, name=f"{task} row {number}", numbers=_parts(found, row))
+    breakdown = estimator.explain_rows(row, task)
+    plot = plots.waterfall(breakdown, 0, state.goal(model), scale)
+    plot = replace(plot, name=f"{task} row {number}", numbers=_parts(breakdown, row))
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
-    score, truth = float(found.scores[0]), data.y.iloc[places[number - 1]]
-    told = f"a chance of {1 / (1 + np.exp(-score)):.1%}" if data.binary else f"{score:,.4g}"
+    score, truth = float(breakdown.scores[0]), data.y.iloc[places[number - 1]]
+    words = f"a chance of {1 / (1 + np.exp(-score)):.1%}" if data.binary else f"{score:,.4g}"
     was = "yes" if truth else "no"
     st.caption(
-        f"Predicted: {told}; it was {was if data.binary else f'{truth:,.4g}'}. The parts add up exactly: each is what "
+        f"Predicted: {words}; it was {was if data.binary else f'{truth:,.4g}'}. The parts add up exactly: each is what "
         "the splits on a feature change on the row's way through the trees."
     )
 
 
-def _parts(found: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
+def _parts(breakdown: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
     """The numbers behind the waterfall: a feature, its cell, its contribution."""
     cells = {name: str(row.iloc[0][name]) for name in row.columns}
-    frame = pd.DataFrame({"feature": found.features, "contribution": found.contributions[0]})
-    frame.insert(1, "cell", [cells.get(name, "") for name in found.features])
+    frame = pd.DataFrame({"feature": breakdown.features, "contribution": breakdown.contributions[0]})
+    frame.insert(1, "cell", [cells.get(name, "") for name in breakdown.features])
     return frame.sort_values("contribution", key=np.abs, ascending=False)
 
 

@@ -42,27 +42,27 @@ def _is_there(root: Path) -> bool:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; 0 where all is well, 1 where something is not, which is said."""
-    told = _parser().parse_args(arguments)
+    asked = _parser().parse_args(arguments)
     try:
-        if told.command == "restore":
-            space = backup.restore(told.of, told.workspace, told.partly)
-            print(f"Restored {told.of} to {told.workspace}.")
-        elif not _is_there(told.workspace):
-            raise StoreError(f"There is no workspace in {told.workspace}: give its folder with --workspace.")
-        elif told.command == "adopt":
-            adopt(told.workspace)
-            space = Workspace(told.workspace)
+        if asked.command == "restore":
+            space = backup.restore(asked.of, asked.workspace, asked.partly)
+            print(f"Restored {asked.of} to {asked.workspace}.")
+        elif not _is_there(asked.workspace):
+            raise StoreError(f"There is no workspace in {asked.workspace}: give its folder with --workspace.")
+        elif asked.command == "adopt":
+            adopt(asked.workspace)
+            space = Workspace(asked.workspace)
             print("The records and the files belong together now.")
         else:
-            space = Workspace(told.workspace)
-        if told.command == "backup":
-            copied, damaged = backup.backup(space, told.to)
-            print(f"Copied the records and {copied:,} objects to {told.to}.")
+            space = Workspace(asked.workspace)
+        if asked.command == "backup":
+            copied, damaged = backup.backup(space, asked.to)
+            print(f"Copied the records and {copied:,} objects to {asked.to}.")
             for digest in damaged:
                 print(f"objects/{digest[:12]}: lost or changed, and not in the copy", file=sys.stderr)
             return 1 if damaged else 0
-        if told.command == "sweep":
-            swept = sweep(space, timedelta(0) if told.now else PURGE_AFTER, told.now, told.anyway)
+        if asked.command == "sweep":
+            swept = sweep(space, timedelta(0) if asked.now else PURGE_AFTER, asked.now, asked.anyway)
             print(f"Swept: {swept.words()}.")
             if swept.stopped:
                 print(f"Stopped: {swept.stopped}", file=sys.stderr)

@@ -54,11 +54,11 @@ def prepared(space: Workspace, millions: int) -> board.Board:
 
 def clicks(page: Any, times: int) -> list[float]:
     """Milliseconds of clicks that put the second card first."""
-    found = []
+    seconds = []
     for _ in range(times):
-        found.append(float(page.evaluate(CLOCK)))
+        seconds.append(float(page.evaluate(CLOCK)))
         settle(page)
-    return found
+    return seconds
 
 
 def main() -> None:
@@ -66,28 +66,28 @@ def main() -> None:
     asked.add_argument("--clicks", type=int, default=20)
     asked.add_argument("--millions", type=int, default=1)
     asked.add_argument("--doc", type=Path, help="a page whose marks get the figures")
-    told = asked.parse_args()
+    options = asked.parse_args()
     browser = browser_path()
     if browser is None:
         raise SystemExit("There is no Chromium on this machine.")
     with tempfile.TemporaryDirectory() as folder:
         space = Workspace(Path(folder))
-        made = prepared(space, told.millions)
+        made = prepared(space, options.millions)
         with serving(space.root) as address, browsing(browser) as chromium:
             page = window(chromium, base_url=address, viewport={"width": 1400, "height": 1300}).new_page()
             page.goto(f"/strategies?table={made.table}&board={made.id}")
             page.get_by_text("In this order").wait_for(timeout=120_000)
             settle(page)
-            found = clicks(page, told.clicks)
+            times = clicks(page, options.clicks)
     machine = describe()
     where = ", ".join(f"{name} {machine[name]}" for name in ("processor", "cores", "python"))
-    middle, most, worst = np.quantile(found, [0.5, 0.9, 1.0])
+    middle, most, worst = np.quantile(times, [0.5, 0.9, 1.0])
     lines = [
-        f"{where}: {told.millions:,} million rows, {len(RULES)} strategies, {len(found)} clicks: median "
+        f"{where}: {options.millions:,} million rows, {len(RULES)} strategies, {len(times)} clicks: median "
         f"{middle:.0f} ms, nine in ten under {most:.0f} ms, the slowest {worst:.0f} ms."
     ]
-    if told.doc:
-        put_between(told.doc, MARKS, lines)
+    if options.doc:
+        put_between(options.doc, MARKS, lines)
     print("\n".join(lines))
 
 

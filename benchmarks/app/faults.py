@@ -64,8 +64,8 @@ def frame(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
 
 def said(space: Workspace, model: str) -> str:
     """A fingerprint of what a model says of some rows."""
-    found = from_saved(space.models.load(model)).predict_proba(frame(200, 1)[FEATURES])  # type: ignore[union-attr]
-    return hashlib.sha256(np.ascontiguousarray(found).tobytes()).hexdigest()
+    predictions = from_saved(space.models.load(model)).predict_proba(frame(200, 1)[FEATURES])  # type: ignore[union-attr]
+    return hashlib.sha256(np.ascontiguousarray(predictions).tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -189,12 +189,12 @@ def kill_once(place: Path, template: Template, action: str, rng: np.random.Gener
         time.sleep(float(rng.uniform(0, 1.0)))
     os.kill(victim, signal.SIGKILL)
     os.waitpid(victim, 0)
-    found = list(problems(root, template, action))
+    troubles = list(problems(root, template, action))
     meta.forget(root)
     keeper.forget(root)
-    if not found:
+    if not troubles:
         shutil.rmtree(root)
-    return found
+    return troubles
 
 
 def _worker(root: Path) -> int | None:
@@ -215,10 +215,10 @@ def kill(kills: int, seed: int, tell: Callable[[str], None] = print, actions: tu
             action = actions[k % len(actions)]
             place = Path(name) / str(k)
             place.mkdir()
-            found = kill_once(place, template, action, rng)
+            troubles = kill_once(place, template, action, rng)
             done[action] += 1
-            bad += bool(found)
-            for problem in found:
+            bad += bool(troubles)
+            for problem in troubles:
                 tell(f"kill {k} in {action}: {problem}")
     counts = ", ".join(f"{n} in {action}" for action, n in sorted(done.items()))
     tell(f"{kills} kills ({counts}): {bad} left something wrong")
@@ -232,26 +232,26 @@ def main() -> int:
     parser.add_argument("--losses", type=int, default=40, help="of the records, in each way")
     parser.add_argument("--mutants", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
-    told = parser.parse_args()
+    asked = parser.parse_args()
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
     print(describe("sqlalchemy", "pyarrow"))
     started = time.monotonic()
-    bad = kill(told.kills, told.seed) if told.kills else 0
-    bad += lost_records.lose(told.losses, told.seed) if told.losses else 0
+    bad = kill(asked.kills, asked.seed) if asked.kills else 0
+    bad += lost_records.lose(asked.losses, asked.seed) if asked.losses else 0
     print(f"{time.monotonic() - started:.0f} s")
-    bad += wrong_files(told.mutants, told.seed) if told.mutants else 0
+    bad += wrong_files(asked.mutants, asked.seed) if asked.mutants else 0
     bad += explode()
     return 1 if bad else 0
 
 
 def wrong_files(count: int, seed: int) -> int:
     """Open so many changed model files; those that were neither refused nor fine."""
-    told = mutants.run(count, seed)
-    print(f"{count} model files: {dict(Counter(str(one['outcome']) for one in told))}")
-    found = mutants.findings(told)
-    for one in found:
+    results = mutants.run(count, seed)
+    print(f"{count} model files: {dict(Counter(str(one['outcome']) for one in results))}")
+    bad = mutants.findings(results)
+    for one in bad:
         print(one)
-    return len(found)
+    return len(bad)
 
 
 def explode() -> int:

@@ -55,14 +55,14 @@ def prepared(space: Workspace, data: Path, name: str) -> ModelAbout:
 def clicks(page: Any, names: list[str]) -> list[float]:
     """Seconds from each click on a feature's switch to the redrawn curve: all off, then on but for the last."""
     switches = page.get_by_test_id("stButtonGroup").filter(has_text="Features in the model")
-    found = []
+    times = []
     for name in [*names, *names[:-1]]:
         page.evaluate(CLOCK)
         switches.get_by_role("button", name=name, exact=True).click()
         page.wait_for_function("() => window.found !== null", timeout=WAIT_MS)
-        found.append(page.evaluate("() => window.found") / 1e3)
+        times.append(page.evaluate("() => window.found") / 1e3)
         settle(page)
-    return found
+    return times
 
 
 def measured(space: Workspace, model: ModelAbout, theme: str, browser: str, most: int) -> list[float]:
@@ -91,10 +91,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         space = Workspace(Path(folder))
         model = prepared(space, asked.data, asked.table)
-        found = {theme: measured(space, model, theme, browser, asked.clicks) for theme in THEMES}
+        times = {theme: measured(space, model, theme, browser, asked.clicks) for theme in THEMES}
     about = {"table": asked.table, "rows": model.rows, "machine": describe("streamlit", "plotly")}
-    keep(asked.json, about | {"seconds": found})
-    for theme, seconds in found.items():
+    keep(asked.json, about | {"seconds": times})
+    for theme, seconds in times.items():
         print(f"{theme:6} {len(seconds)} clicks: median {np.median(seconds):.3f} s, longest {max(seconds):.3f} s")
 
 

@@ -106,11 +106,11 @@ async def trainings(space: Workspace, spec: Spec, seconds: float, n_jobs: int) -
 
 async def watched(process: psutil.Process, seconds: float) -> list[Level]:
     """Levels, one a second."""
-    end, found = time.monotonic() + seconds, [level(process)]
+    end, levels = time.monotonic() + seconds, [level(process)]
     while time.monotonic() < end - 1.5:  # the last one is seen before anybody leaves
         await asyncio.sleep(1.0)
-        found.append(level(process))
-    return found
+        levels.append(level(process))
+    return levels
 
 
 async def quiet(process: psutil.Process, warm: Level, after: float) -> Level:
@@ -148,9 +148,9 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
     users = [use(one, k, models[k % len(models)], *manner) for k, one in enumerate(sessions)]
     work = watched(process, load.seconds), trainings(space, spec, load.seconds, n_jobs)
     levels, ended, *fates = await asyncio.gather(*work, *users, return_exceptions=True)
-    for found in (levels, ended):
-        if isinstance(found, BaseException):
-            raise found
+    for part in (levels, ended):
+        if isinstance(part, BaseException):
+            raise part
     own = time.process_time() - own
     left = await quiet(process, warm, PATIENCE)
     if load.forget:
@@ -158,10 +158,10 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
         first.reruns += visits
     reruns = [rerun for one in sessions for rerun in one.reruns]
     before = [rerun for one in (first, *early) for rerun in one.reruns]
-    told = errors([*before, *reruns], fates, ended, server.space / LOG)
+    failures = errors([*before, *reruns], fates, ended, server.space / LOG)
     return {
         "load": asdict(load), "reruns": quantiles(actions(reruns)), "ticks": quantiles(ticks(reruns)),
-        "pages": by_page(actions(reruns)), "first": by_page(first.reruns), "errors": told,
+        "pages": by_page(actions(reruns)), "first": by_page(first.reruns), "errors": failures,
         "fits": [run.state for run in ended], **memory(start, warm, levels, left, load),
         "client_seconds": own,
     }  # fmt: skip
@@ -199,13 +199,13 @@ def main() -> None:
             asked.soak_sessions, 60 * asked.soak_minutes, asked.every, stay=120.0, forget=True, filling=FILLING
         ),
     }
-    found: dict[str, Cell] = {}
+    cells: dict[str, Cell] = {}
     for name, load in loads.items():
         if load.seconds:
-            found[name] = run(load) | {"machine": describe("streamlit", "websockets")}
-            print("\n".join(lines(name, found[name])), flush=True)
+            cells[name] = run(load) | {"machine": describe("streamlit", "websockets")}
+            print("\n".join(lines(name, cells[name])), flush=True)
     if asked.json:
-        keep(asked.json, found)
+        keep(asked.json, cells)
 
 
 if __name__ == "__main__":

@@ -64,8 +64,8 @@ def ticks(reruns: Iterable[Rerun]) -> list[Rerun]:
 def quantiles(reruns: list[Rerun]) -> dict[str, float]:
     """How many, and seconds: p50, p95, p99, max."""
     seconds = [rerun.seconds for rerun in reruns]
-    found = np.quantile(seconds, [0.5, 0.95, 0.99, 1.0]) if seconds else np.full(4, np.nan)
-    return {"n": len(seconds), **dict(zip(("p50", "p95", "p99", "max"), map(float, found), strict=True))}
+    values = np.quantile(seconds, [0.5, 0.95, 0.99, 1.0]) if seconds else np.full(4, np.nan)
+    return {"n": len(seconds), **dict(zip(("p50", "p95", "p99", "max"), map(float, values), strict=True))}
 
 
 def by_page(reruns: list[Rerun]) -> dict[str, dict[str, float]]:
@@ -76,22 +76,22 @@ def by_page(reruns: list[Rerun]) -> dict[str, dict[str, float]]:
 
 def errors(reruns: list[Rerun], fates: list[object], ended: list[Run], log: Path) -> list[str]:
     """Everything that went wrong: on a page, with a user, in a training, in the server's log."""
-    told = [f"{one.page}, {one.kind} {one.what!r}: {error}" for one in reruns for error in one.errors]
-    told += [f"A user stopped: {fate!r}" for fate in fates if isinstance(fate, BaseException)]
-    told += [f"A training {run.state}: {run.message}" for run in ended if run.state != "done"]
+    words = [f"{one.page}, {one.kind} {one.what!r}: {error}" for one in reruns for error in one.errors]
+    words += [f"A user stopped: {fate!r}" for fate in fates if isinstance(fate, BaseException)]
+    words += [f"A training {run.state}: {run.message}" for run in ended if run.state != "done"]
     written = log.read_text(encoding="utf-8", errors="replace")
-    return told + [f"The server's log: {trace}" for trace in traces(written)]
+    return words + [f"The server's log: {trace}" for trace in traces(written)]
 
 
 def traces(log: str) -> list[str]:
     """Of each traceback in a log, the last place on a page, or the last one at all, and the error."""
-    found, place = list[str](), ""
+    lines, place = list[str](), ""
     for line in log.partition("Traceback")[2].splitlines():
         if line.startswith("  File ") and ("/pages/" in line or "/pages/" not in place):
             place = line.strip()
         elif place and line and not line[0].isspace():
-            found, place = [*found, f"{place}: {line[:MOST]}"], ""
-    return found
+            lines, place = [*lines, f"{place}: {line[:MOST]}"], ""
+    return lines
 
 
 def memory(start: Level, warm: Level, levels: list[Level], left: Level, load: Load) -> Cell:
@@ -111,35 +111,35 @@ def missed(cell: Cell) -> list[str]:
     """The goals that were missed, in words."""
     p95, left = cell["reruns"]["p95"], cell["left"]["threads"] - cell["warm"]["threads"]
     soak, minute, session = cell["load"]["forget"], cell["mib_a_minute"], cell["mib_a_session"]
-    found = {
+    counts = {
         f"{len(cell['errors'])} errors": bool(cell["errors"]),
         f"p95 of {p95:.2f} s": not p95 < P95,
         f"{session:.2f} MiB a session": not session < MIB_A_SESSION,
         f"{minute:+.2f} MiB a minute": soak and not minute < MIB_A_MINUTE,
         f"{left} threads left": left > 0,
     }
-    return [words for words, bad in found.items() if bad]
+    return [words for words, bad in counts.items() if bad]
 
 
 def lines(name: str, cell: Cell) -> list[str]:
     """The figures as they are printed."""
     load, machine = cell["load"], cell["machine"]
     where = ", ".join(f"{key} {value}" for key, value in machine.items())
-    told = [
+    rows = [
         f"{name}: {load['sessions']} sessions, {load['seconds']:.0f} s, an action every {load['every']:.0f} s",
         where,
         f"{len(cell['errors'])} errors, {len(cell['fits'])} trainings ended",
         f"{'':12}{'n':>6}{'p50':>8}{'p95':>8}{'p99':>8}{'max':>8}  seconds",
     ]
-    for page, found in {"all": cell["reruns"], "ticks": cell["ticks"], **cell["pages"]}.items():
-        seconds = "".join(f"{found[key]:8.2f}" for key in ("p50", "p95", "p99", "max"))
-        told.append(f"{page:12}{found['n']:6}{seconds}")
+    for page, timings in {"all": cell["reruns"], "ticks": cell["ticks"], **cell["pages"]}.items():
+        seconds = "".join(f"{timings[key]:8.2f}" for key in ("p50", "p95", "p99", "max"))
+        rows.append(f"{page:12}{timings['n']:6}{seconds}")
     for key in ("start", "warm", "loaded", "left"):
-        told.append(f"{key:12}{cell[key]['mib']:8.1f} MiB {cell[key]['threads']:4} threads")
-    told.append(
+        rows.append(f"{key:12}{cell[key]['mib']:8.1f} MiB {cell[key]['threads']:4} threads")
+    rows.append(
         f"{cell['mib_a_session']:.2f} MiB a session, {cell['mib_a_minute']:+.2f} MiB a minute after the warm-up, "
         f"at most {cell['most_threads']} threads; processor seconds: server {cell['server_seconds']:.0f}, users "
         f"{cell['client_seconds']:.0f}"
     )
-    told.append(f"goals missed: {'; '.join(missed(cell)) or 'none'}")
-    return told + [f"  {error}" for error in cell["errors"][:50]]
+    rows.append(f"goals missed: {'; '.join(missed(cell)) or 'none'}")
+    return rows + [f"  {error}" for error in cell["errors"][:50]]

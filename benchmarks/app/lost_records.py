@@ -193,11 +193,11 @@ def _starts(root: Path) -> int:
 def _whole(root: Path) -> list[str]:
     """What is lost of a workspace whose records are back; a file whose record the kill prevented is none."""
     space = Workspace(root)
-    found = [problem for problem in backup.check(space) if "no record refers" not in problem]
+    problems_left = [problem for problem in backup.check(space) if "no record refers" not in problem]
     for about in space.tables.listed():
         if len(space.tables.read(about.id)) != about.rows:
-            found.append(f"table {about.id} is not whole")
-    return found
+            problems_left.append(f"table {about.id} is not whole")
+    return problems_left
 
 
 def lose(runs: int, seed: int, tell: Callable[[str], None] = print) -> int:

@@ -51,17 +51,17 @@ def start(seed: int, first: int, levels: Sequence[str], checked: str, errors: IO
 @contextmanager
 def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
     """Lines of a child as they come; an empty one is its end. The child is killed when no more of them are wanted."""
-    found: queue.Queue[str] = queue.Queue()
+    coming: queue.Queue[str] = queue.Queue()
 
     def read(stream: IO[str]) -> None:
         for line in stream:
-            found.put(line)
-        found.put("")
+            coming.put(line)
+        coming.put("")
 
     reader = threading.Thread(target=read, args=(child.stdout,), daemon=True)
     reader.start()
     try:
-        yield found
+        yield coming
     finally:
         child.kill()
         reader.join()  # before somebody closes what it reads
@@ -86,51 +86,51 @@ def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -
             number = int(line)
 
 
-def judged(told: Told) -> Told:
+def judged(result: Told) -> Told:
     """What a child tells, with too much memory as an outcome of its own."""
-    if told["outcome"] in FINE and told["peak"] > MOST + TIMES * told["bytes"]:
-        message = f"{told['peak']:,} bytes for a file of {told['bytes']:,}"
-        return told | {"outcome": "too much memory", "message": message}
-    return told
+    if result["outcome"] in FINE and result["peak"] > MOST + TIMES * result["bytes"]:
+        message = f"{result['peak']:,} bytes for a file of {result['bytes']:,}"
+        return result | {"outcome": "too much memory", "message": message}
+    return result
 
 
-def say(found: list[Told]) -> None:
+def say(results: list[Told]) -> None:
     """How far a lane is."""
-    number = found[-1]["number"]
-    print(f"to {number:,} by {LANES}: {len(findings(found))} findings", file=sys.stderr, flush=True)
+    number = results[-1]["number"]
+    print(f"to {number:,} by {LANES}: {len(findings(results))} findings", file=sys.stderr, flush=True)
 
 
 def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str) -> list[Told]:
     """Every other file from the first on, by as many children as it takes."""
-    found: list[Told] = []
+    results: list[Told] = []
     while first < count:
         with tempfile.TemporaryFile("w+") as errors, start(seed, first, levels, checked, errors) as child:
             with lines(child) as coming:
-                for told in follow(child, coming, first):
-                    found.append(judged(told))
-                    if findings(found[-1:]):
-                        print(found[-1], file=sys.stderr, flush=True)
-                    if len(found) % 500 == 0:
-                        say(found)
-                    first = told["number"] + LANES
+                for result in follow(child, coming, first):
+                    results.append(judged(result))
+                    if findings(results[-1:]):
+                        print(results[-1], file=sys.stderr, flush=True)
+                    if len(results) % 500 == 0:
+                        say(results)
+                    first = result["number"] + LANES
                     if first >= count:
                         break
-            if found[-1]["outcome"] == "crashed":
+            if results[-1]["outcome"] == "crashed":
                 errors.seek(0)
-                found[-1]["message"] += " " + errors.read()[-500:]
-    return found
+                results[-1]["message"] += " " + errors.read()[-500:]
+    return results
 
 
 def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Told]:
     """What became of files 0 to count - 1."""
     with tempfile.TemporaryDirectory() as checked, ThreadPoolExecutor(LANES) as pool:
         lanes = [pool.submit(lane, seed, k, count, levels, checked if k else "") for k in range(LANES)]
-        return sorted((told for one in lanes for told in one.result()), key=lambda told: told["number"])
+        return sorted((result for one in lanes for result in one.result()), key=lambda result: result["number"])
 
 
-def findings(told: list[Told]) -> list[Told]:
+def findings(results: list[Told]) -> list[Told]:
     """The files that were neither refused nor fine."""
-    return [one for one in told if one["outcome"] not in FINE]
+    return [one for one in results if one["outcome"] not in FINE]
 
 
 def main() -> None:
@@ -141,19 +141,19 @@ def main() -> None:
     parser.add_argument("--level", nargs="*", default=[], choices=list(LEVELS), help="at which to change; any if none")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    told = run(asked.count, asked.seed, asked.level)
-    counts = Counter((one.get("level", "?"), one["outcome"]) for one in told)
+    results = run(asked.count, asked.seed, asked.level)
+    counts = Counter((one.get("level", "?"), one["outcome"]) for one in results)
     for level, outcome in sorted(counts):
         print(f"{level:10} {outcome:16} {counts[level, outcome]:6,}")
-    for outcome, number in Counter(one["outcome"] for one in told).most_common():
+    for outcome, number in Counter(one["outcome"] for one in results).most_common():
         print(f"{'all':10} {outcome:16} {number:6,}")
-    beyond = max(one.get("peak", 0) - TIMES * one.get("bytes", 0) for one in told)
+    beyond = max(one.get("peak", 0) - TIMES * one.get("bytes", 0) for one in results)
     print(f"most allocated beyond {TIMES} times the file: {beyond:,} bytes")
-    for one in findings(told):
+    for one in findings(results):
         print(one)
     if asked.json:
-        asked.json.write_text(json.dumps({"machine": describe(), "seed": asked.seed, "files": told}, indent=1))
-    sys.exit(bool(findings(told)))
+        asked.json.write_text(json.dumps({"machine": describe(), "seed": asked.seed, "files": results}, indent=1))
+    sys.exit(bool(findings(results)))
 
 
 if __name__ == "__main__":

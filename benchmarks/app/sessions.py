@@ -52,7 +52,7 @@ class Screen:
     query: str = ""
     session: str = ""
     drawn: dict[Place, tuple[str, str, Any]] = field(default_factory=dict)  # fragment, kind of widget, widget
-    told: dict[str, WidgetState] = field(default_factory=dict)  # what the user has set, by widget
+    state: dict[str, WidgetState] = field(default_factory=dict)  # what the user has set, by widget
     timers: dict[str, float] = field(default_factory=dict)  # seconds between two ticks, by fragment
     errors: list[str] = field(default_factory=list)
 
@@ -63,8 +63,8 @@ class Screen:
 
     def widgets(self) -> list[tuple[str, Any]]:
         """Kind and message of every widget that can be used, from the top down."""
-        found = [(kind, widget) for _, (_, kind, widget) in sorted(self.drawn.items(), key=lambda pair: pair[0])]
-        return [(kind, widget) for kind, widget in found if not widget.disabled and not widget.form_id]
+        listed = [(kind, widget) for _, (_, kind, widget) in sorted(self.drawn.items(), key=lambda pair: pair[0])]
+        return [(kind, widget) for kind, widget in listed if not widget.disabled and not widget.form_id]
 
     def take(self, message: ForwardMsg) -> None:
         """Draw a message."""
@@ -108,7 +108,7 @@ class Screen:
         if kind in WIDGETS:
             widget = getattr(delta.new_element, kind)
             if getattr(widget, "set_value", False):  # the script sets it: what the user had said is over
-                self.told.pop(widget.id, None)
+                self.set_by_user.pop(widget.id, None)
             self.drawn[place] = (delta.fragment_id, kind, widget)
 
     def _note_error(self, kind: str, element: Element) -> None:
@@ -121,7 +121,7 @@ class Screen:
         """A run is over: as in a browser, what was set on widgets that are gone is forgotten."""
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
             there = {widget.id for _, _, widget in self.drawn.values()}
-            self.told = {name: state for name, state in self.told.items() if name in there}
+            self.set_by_user = {name: state for name, state in self.set_by_user.items() if name in there}
 
 
 class Session:
@@ -148,14 +148,14 @@ class Session:
     async def visit(self, page: str) -> Rerun:
         """Go to a page by the menu, which leaves the query behind."""
         self.screen.query = ""
-        self.screen.told.clear()
+        self.screen.set_by_user.clear()
         return await self._ask("visit", page, page_script_hash=self.screen.pages[page])
 
     async def change(self, label: str, state: WidgetState) -> Rerun:
         """Set a widget, or press a button."""
         trigger = state.WhichOneof("value") == "trigger_value"
         if not trigger:
-            self.screen.told[state.id] = state
+            self.screen.set_by_user[state.id] = state
         return await self._ask("change", label, [state] if trigger else [], page_script_hash=self.screen.page_hash)
 
     async def leave(self) -> None:
@@ -170,7 +170,7 @@ class Session:
         async with self._turn:
             message = BackMsg()
             message.rerun_script.query_string = self.screen.query
-            message.rerun_script.widget_states.widgets.extend([*self.screen.told.values(), *(pressed or [])])
+            message.rerun_script.widget_states.widgets.extend([*self.screen.set_by_user.values(), *(pressed or [])])
             message.rerun_script.context_info.CopyFrom(_about_the_browser())
             for name, value in about.items():
                 setattr(message.rerun_script, name, value)
@@ -199,8 +199,8 @@ class Session:
     async def _read(self) -> None:
         """Take every message. A run that ends early for another is not the end."""
         try:
-            async for told in self._socket:
-                message = ForwardMsg.FromString(told)
+            async for incoming in self._socket:
+                message = ForwardMsg.FromString(incoming)
                 self.screen.take(message)
                 over = message.WhichOneof("type") == "script_finished"
                 if over and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
@@ -209,13 +209,13 @@ class Session:
         except (websockets.ConnectionClosed, ConnectionError) as error:
             self._settle(error)
 
-    def _settle(self, told: int | Exception) -> None:
+    def _settle(self, outcome: int | Exception) -> None:
         if self._finished is None or self._finished.done():
             return
-        if isinstance(told, Exception):
-            self._finished.set_exception(told)
+        if isinstance(outcome, Exception):
+            self._finished.set_exception(outcome)
         else:
-            self._finished.set_result(told)
+            self._finished.set_result(outcome)
 
     async def _tick(self) -> None:
         """Rerun fragments when they are due, as the browser's timers do."""
@@ -236,6 +236,6 @@ class Session:
 
 
 def _about_the_browser() -> Any:
-    found = BackMsg().rerun_script.context_info
-    found.timezone, found.locale, found.color_scheme = "UTC", "en-GB", "light"
-    return found
+    context = BackMsg().rerun_script.context_info
+    context.timezone, context.locale, context.color_scheme = "UTC", "en-GB", "light"
+    return context

@@ -36,13 +36,13 @@ NEW_PAGE = 0.35
 """The share of actions that go to another page; the others change something on this one."""
 
 
-def _selectbox(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
-    now = told.string_value if told else widget.options[widget.default] if widget.HasField("default") else None
+def _selectbox(widget: Any, state: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    now = state.string_value if state else widget.options[widget.default] if widget.HasField("default") else None
     others = [option for option in widget.options if option != now and not option.startswith(BACKGROUND)]
     return {"string_value": rng.choice(others)} if others else None
 
 
-def _slider(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+def _slider(widget: Any, state: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
     if widget.type == Slider.SELECT_SLIDER:
         places = sorted(rng.sample(range(len(widget.options)), len(widget.default)))
         return {"string_array_value": [widget.options[place] for place in places]}
@@ -53,22 +53,22 @@ def _slider(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[s
     return {"double_array_value": [min(widget.max, widget.min + widget.step * end) for end in ends]}
 
 
-def _number_input(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+def _number_input(widget: Any, state: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
     if not widget.HasField("default"):  # an open end of a range, which may leave no rows
         return None
-    now = told.double_value if told else widget.default
+    now = state.double_value if state else widget.default
     value = now + widget.step * rng.choice([-1, 1])
     inside = (not widget.has_min or value >= widget.min) and (not widget.has_max or value <= widget.max)
     return {"double_value": value} if inside else None
 
 
-def _checkbox(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
-    return {"bool_value": not (told.bool_value if told else widget.default)}
+def _checkbox(widget: Any, state: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+    return {"bool_value": not (state.bool_value if state else widget.default)}
 
 
-def _button_group(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+def _button_group(widget: Any, state: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
     names = [option.content for option in widget.options]
-    now = list(told.string_array_value.data) if told else [names[place] for place in widget.default]
+    now = list(state.string_array_value.data) if state else [names[place] for place in widget.default]
     if widget.click_mode == ButtonGroup.SINGLE_SELECT:
         others = [name for name in names if name not in now]
         return {"string_array_value": [rng.choice(others)]} if others else None
@@ -77,7 +77,7 @@ def _button_group(widget: Any, told: WidgetState | None, rng: random.Random) -> 
     return {"string_array_value": kept} if len(kept) >= len(names) / 2 else None
 
 
-def _button(widget: Any, told: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
+def _button(widget: Any, state: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
     wanted = widget.label in PRESSED or widget.label.startswith(WATCH) or widget.icon in ICONS
     return {"trigger_value": True} if wanted else None
 
@@ -88,12 +88,12 @@ CHANGES: dict[str, Callable[[Any, WidgetState | None, random.Random], dict[str, 
 }  # fmt: skip
 
 
-def changed(kind: str, widget: Any, told: WidgetState | None, rng: random.Random) -> WidgetState | None:
+def changed(kind: str, widget: Any, before: WidgetState | None, rng: random.Random) -> WidgetState | None:
     """Another value of a widget than it has, `told` by the user or by default; None where there is none."""
-    found = CHANGES[kind](widget, told, rng)
-    if found is None:
+    change = CHANGES[kind](widget, before, rng)
+    if change is None:
         return None
-    [(name, value)] = found.items()
+    [(name, value)] = change.items()
     state = WidgetState(id=widget.id)
     if name.endswith("array_value"):
         getattr(state, name).data.extend(value)
@@ -108,7 +108,7 @@ async def act(session: Session, rng: random.Random) -> bool:
     for kind, widget in rng.sample(widgets, len(widgets)):
         if widget.label in LEFT_ALONE:
             continue
-        state = changed(kind, widget, session.screen.told.get(widget.id), rng)
+        state = changed(kind, widget, session.screen.set_by_user.get(widget.id), rng)
         if state is not None:
             await session.change(widget.label or getattr(widget, "icon", kind), state)
             return True

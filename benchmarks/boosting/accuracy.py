@@ -78,23 +78,23 @@ def summary(folder: Path) -> pd.DataFrame:
     cells["metric"] = np.where(cells["table"].isin(BINARY), "AUC", "RMSE")
     cells["value"] = cells["auc"].where(cells["auc"].notna(), cells["rmse"]) if "rmse" in cells else cells["auc"]
     by = cells.groupby(["table", "variant", "metric"], sort=False)
-    found = by.agg(
+    table = by.agg(
         mean=("value", "mean"), sd=("value", "std"), error=("error", "mean"), seconds=("seconds", "median"),
         seeds=("seed", "count"),
     )  # fmt: skip
-    return found.reset_index().sort_values(["table", "variant"], ignore_index=True)
+    return table.reset_index().sort_values(["table", "variant"], ignore_index=True)
 
 
 def document(folder: Path, path: Path) -> None:
     """Write the tables as Markdown between the two marks of a page, so that no number there is typed by hand."""
-    found = summary(folder)
-    found["shown"] = [f"{m:.4f} ± {s:.4f}" if k == "AUC" else f"{m:.3f} ± {s:.3f}" for m, s, k in
-                      zip(found["mean"], found["sd"], found["metric"], strict=True)]  # fmt: skip
+    table = summary(folder)
+    table["shown"] = [f"{m:.4f} ± {s:.4f}" if k == "AUC" else f"{m:.3f} ± {s:.3f}" for m, s, k in
+                      zip(table["mean"], table["sd"], table["metric"], strict=True)]  # fmt: skip
     known = json.loads(next(iter(sorted(folder.glob("*.json")))).read_text())["machine"]
     versions = f"Python {known['python']}, numba {known['numba']}, numpy {known['numpy']}"
-    lines = [f"{versions}. Mean ± standard deviation over {found['seeds'].max()} seeds."]
+    lines = [f"{versions}. Mean ± standard deviation over {table['seeds'].max()} seeds."]
     for title, tables in (("Test RMSE", REGRESSION), ("Test AUC", BINARY)):
-        part = found[found["table"].isin(tables)]
+        part = table[table["table"].isin(tables)]
         wide = part.pivot_table(index="variant", columns="table", values="shown", aggfunc="first", sort=False)
         wide = wide.reindex(columns=[t for t in tables if t in wide]).fillna("")
         lines += ["", f"### {title}: {', '.join(wide.columns)}", "", f"| variant | {' | '.join(wide.columns)} |"]

@@ -70,11 +70,11 @@ def ours(defaults_only: bool = False) -> list[tuple[str, Any]]:
 
 def expected_failures(estimator: Any) -> dict[str, str]:
     """The one documented failure, where rows are dealt or drawn."""
-    told = estimator.get_params()
+    parameters = estimator.get_params()
     if isinstance(estimator, GAMRegressor | GAMClassifier):
-        drawn = any(told[name] != value for name, value in NOT_DRAWN.items())
+        drawn = any(parameters[name] != value for name, value in NOT_DRAWN.items())
     else:
-        drawn = told["outer_bags"] > 1 or told["validation_fraction"] > 0
+        drawn = parameters["outer_bags"] > 1 or parameters["validation_fraction"] > 0
     return dict.fromkeys(WEIGHTS, DEALT) if drawn else {}
 
 
@@ -92,20 +92,20 @@ def check(estimator: Any, expected: dict[str, str]) -> dict[str, Any]:
 
 def rows(defaults_only: bool, peers: bool) -> pd.DataFrame:
     """A row an estimator and setting."""
-    told = []
+    rows_made = []
     for name, estimator in ours(defaults_only):
-        found = check(estimator, expected_failures(estimator))
-        told.append({"estimator": type(estimator).__name__, "setting": name, **found})
-        print(told[-1], flush=True)
+        failures = check(estimator, expected_failures(estimator))
+        rows_made.append({"estimator": type(estimator).__name__, "setting": name, **failures})
+        print(rows_made[-1], flush=True)
     for module, kind in PEERS if peers else ():
         try:
             made = getattr(importlib.import_module(module), kind)()
         except ImportError:
             continue
         quiet = {"verbosity": -1} if module == "lightgbm" else {}
-        told.append({"estimator": kind, "setting": "its defaults", **check(made.set_params(**quiet), {})})
-        print(told[-1], flush=True)
-    return pd.DataFrame(told).set_index("estimator")
+        rows_made.append({"estimator": kind, "setting": "its defaults", **check(made.set_params(**quiet), {})})
+        print(rows_made[-1], flush=True)
+    return pd.DataFrame(rows_made).set_index("estimator")
 
 
 def main() -> None:
@@ -113,13 +113,13 @@ def main() -> None:
     asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
     asked.add_argument("--defaults", action="store_true", help="only the defaults of our own")
     asked.add_argument("--no-peers", action="store_true")
-    told = asked.parse_args()
-    found = rows(told.defaults, not told.no_peers)
+    options = asked.parse_args()
+    table = rows(options.defaults, not options.no_peers)
     machine = describe()
     versions = ", ".join(f"{name} {machine[name]}" for name in machine if name in ("python", "numpy", "lightgbm"))
-    lines = [f"scikit-learn {sklearn.__version__}" + (f", {versions}" if versions else "") + ".", "", *markdown(found)]
-    if told.doc:
-        put_between(told.doc, MARKS, lines)
+    lines = [f"scikit-learn {sklearn.__version__}" + (f", {versions}" if versions else "") + ".", "", *markdown(table)]
+    if options.doc:
+        put_between(options.doc, MARKS, lines)
     print("\n".join(lines))
 
 

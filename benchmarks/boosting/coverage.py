@@ -87,8 +87,14 @@ TRUTHS: Final[dict[str, Truth]] = {
 def places() -> dict[str, NDArray[Any]]:
     """Where each curve is looked at."""
     normal = norm.ppf(QUANTILES)
-    found = {"wave": QUANTILES, "straight": normal, "bend": normal, "flat": QUANTILES, "slow": -np.log1p(-QUANTILES)}
-    return {**found, "levels": np.array(LEVELS)}
+    quantiles = {
+        "wave": QUANTILES,
+        "straight": normal,
+        "bend": normal,
+        "flat": QUANTILES,
+        "slow": -np.log1p(-QUANTILES),
+    }
+    return {**quantiles, "levels": np.array(LEVELS)}
 
 
 def features(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
@@ -123,24 +129,24 @@ class Drawn:
 def draw(scenario: Scenario, seed: int) -> Drawn:
     """A table: rows of a cluster share what makes them differ from others, half of it, and half of the features."""
     rng, n = np.random.default_rng([seed, scenario.n]), scenario.n
-    found = features(n, rng)
+    table = features(n, rng)
     groups = np.arange(n) // CLUSTER if scenario.clusters else None
     noise = rng.standard_normal(n)
     if groups is not None:
         first = groups * CLUSTER
         for name in ("wave", "slow", "levels"):
-            found[name] = found[name][first]
+            table[name] = table[name][first]
         noise = np.sqrt(0.5) * noise + np.sqrt(0.5) * rng.standard_normal(n)[first]
     if scenario.rounded:
-        found |= {name: np.round(found[name] / step) * step for name, step in STEPS.items()}
+        table |= {name: np.round(table[name] / step) * step for name, step in STEPS.items()}
     weight = rng.choice([0.5, 1.0, 3.0], n) if scenario.weights else None
-    score = sum(truth(found[name]) for name, truth in TRUTHS.items())
+    score = sum(truth(table[name]) for name, truth in TRUTHS.items())
     if scenario.binary:  # a latent normal of the clusters as log-odds: their rows are alike
         latent = norm.cdf(noise)
         y = (latent < expit(score - 1.0)).astype(np.float64)
     else:
         y = score + noise * (1.0 if weight is None else 1 / np.sqrt(weight))
-    return Drawn(pd.DataFrame(found), y, weight, groups)
+    return Drawn(pd.DataFrame(table), y, weight, groups)
 
 
 def codes_at(curve: Curve, at: NDArray[Any]) -> NDArray[np.int64]:
@@ -211,9 +217,9 @@ def measure(asked: argparse.Namespace) -> None:
                 keep(out, about | replicate(scenario, seed))
         for seed in range(0 if scenario.n > asked.peer_rows else asked.peer_runs):
             out = asked.json / f"{scenario.name}-{seed}-ebm.json"
-            told = {"scenario": asdict(scenario), "name": scenario.name, "model": "ebm", "seed": seed}
-            if not told.items() <= load(out).items():
-                keep(out, told | replicate_peer(scenario, seed))
+            cell = {"scenario": asdict(scenario), "name": scenario.name, "model": "ebm", "seed": seed}
+            if not cell.items() <= load(out).items():
+                keep(out, cell | replicate_peer(scenario, seed))
 
 
 def _stack(cells: pd.DataFrame, name: str, what: str) -> Floats:
@@ -247,15 +253,15 @@ def coverage(cells: pd.DataFrame) -> dict[str, Any]:
         at_once.append(((np.abs(score - truth) <= whole) | ~seen).all(axis=1))
     whole_of = np.stack(at_once, axis=1)
     joined = {key: np.concatenate(value, axis=1) for key, value in parts.items()}
-    told = {key: _share(joined[key], joined["seen"]) for key in ("truth", "mean", "quick")}
+    shares = {key: _share(joined[key], joined["seen"]) for key in ("truth", "mean", "quick")}
     thin = _share(joined["truth"], ~joined["seen"])
     simultaneous = _share(whole_of, np.ones_like(whole_of))
     return {
         "replications": len(cells),
-        "truth, point by point": _percent(*told["truth"]),
-        "mean fit": _percent(*told["mean"]),
+        "truth, point by point": _percent(*shares["truth"]),
+        "mean fit": _percent(*shares["mean"]),
         "truth, whole curve": _percent(*simultaneous),
-        "quick band": _percent(*told["quick"]),
+        "quick band": _percent(*shares["quick"]),
         "thin bins": _percent(*thin),
         "seconds: fit": f"{cells['fit'].median():.2f}",
         "30 halves": f"{cells['bands'].median():.2f}",
@@ -297,8 +303,8 @@ def tables(folder: Path) -> list[str]:
         for name in TRUTHS:
             a, b = shape_error(same, name), shape_error(ebm.sort_values("seed"), name)
             gap, error = (a - b).mean(), (a - b).std(ddof=1) / np.sqrt(a.size)
-            told = {"truth": name, "ours": a.mean(), "EBM": b.mean(), "gap": gap, "error": error, "seconds": seconds}
-            errors.append({"scenario": scenario.name, **told})
+            row = {"truth": name, "ours": a.mean(), "EBM": b.mean(), "gap": gap, "error": error, "seconds": seconds}
+            errors.append({"scenario": scenario.name, **row})
     lines = [*markdown(pd.DataFrame(covered).T.rename_axis("scenario"))]
     if errors:
         frame = pd.DataFrame(errors)
@@ -314,11 +320,11 @@ def main() -> None:
     asked.add_argument("--runs", type=int, default=0, help="replications of each scenario instead of its own number")
     asked.add_argument("--peer-runs", type=int, default=12, help="replications that EBM is fitted to")
     asked.add_argument("--peer-rows", type=int, default=10_000, help="rows up to which EBM is fitted")
-    told = asked.parse_args()
-    measure(told)
-    lines = tables(told.json)
-    if told.doc:
-        put_between(told.doc, MARKS, lines)
+    options = asked.parse_args()
+    measure(options)
+    lines = tables(options.json)
+    if options.doc:
+        put_between(options.doc, MARKS, lines)
     print("\n".join(lines))
 
 

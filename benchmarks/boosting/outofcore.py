@@ -94,7 +94,7 @@ def make_spec(table: str, columns: list[str], pairs: int) -> Spec:
 def load(space: Workspace, factor: float) -> dict[str, float]:
     """Make a table and load it into the workspace, within the limit of a job."""
     with tempfile.TemporaryDirectory(dir=space.root) as folder, scratch_folder(space.root) as into:
-        told = write(Path(folder) / "part.parquet", factor * space.limits.memory)
+        size = write(Path(folder) / "part.parquet", factor * space.limits.memory)
         started = time.monotonic()
         limits = loader.Limits(memory=space.limits.memory, table=space.limits.table_memory)
         reading = loader.Reading(Path(folder), "large", into, limits, lambda share, words: None)
@@ -102,7 +102,7 @@ def load(space: Workspace, factor: float) -> dict[str, float]:
         sample = into / "sample.parquet", got.sampled
         space.tables.add_file(into / "table.parquet", "large", got.rows, got.columns, got.notes, sample=sample)
         seconds = time.monotonic() - started
-    return told | {"sample": got.sampled, "read_seconds": seconds, "read_peak_mib": reading.peak / MIB}
+    return size | {"sample": got.sampled, "read_seconds": seconds, "read_peak_mib": reading.peak / MIB}
 
 
 def train(space: Workspace, spec: Spec) -> tuple[runs.Run, float]:
@@ -114,10 +114,10 @@ def train(space: Workspace, spec: Spec) -> tuple[runs.Run, float]:
             if process := child.process_of(folder):
                 peak = max(peak, process.memory_info().rss / MIB)
         time.sleep(EVERY)
-    told = runs.read(space, run)
-    if told.model is None:
-        raise SystemExit(f"{told.state}: {told.message} (peak {peak:,.0f} MiB)")
-    return told, peak
+    state = runs.read(space, run)
+    if state.model is None:
+        raise SystemExit(f"{state.state}: {state.message} (peak {peak:,.0f} MiB)")
+    return state, peak
 
 
 def in_memory(space: Workspace, table: TableAbout, spec: Spec) -> Estimator:
@@ -132,8 +132,8 @@ def scores(models: dict[str, Estimator]) -> Iterator[tuple[str, dict[str, float]
     fresh = make(FRESH_ROWS, FRESH_SEED + 1)
     for name, model in models.items():
         chance = model.predict_proba(fresh.drop(columns=TARGET))[:, 1]
-        found = metrics.roc_auc_score(fresh[TARGET], chance), metrics.log_loss(fresh[TARGET], chance)
-        yield name, dict(zip(("auc", "log_loss"), map(float, found), strict=True))
+        numbers = metrics.roc_auc_score(fresh[TARGET], chance), metrics.log_loss(fresh[TARGET], chance)
+        yield name, dict(zip(("auc", "log_loss"), map(float, numbers), strict=True))
 
 
 def run(folder: Path, limit: float, factor: float, pairs: int) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def run(folder: Path, limit: float, factor: float, pairs: int) -> dict[str, Any]
         made.write_text(json.dumps(load(space, factor)))
     (table,) = space.tables.listed()
     spec = make_spec(table.id, list(space.tables.read(table.id)), pairs)
-    told, peak = train(space, replace(spec, bands=0))
-    about = space.models.about(told.model or "")
+    state, peak = train(space, replace(spec, bands=0))
+    about = space.models.about(state.model or "")
     started = time.monotonic()
     other = in_memory(space, table, spec)
     seconds = time.monotonic() - started

@@ -24,7 +24,10 @@ from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
 from benchmarks.harness.tables import BINARY, parser, read
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.boosting.pair_ranking import rank
+from gamcore.boosting.pair_ranking import rank_without_pairs
+from gamcore.boosting.rows import Encoded
+from gamcore.data.binning import Binned, encode_table
+from gamcore.data.table import as_frame
 
 TABLES = ("bike", "calhousing", "magic", "adult")
 SLOW_SECONDS: Final = 60.0
@@ -45,8 +48,8 @@ def contender(table: str, name: str, data: Path) -> Contender:
 def one_cell(asked: argparse.Namespace) -> None:
     """Measure one cell in this process."""
     table, name, seed = asked.cell
-    found = contender(table, name, asked.data)
-    keep(asked.out, known(table, name, int(seed), found) | measure(read(asked.data, table), found, int(seed)))
+    model = contender(table, name, asked.data)
+    keep(asked.out, known(table, name, int(seed), model) | measure(read(asked.data, table), model, int(seed)))
 
 
 def measure_models(asked: argparse.Namespace) -> None:
@@ -83,11 +86,12 @@ def rank_one(p: int, binary: bool) -> Cell:
     X, y = planted(p, binary)
     model = (GAMClassifier if binary else GAMRegressor)(outer_bags=2, strength="rss", random_state=0).fit(X, y)
     score = model.decision_function(X) if binary else model.predict(X)
-    told, parameters = model._without_pairs(X, y, None), model._pair_options(len(X)).parameters
+    data = Encoded(Binned(encode_table(as_frame(X), model.model_.bins), model.model_.bins), y, None, model.loss)
+    parameters = model.pair_options(len(X), 1).parameters
     theirs = partial(measure_interactions, X, y, init_score=score, max_interaction_bins=RANK_VALUES + 2)
     calls = {
         f"ours, {n_jobs} thread{'s' * (n_jobs > 1)}": partial(
-            rank, *told, parameters, pure=False, n_jobs=n_jobs, chance=False
+            rank_without_pairs, data, model.model_, parameters, pure=False, n_jobs=n_jobs, chance=False
         )
         for n_jobs in JOBS
     }
@@ -117,14 +121,14 @@ def measure_ranking(asked: argparse.Namespace) -> None:
 def rankings(cells: pd.DataFrame) -> pd.DataFrame:
     """A row a width."""
     seconds = pd.DataFrame(cells["seconds"].tolist())
-    found = pd.DataFrame({"features": cells["p"], "pairs": cells["p"] * (cells["p"] - 1) // 2})
-    found["target"] = np.where(cells["binary"], "binary", "number")
+    table = pd.DataFrame({"features": cells["p"], "pairs": cells["p"] * (cells["p"] - 1) // 2})
+    table["target"] = np.where(cells["binary"], "binary", "number")
     for name in seconds:
-        found[f"{name}, ms"] = 1e3 * seconds[name]
-    found["times faster"] = seconds["interpret"] / seconds["ours, 1 thread"]
-    found["times faster, whole call"] = seconds["interpret"] / seconds["whole call"]
-    found["rank correlation"] = cells["agreement"]
-    return found.sort_values(["features", "target"]).set_index("features")
+        table[f"{name}, ms"] = 1e3 * seconds[name]
+    table["times faster"] = seconds["interpret"] / seconds["ours, 1 thread"]
+    table["times faster, whole call"] = seconds["interpret"] / seconds["whole call"]
+    table["rank correlation"] = cells["agreement"]
+    return table.sort_values(["features", "target"]).set_index("features")
 
 
 def standing(cells: pd.DataFrame) -> pd.DataFrame:
@@ -139,7 +143,7 @@ def standing(cells: pd.DataFrame) -> pd.DataFrame:
         worse = both["metric_ebm"] - both["metric"] if table in BINARY else both["metric"] / both["metric_ebm"] - 1
         rows.append(
             {
-                "table": table, "model": name, "pairs": float(np.mean([told[0] for told in both["rounds"]])),
+                "table": table, "model": name, "pairs": float(np.mean([rounds[0] for rounds in both["rounds"]])),
                 "metric": both["metric"].mean(), "EBM": both["metric_ebm"].mean(),
                 "worse by": f"{worse.mean():+.4f} AUC" if table in BINARY else f"{100 * worse.mean():+.2f}%",
                 "seconds": both["seconds"].mean(), "EBM seconds": both["seconds_ebm"].mean(),
@@ -153,7 +157,7 @@ def provenance(cells: pd.DataFrame) -> str:
     """When and on what it was measured, and how far apart fits stand that are compared."""
     at = pd.to_datetime(cells["at"])
     apart = at.groupby([cells["table"], cells["seed"]]).agg(np.ptp).max() / pd.Timedelta(minutes=1)
-    machine = {name: told for each in cells["machine"] for name, told in each.items()}
+    machine = {name: value for each in cells["machine"] for name, value in each.items()}
     versions = ", ".join(f"{k} {v}" for k, v in sorted(machine.items()) if k not in ("processor", "cores"))
     others = cells["others_cores"].max()
     return (

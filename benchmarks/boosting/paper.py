@@ -69,11 +69,11 @@ def rows_read(n_rows: int, n_bags: int, alpha: float) -> Times:
 
 def in_turn(runs: dict[str, Callable[[], list[float]]]) -> dict[str, Times]:
     """Median of the seconds that each run returns; they take turns, so that a slow spell of the machine hits all."""
-    found: dict[str, list[float]] = {name: [] for name in runs}
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(TURNS):
         for name, run in runs.items():
-            found[name] += run()
-    return {"seconds": {name: float(np.median(times)) for name, times in found.items()}}
+            seconds[name] += run()
+    return {"seconds": {name: float(np.median(times)) for name, times in seconds.items()}}
 
 
 def one_step(n_rows: int, n_features: int, n_bags: int, seconds: float) -> dict[str, Times]:
@@ -127,9 +127,9 @@ def training_rows(table: RealTable) -> RealTable:
 
 def figure_4(table: RealTable, alpha: float, n_bags: int, n_rounds: int) -> dict[str, Times]:
     """Seconds of the rounds of every variant on the training rows of one table."""
-    chosen = {name: told | {"subsample": alpha} for name, told in variants(table.binary).items()}
-    for told in chosen.values():  # compiles
-        round_seconds(table, told | {"n_bags": 2}, 1)
+    chosen = {name: parameters | {"subsample": alpha} for name, parameters in variants(table.binary).items()}
+    for parameters in chosen.values():  # compiles
+        round_seconds(table, parameters | {"n_bags": 2}, 1)
     return in_turn({k: partial(round_seconds, table, v | {"n_bags": n_bags}, n_rounds) for k, v in chosen.items()})
 
 
@@ -138,8 +138,8 @@ def measure(path: Path, about: dict[str, Any], run: Callable[..., dict[str, Any]
     if path.exists():
         return
     with Watch() as watch:
-        found = run(*arguments)
-    keep(path, about | {"machine": describe(), "others_cores": watch.others} | found)
+        result = run(*arguments)
+    keep(path, about | {"machine": describe(), "others_cores": watch.others} | result)
     print(path.stem, flush=True)
 
 

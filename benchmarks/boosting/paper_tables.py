@@ -59,10 +59,10 @@ def table_5(peers: Path | None) -> dict[str, pd.DataFrame]:
     cells = standing.measured(load_all(peers)) if peers else pd.DataFrame()
     if not len(cells) or not {standing.BASE, "xgboost"} <= set(cells["model"]):
         return {}
-    found = standing.overview(cells)
-    pairs = zip(found["metric"], found["sd"].fillna(0.0), strict=True)
-    found["shown"] = [f"{mean:.4g} ± {sd:.2g}" for mean, sd in pairs]
-    frame = found.reset_index().pivot_table(index="table", columns="model", values="shown", aggfunc="first")
+    table = standing.overview(cells)
+    pairs = zip(table["metric"], table["sd"].fillna(0.0), strict=True)
+    table["shown"] = [f"{mean:.4g} ± {sd:.2g}" for mean, sd in pairs]
+    frame = table.reset_index().pivot_table(index="table", columns="model", values="shown", aggfunc="first")
     frame = frame.reindex(index=standing.in_order(frame.index), columns=[standing.BASE, "xgboost"])
     return {"Table 5: test RMSE or AUC, ours and XGBoost, each with its defaults": frame}
 

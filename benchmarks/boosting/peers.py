@@ -48,11 +48,11 @@ def measure(table: RealTable, contender: Contender, seed: int) -> dict[str, Any]
         contender.fit(model, X, y, seed)
         seconds = time.perf_counter() - started
     scores = contender.ask(model, X_test)
-    told = roc_auc_score(y_test, scores) if table.binary else root_mean_squared_error(y_test, scores)
+    metric = roc_auc_score(y_test, scores) if table.binary else root_mean_squared_error(y_test, scores)
     return {
         "seconds": seconds,
         "predict_seconds": float(np.median([_timed(contender.ask, model, X_test) for _ in range(PREDICTIONS)])),
-        "metric": float(told),
+        "metric": float(metric),
         "memory_mib": watch.mib,
         "others_cores": watch.others,
         "rounds": contender.rounds(model),
@@ -95,9 +95,9 @@ def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, 
     """One cell, measured in a process of its own, which writes it to `out`."""
     cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
     fault = run_module("benchmarks.boosting.peers", cell, asked.limit)
-    found = load(out) or known(table, name, seed, contenders(table)[name]) | {"error": fault or "Left no result."}
+    result = load(out) or known(table, name, seed, contenders(table)[name]) | {"error": fault or "Left no result."}
     out.unlink(missing_ok=True)
-    return found
+    return result
 
 
 def measure_all(asked: argparse.Namespace) -> None:

@@ -108,13 +108,13 @@ def steps(points: pd.DataFrame, slopes: pd.DataFrame) -> Figure:
     figure, axes = _axes(7.2, 3.6)
     lines = {1: (OURS, "o", "-"), 2: (DARK, "s", "--")}
     for threads, part in points[points["changed"] == "rows"].groupby("threads"):
-        told = ""
-        for found in slopes.itertuples():
-            if found.threads == threads:
-                told = f", slope {found.slope:.2f} from {found.from_rows:,} rows"
+        words = ""
+        for slope in slopes.itertuples():
+            if slope.threads == threads:
+                words = f", slope {slope.slope:.2f} from {slope.from_rows:,} rows"
         colour, marker, style = lines.get(int(threads), (LIGHT, "D", ":"))
         ordered = part.sort_values("rows")
-        label = f"{threads} thread{'s' if threads > 1 else ''}{told}"
+        label = f"{threads} thread{'s' if threads > 1 else ''}{words}"
         axes.plot(
             ordered["rows"],
             1e3 * ordered["step_seconds"],

@@ -42,11 +42,11 @@ def titled(title: str, frame: pd.DataFrame, digits: int = 3) -> Lines:
     yield from ("", f"### {title}", "", *markdown(frame, digits), "")
 
 
-def picture(doc: Path, name: str, told: str, figure: Any) -> Lines:
+def picture(doc: Path, name: str, words: str, figure: Any) -> Lines:
     """Save a plot in a folder beside the page, and show it."""
     path = doc.parent / doc.stem / f"{name}.svg"
     plots.save(figure, path)
-    yield from ("", f"![{told}]({path.relative_to(doc.parent).as_posix()})", "")
+    yield from ("", f"![{words}]({path.relative_to(doc.parent).as_posix()})", "")
 
 
 def measured_on(records: list[dict[str, Any]]) -> Lines:
@@ -96,12 +96,12 @@ def peers(folder: Path, doc: Path) -> Lines:
 
 def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
     """Ratios of seconds."""
-    found = standing.ratios(cells).dropna(how="all")
-    if not found.size:
+    table = standing.ratios(cells).dropna(how="all")
+    if not table.size:
         return
     yield from say(prose.RATIOS, base=prose.LABELS[standing.BASE], minutes=standing.minutes_apart(cells))
-    yield from markdown(named(found))
-    if standing.EBM in found:
+    yield from markdown(named(table))
+    if standing.EBM in table:
         yield from picture(doc, "ratios", "Seconds of EBM over ours by table", plots.ratios(cells))
 
 
@@ -119,11 +119,11 @@ def quality(cells: pd.DataFrame) -> Lines:
 
 def steps(path: Path) -> Lines:
     """The parts of a step."""
-    found = load(path)
-    if not found:
+    results = load(path)
+    if not results:
         return
-    points = pd.DataFrame(found["points"])
-    copied = {"mib": COPY_BYTES / MIB, "copied": found["copy_bytes_a_second"] / 1e9}
+    points = pd.DataFrame(results["points"])
+    copied = {"mib": COPY_BYTES / MIB, "copied": results["copy_bytes_a_second"] / 1e9}
     yield from say(prose.STEPS, bags=N_BAGS, features=FEATURES, heavy=HEAVY, **copied)
     points["shown"] = [f"{ns:.2f} ({share:.0%})" for ns, share in zip(points["ns a row"], points["share"], strict=True)]
     points["column"] = [f"{n:,} rows, {codes}" for n, codes in zip(points["rows"], points["codes"], strict=True)]
@@ -132,28 +132,28 @@ def steps(path: Path) -> Lines:
         once = part.drop_duplicates("part").set_index("part")
         frame[["bytes a row", "ns at copy speed"]] = once[["bytes a row", "ns at copy speed"]]
         yield from titled(f"{str(loss).capitalize()} loss", frame.reindex([*PARTS, WHOLE]))
-    yield from noise([found])
+    yield from noise([results])
 
 
 def growth(path: Path, doc: Path) -> Lines:
     """How a step grows, and a large fit."""
-    found = load(path).get("points", [])
-    points, slopes, large = scale.tables(found)
+    results = load(path).get("points", [])
+    points, slopes, large = scale.tables(results)
     if len(points):
         yield from say(prose.GROWTH, loss=points["loss"].iloc[0])
         yield from picture(doc, "steps", "Milliseconds of a step against rows", plots.steps(points, slopes))
     for changed, part in points.groupby("changed", sort=False) if len(points) else ():
         varied = [name for name in VARIED if (part[name] != part[name].iloc[0]).any()] or [str(changed)]
-        told = ", ".join(counted(name, part[name].iloc[0]) for name in VARIED if name not in varied)
+        words = ", ".join(counted(name, part[name].iloc[0]) for name in VARIED if name not in varied)
         frame = part[varied].assign(**{"microseconds a step": 1e6 * part["step_seconds"], "MiB": part["memory_mib"]})
-        yield from titled(f"{str(changed).capitalize()} ({told})", frame.set_index(varied[0]))
+        yield from titled(f"{str(changed).capitalize()} ({words})", frame.set_index(varied[0]))
     if len(slopes):
         frame = slopes.rename(columns={"from_rows": "from rows", "to_rows": "to rows"}).drop(columns="loss")
         yield from titled("Slope of log seconds on log rows", frame.set_index("threads"))
     for fit in large.itertuples():
         about = {"rows": fit.rows, "features": fit.features, "frame": fit.frame_mib, "jobs": max(scale.THREADS)}
         yield from say(prose.LARGE, seconds=fit.seconds, rounds=fit.rounds, mib=fit.memory_mib, **about)
-    yield from noise(found)
+    yield from noise(results)
 
 
 def counted(name: str, number: int) -> str:
@@ -170,21 +170,21 @@ def noise(records: list[dict[str, Any]]) -> Lines:
 
 def paper(folder: Path, peers: Path) -> Lines:
     """The paper made again."""
-    found = paper_tables.lines(folder, peers)
-    if found:
+    lines = paper_tables.lines(folder, peers)
+    if lines:
         yield from say(prose.PAPER)
-        yield from found
+        yield from lines
         yield from noise(load_all(folder).to_dict("records"))
 
 
 def live(path: Path) -> Lines:
     """Live training in a browser."""
-    found = load(path)
-    if found:
-        times = {theme: pd.Series(seconds).agg(["median", "max"]) for theme, seconds in found["seconds"].items()}
-        yield from say(prose.LIVE, table=found["table"], rows=found["rows"]["training"])
+    results = load(path)
+    if results:
+        times = {theme: pd.Series(seconds).agg(["median", "max"]) for theme, seconds in results["seconds"].items()}
+        yield from say(prose.LIVE, table=results["table"], rows=results["rows"]["training"])
         frame = pd.DataFrame(times).T.rename_axis("theme").rename(columns={"median": "median s", "max": "longest s"})
-        yield from markdown(frame.assign(clicks=[len(seconds) for seconds in found["seconds"].values()]))
+        yield from markdown(frame.assign(clicks=[len(seconds) for seconds in results["seconds"].values()]))
         yield ""
 
 

@@ -74,8 +74,8 @@ def measure(point: Point, seconds: float) -> Point:
     times, watch = run(point["rows"], point["features"], seconds)
     if executor:
         executor.close()
-    told = {"step_seconds": float(np.median(times)), "calls": len(times)}
-    return told | {"memory_mib": watch.mib, "others_cores": watch.others}
+    result = {"step_seconds": float(np.median(times)), "calls": len(times)}
+    return result | {"memory_mib": watch.mib, "others_cores": watch.others}
 
 
 def train(n_rows: int, n_features: int) -> Point:
@@ -121,9 +121,9 @@ def in_own_process(point: Point, seconds: float) -> Point:
         return load(out) or point | {"error": fault}
 
 
-def slopes(found: list[Point]) -> pd.DataFrame:
+def slopes(points: list[Point]) -> pd.DataFrame:
     """Least-squares slope of log seconds on log rows: 1 means that twice the rows take twice the time."""
-    frame = pd.DataFrame([p for p in found if p["changed"] == "rows" and p["rows"] >= SLOPE_FROM and "error" not in p])
+    frame = pd.DataFrame([p for p in points if p["changed"] == "rows" and p["rows"] >= SLOPE_FROM and "error" not in p])
     made = []
     for (loss, threads), part in frame.groupby(["loss", "threads"]) if len(frame) else ():
         if len(part) > 1:
@@ -133,10 +133,10 @@ def slopes(found: list[Point]) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
-def tables(found: list[Point]) -> list[pd.DataFrame]:
+def tables(points: list[Point]) -> list[pd.DataFrame]:
     """The points, the slopes, and the large fit."""
-    large = [point for point in found if point["changed"] == TRAIN and "error" not in point]
-    made = [pd.DataFrame([point for point in found if point["changed"] != TRAIN]), slopes(found), pd.DataFrame(large)]
+    large = [point for point in points if point["changed"] == TRAIN and "error" not in point]
+    made = [pd.DataFrame([point for point in points if point["changed"] != TRAIN]), slopes(points), pd.DataFrame(large)]
     return [frame.drop(columns=["at", "parameters"], errors="ignore") for frame in made]
 
 
@@ -157,17 +157,17 @@ def main() -> None:
         one_cell(asked)
         return
     known: list[Point] = load(asked.json).get("points", []) if asked.json else []
-    found = [point for point in known if "error" not in point]  # what failed is tried again
+    measured = [point for point in known if "error" not in point]  # what failed is tried again
     wanted = list(points(asked.rows, asked.features, asked.loss))
     if asked.train:
         wanted.append({"changed": TRAIN, "rows": asked.train_rows, "features": BASE["features"]})
     for point in wanted:
-        if not any(point.items() <= told.items() for told in found):
-            found.append(quietest(partial(in_own_process, point, asked.seconds)))
-            print({k: v for k, v in found[-1].items() if k != "at"}, flush=True)
+        if not any(point.items() <= point_now.items() for point_now in measured):
+            measured.append(quietest(partial(in_own_process, point, asked.seconds)))
+            print({k: v for k, v in measured[-1].items() if k != "at"}, flush=True)
             if asked.json:
-                keep(asked.json, {"machine": describe(), "points": found})
-    for frame in tables(found):
+                keep(asked.json, {"machine": describe(), "points": measured})
+    for frame in tables(measured):
         print(frame.to_string(index=False, float_format="{:.4g}".format))
 
 

@@ -47,16 +47,16 @@ def shown(seed: int, binary: bool) -> dict[float, list[tuple[bool, bool]]]:
     kind = GAMClassifier if binary else GAMRegressor
     model = kind(random_state=seed, bands=N_BANDS, interactions=1, **SETTINGS).fit(X[~held], y[~held])
     training = HeldOut(model.model_, X[~held], y[~held].astype(float))  # held out from nothing: for comparison
-    told: dict[float, list[tuple[bool, bool]]] = {}
+    hits: dict[float, list[tuple[bool, bool]]] = {}
     for threshold in THRESHOLDS:
-        found = suggest(model.model_, X[held], y[held].astype(float), threshold=threshold)
-        pairs = [(segment.evidence, training.evidence(segment.rule)) for segment in found]
-        told[threshold] = [(_leaves_0_out(one), _leaves_0_out(other)) for one, other in pairs]
-    return told
+        segments = suggest(model.model_, X[held], y[held].astype(float), threshold=threshold)
+        pairs = [(segment.evidence, training.evidence(segment.rule)) for segment in segments]
+        hits[threshold] = [(_leaves_0_out(one), _leaves_0_out(other)) for one, other in pairs]
+    return hits
 
 
-def _leaves_0_out(found: Evidence) -> bool:
-    low, high = found.opportunity_interval
+def _leaves_0_out(evidence: Evidence) -> bool:
+    low, high = evidence.opportunity_interval
     return bool(low > 0 or high < 0)
 
 
@@ -66,10 +66,10 @@ def measure(tables: int) -> pd.DataFrame:
     for binary in (True, False):
         each = [shown(seed, binary) for seed in range(tables)]
         for threshold in THRESHOLDS:
-            told = np.array([one for found in each for one in found[threshold]]).reshape(-1, 2)
-            held, training = told.mean(axis=0)
-            error = np.sqrt(held * (1 - held) / len(told))
-            rows.append(("rate" if binary else "mean", threshold, tables, len(told), held, error, training))
+            hits = np.array([one for hits_of in each for one in hits_of[threshold]]).reshape(-1, 2)
+            held, training = hits.mean(axis=0)
+            error = np.sqrt(held * (1 - held) / len(hits))
+            rows.append(("rate" if binary else "mean", threshold, tables, len(hits), held, error, training))
     names = ["target", "threshold", "tables", "segments", "held-out rows", "standard error", "training rows"]
     return pd.DataFrame(rows, columns=names)
 
@@ -78,12 +78,12 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--tables", type=int, default=300)
     asked.add_argument("--doc", type=Path, help="a page whose marks get the table")
-    told = asked.parse_args()
+    options = asked.parse_args()
     began = time.perf_counter()
-    found = measure(told.tables)
+    table = measure(options.tables)
     lines = ["| target | threshold | tables | segments | interval without 0, held-out rows | on training rows |",
              "|---|---|---|---|---|---|"]  # fmt: skip
-    for row in found.to_dict("records"):
+    for row in table.to_dict("records"):
         lines.append(
             f"| {row['target']} | {row['threshold']:g} | {row['tables']} | {row['segments']} | "
             f"{row['held-out rows']:.1%} ± {row['standard error']:.1%} | {row['training rows']:.1%} |"
@@ -91,8 +91,8 @@ def main() -> None:
     machine = describe()
     where = ", ".join(f"{name} {machine[name]}" for name in ("processor", "cores", "python", "numpy"))
     lines = [f"{where}; {time.perf_counter() - began:.0f} s.", "", *lines]
-    if told.doc:
-        put_between(told.doc, MARKS, lines)
+    if options.doc:
+        put_between(options.doc, MARKS, lines)
     print("\n".join(lines))
 
 

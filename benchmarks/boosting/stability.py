@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=["compact", "bike", "calhousing", "magic", "bank"])
     asked = parser.parse_args()
     warmup()
-    found = []
+    rows = []
     for name in asked.tables:
         table = read(asked.data, name)
         for preset in ("fast", "balanced", "accurate"):
@@ -47,9 +47,9 @@ def main() -> None:
             started = time.perf_counter()
             models = [kind(**PRESETS[preset], random_state=seed).fit(table.X, table.y) for seed in SEEDS]
             seconds = (time.perf_counter() - started) / len(models)
-            found.append({"table": name, "preset": preset, "unsteadiness": unsteadiness(models), "seconds": seconds})
-            print(f"{name:12} {preset:10} {found[-1]['unsteadiness']:.4f}  {seconds:.2f} s a fit", flush=True)
-    asked.json.write_text(json.dumps({"machine": describe(), "cells": found}, indent=1))
+            rows.append({"table": name, "preset": preset, "unsteadiness": unsteadiness(models), "seconds": seconds})
+            print(f"{name:12} {preset:10} {rows[-1]['unsteadiness']:.4f}  {seconds:.2f} s a fit", flush=True)
+    asked.json.write_text(json.dumps({"machine": describe(), "cells": rows}, indent=1))
 
 
 if __name__ == "__main__":

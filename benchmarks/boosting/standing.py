@@ -38,8 +38,8 @@ def measured(cells: pd.DataFrame) -> pd.DataFrame:
 def overview(cells: pd.DataFrame) -> pd.DataFrame:
     """A row a table and model: medians of seconds and memory, mean and standard deviation of the metric."""
     fine = measured(cells)
-    fine = fine.assign(most_rounds=[max(told, default=np.nan) for told in fine["rounds"]])
-    found = fine.groupby(["table", "model"]).agg(
+    fine = fine.assign(most_rounds=[max(rounds, default=np.nan) for rounds in fine["rounds"]])
+    table = fine.groupby(["table", "model"]).agg(
         seconds=("seconds", "median"),
         predict_ms=("predict_seconds", lambda seconds: 1e3 * seconds.median()),
         metric=("metric", "mean"),
@@ -48,26 +48,28 @@ def overview(cells: pd.DataFrame) -> pd.DataFrame:
         rounds=("most_rounds", "median"),
         seeds=("seed", "count"),
     )
-    there = found.index
+    there = table.index
     ordered = [(t, m) for t in in_order(there.unique("table")) for m in MODELS if (t, m) in there]
-    return found.loc[ordered]
+    return table.loc[ordered]
 
 
 def wide(cells: pd.DataFrame, value: str) -> pd.DataFrame:
     """One column of the overview, tables across, models down."""
-    found = overview(cells).reset_index().pivot_table(index="model", columns="table", values=value)
-    return found.reindex(index=[name for name in MODELS if name in found.index], columns=in_order(found.columns))
+    table = overview(cells).reset_index().pivot_table(index="model", columns="table", values=value)
+    return table.reindex(index=[name for name in MODELS if name in table.index], columns=in_order(table.columns))
 
 
 def ratios(cells: pd.DataFrame, value: str = "seconds", base: str = BASE) -> pd.DataFrame:
     """Median over seeds of each other library's seconds over ours; the last row is the geometric mean over tables."""
     by_seed = measured(cells).pivot_table(index=["table", "seed"], columns="model", values=value, sort=False)
     others = [name for name in MODELS if name in by_seed and not name.startswith("ours-")]
-    found = by_seed[others].div(by_seed.get(base, pd.Series(np.nan, by_seed.index)), axis=0).groupby("table").median()
-    found = found.reindex(in_order(found.index))
-    with_all = [name for name in found if len(found) and found[name].notna().all()]
-    found.loc[MEAN_ROW] = pd.Series({name: np.exp(np.log(found[name]).mean()) for name in with_all})
-    return found.rename_axis(index="table", columns=None)
+    ratios_of = (
+        by_seed[others].div(by_seed.get(base, pd.Series(np.nan, by_seed.index)), axis=0).groupby("table").median()
+    )
+    ratios_of = ratios_of.reindex(in_order(ratios_of.index))
+    with_all = [name for name in ratios_of if len(ratios_of) and ratios_of[name].notna().all()]
+    ratios_of.loc[MEAN_ROW] = pd.Series({name: np.exp(np.log(ratios_of[name]).mean()) for name in with_all})
+    return ratios_of.rename_axis(index="table", columns=None)
 
 
 def minutes_apart(cells: pd.DataFrame) -> float:
@@ -110,8 +112,8 @@ def paired(cells: pd.DataFrame, peers: tuple[str, ...], base: str = BASE) -> pd.
             row |= {"ours - peer's": (ours - theirs).mean(), "standard error": (ours - theirs).sem()}
             row |= {"ours is": verdict(row["ours - peer's"], row["peer's"], table in BINARY)}
             rows.append(row | {"peer's seconds / ours": seconds.median()})
-    found = pd.DataFrame(rows)
-    return found.set_index("table").loc[lambda f: in_order(f.index.unique())] if rows else found
+    gaps_by_model = pd.DataFrame(rows)
+    return gaps_by_model.set_index("table").loc[lambda f: in_order(f.index.unique())] if rows else gaps_by_model
 
 
 def parity(cells: pd.DataFrame) -> pd.DataFrame:
@@ -128,8 +130,10 @@ def faults(cells: pd.DataFrame) -> pd.DataFrame:
     """Cells that hold an error instead of a metric."""
     if "error" not in cells:
         return pd.DataFrame()
-    told = cells[cells["error"].notna()].assign(error=lambda f: f["error"].str.split("\n").str[0].str.slice(0, 120))
-    return told.groupby(["table", "model", "error"], sort=False).size().rename("seeds").reset_index().set_index("table")
+    failed = cells[cells["error"].notna()].assign(error=lambda f: f["error"].str.split("\n").str[0].str.slice(0, 120))
+    return (
+        failed.groupby(["table", "model", "error"], sort=False).size().rename("seeds").reset_index().set_index("table")
+    )
 
 
 def disturbed(cells: pd.DataFrame) -> pd.DataFrame:

@@ -153,8 +153,8 @@ def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
         "combining": lambda n: _combining(hist, sets, size, scratch, n),
         "cutting": lambda n: _cutting(table, of_bags, fit, settings, scratch, n),
     }
-    found = {part: best_of(run, repeats, seconds) for part, run in runs.items()}
-    return found | {WHOLE: whole / table.codes.shape[0]}
+    times = {part: best_of(run, repeats, seconds) for part, run in runs.items()}
+    return times | {WHOLE: whole / table.codes.shape[0]}
 
 
 def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
@@ -164,14 +164,14 @@ def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
         for codes in ("uniform", "skewed"):
             table = make_table(n_rows, FEATURES, DEFAULTS.n_groups, codes == "skewed")
             for name, loss in LOSSES.items():
-                found, touched = measure(make_workload(table, loss), asked.repeats, asked.seconds), bytes_touched(loss)
-                for part, seconds in found.items():
+                times, touched = measure(make_workload(table, loss), asked.repeats, asked.seconds), bytes_touched(loss)
+                for part, seconds in times.items():
                     about = {"rows": n_rows, "codes": codes, "loss": name, "part": part}
-                    told = {"ns a row": 1e9 * seconds / n_rows, "microseconds": 1e6 * seconds}
-                    told["share"] = seconds / found[WHOLE]
+                    row = {"ns a row": 1e9 * seconds / n_rows, "microseconds": 1e6 * seconds}
+                    row["share"] = seconds / times[WHOLE]
                     if part in touched:
-                        told |= {"bytes a row": touched[part], "ns at copy speed": 1e9 * touched[part] / bandwidth}
-                    made.append(about | told)
+                        row |= {"bytes a row": touched[part], "ns at copy speed": 1e9 * touched[part] / bandwidth}
+                    made.append(about | row)
     return made
 
 
@@ -185,13 +185,13 @@ def main() -> None:
     asked = parser.parse_args()
     with Watch() as watch:
         bandwidth = copy_bandwidth(asked.repeats)
-        found = points(asked, bandwidth)
+        results = points(asked, bandwidth)
     about = {"machine": describe(), "others_cores": watch.others, "copy_bytes_a_second": bandwidth}
     if asked.json:
-        keep(asked.json, about | {"points": found})
+        keep(asked.json, about | {"points": results})
     print(f"Copying {COPY_BYTES >> 20} MiB: {bandwidth / 1e9:.1f} GB/s read and written, one thread")
     with pd.option_context("display.width", 160, "display.max_rows", None):
-        print(pd.DataFrame(found).to_string(index=False, float_format="{:.3g}".format))
+        print(pd.DataFrame(results).to_string(index=False, float_format="{:.3g}".format))
 
 
 if __name__ == "__main__":

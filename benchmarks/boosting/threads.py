@@ -66,9 +66,9 @@ def do(job: tuple[str, int], data: tuple[pd.DataFrame, np.ndarray, np.ndarray]) 
     asked = {"task": task} if name.startswith("multi") else {}
     model.fit(X, target, **asked)
     ask = model.predict_proba if "classifier" in name else model.predict
-    told = hashlib.sha256(np.ascontiguousarray(ask(X, **asked)).tobytes())
-    told.update(to_bytes(model.to_saved()))
-    return told.hexdigest()
+    digest = hashlib.sha256(np.ascontiguousarray(ask(X, **asked)).tobytes())
+    digest.update(to_bytes(model.to_saved()))
+    return digest.hexdigest()
 
 
 def at_once(n_threads: int, times: int) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def at_once(n_threads: int, times: int) -> dict[str, Any]:
         made = [one for done in pool.map(work, range(n_threads)) for one in done]
     seconds = time.perf_counter() - began
     alone = {job: do(job, data) for job in JOBS}
-    others = sorted({f"{job[0]}, seed {job[1]}" for job, found in made if found != alone[job]})
+    others = sorted({f"{job[0]}, seed {job[1]}" for job, answer in made if answer != alone[job]})
     return {
         "threads": n_threads, "fits": len(made), "jobs": len({job for job, _ in made}),
         "models": len(set(alone.values())), "differ": others, "seconds": round(seconds, 1),
@@ -99,8 +99,8 @@ def run(n_threads: int, times: int) -> dict[str, Any]:
     done = subprocess.run(
         [*command, "--threads", str(n_threads), "--times", str(times)], cwd=ROOT, capture_output=True, text=True
     )
-    told = json.loads(done.stdout) if done.returncode == 0 else {}
-    return {"ended": done.returncode, "errors": done.stderr[-2000:], **told}
+    report = json.loads(done.stdout) if done.returncode == 0 else {}
+    return {"ended": done.returncode, "errors": done.stderr[-2000:], **report}
 
 
 def main() -> None:
@@ -113,9 +113,9 @@ def main() -> None:
     if asked.child:
         print(json.dumps(at_once(asked.threads, asked.times)))
         return
-    told = run(asked.threads, asked.times)
-    print(json.dumps({"machine": describe(), **told}, indent=1))
-    sys.exit(bool(told["ended"] or told["differ"]))
+    report = run(asked.threads, asked.times)
+    print(json.dumps({"machine": describe(), **report}, indent=1))
+    sys.exit(bool(report["ended"] or report["differ"]))
 
 
 if __name__ == "__main__":

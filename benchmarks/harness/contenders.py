@@ -217,15 +217,15 @@ def contenders(table: str) -> dict[str, Contender]:
     slow = {"learning_rate": 0.1, "n_estimators": 20_000}
     default = GAMRegressor()
     quick = {"learning_rate": default.learning_rate, "patience": default.early_stopping_rounds}
-    found = {f"{name}-{n_jobs}": _ours(name.removeprefix("ours-"), n_jobs) for n_jobs in JOBS for name in OURS}
-    found |= {
+    listed = {f"{name}-{n_jobs}": _ours(name.removeprefix("ours-"), n_jobs) for n_jobs in JOBS for name in OURS}
+    listed |= {
         "ebm": _ebm(),
         "ebm-8": _ebm(outer_bags=8),
         "ebm-matched": _ebm(outer_bags=8, max_bins=256, max_leaves=default.max_leaves),
     }
     if table == "compact":
-        found["ebm-256"] = _ebm(max_bins=256)
-    return found | {
+        listed["ebm-256"] = _ebm(max_bins=256)
+    return listed | {
         "lightgbm": _lightgbm(),
         "lightgbm-additive": _lightgbm(num_leaves=2, **slow),
         "lightgbm-additive-quick": _lightgbm(num_leaves=2, **(slow | quick)),

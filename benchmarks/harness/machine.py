@@ -15,10 +15,10 @@ ROOMS = ("kernels", "data", "model", "boosting", "multitask", "estimators")
 
 def code() -> str:
     """A name for the source that fits our models: what it was when a cell was measured."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (CORE / room).glob("*.py")):
-        told.update(path.read_bytes())
-    return told.hexdigest()[:12]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _processor() -> str:

@@ -63,8 +63,8 @@ def _ask(model: Any, X: Any) -> Array:
 
 def _loss_held_out(model: Any, X: Array, y: NDArray[Any], task: pd.Series, seed: int) -> float:
     held = hold_out(task, seed)
-    found = _ask(model.fit(X[~held], y[~held]), X[held])
-    return float((log_loss if hasattr(model, "predict_proba") else mean_squared_error)(y[held], found))
+    scores = _ask(model.fit(X[~held], y[~held]), X[held])
+    return float((log_loss if hasattr(model, "predict_proba") else mean_squared_error)(y[held], scores))
 
 
 def hold_out(task: pd.Series, seed: int) -> NDArray[np.bool_]:
@@ -98,8 +98,8 @@ def _by_task(trial: Trial, fit: Callable[..., linear.Linear], seed: int) -> Arra
     lists = ([values[at] for at in places.values()] for values in (X, y, held))
     model = fit(*lists, "logistic" if trial.binary else "squared")
     score = np.empty(len(X_test))
-    for at, found in zip((tested[t] for t in places), model.scores([X_test[tested[t]] for t in places]), strict=True):
-        score[at] = found
+    for at, scores in zip((tested[t] for t in places), model.scores([X_test[tested[t]] for t in places]), strict=True):
+        score[at] = scores
     return score
 
 

@@ -42,8 +42,8 @@ def _model(binary: bool, seed: int, parameters: Parameters) -> MultiTaskTrees:
 
 def _ask(model: Any, X: pd.DataFrame, task: Any = None) -> Array:
     """Probabilities of the second class, or predictions."""
-    found = model.predict_proba(X, task)[:, 1] if hasattr(model, "predict_proba") else model.predict(X, task)
-    return np.asarray(found)
+    answers = model.predict_proba(X, task)[:, 1] if hasattr(model, "predict_proba") else model.predict(X, task)
+    return np.asarray(answers)
 
 
 def together(trial: Trial, seed: int, parameters: Parameters) -> Array:

@@ -34,8 +34,8 @@ CODE: Final = code()
 
 def known(study: str, name: str, seed: int) -> Cell:
     """What a cell says of itself before it is measured."""
-    told = {"study": study, "model": name, "seed": seed, "parameters": dict(CONTENDERS[name].parameters)}
-    return told | ({"code": CODE} if CONTENDERS[name].ours else {})
+    cell = {"study": study, "model": name, "seed": seed, "parameters": dict(CONTENDERS[name].parameters)}
+    return cell | ({"code": CODE} if CONTENDERS[name].ours else {})
 
 
 def measure_cell(trial: Trial, study: str, name: str, seed: int) -> Cell:
@@ -92,8 +92,8 @@ def main() -> None:
     """Measure what is missing, print the tables, and put them on a page where one is named."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
-    told = "folder of the cells; existing ones are kept"
-    options.add_argument("--json", type=Path, default=Path("results/multitask"), help=told)
+    help_words = "folder of the cells; existing ones are kept"
+    options.add_argument("--json", type=Path, default=Path("results/multitask"), help=help_words)
     options.add_argument("--studies", nargs="*", default=[*STUDIES, SPEED], choices=[*STUDIES, SPEED])
     options.add_argument("--runs", type=int, help="splits or replications of each study; more where none is named")
     options.add_argument("--doc", type=Path, help="a page that has the tables between marks")
@@ -101,8 +101,8 @@ def main() -> None:
     for study in asked.studies:
         if study != SPEED:
             measure_study(asked, study)
-    found = {study: read_cells(asked.json, study) for study in STUDIES}
-    parts = {MARKS: page({study: cells for study, cells in found.items() if len(cells)})}
+    cells_by_study = {study: read_cells(asked.json, study) for study in STUDIES}
+    parts = {MARKS: page({study: cells for study, cells in cells_by_study.items() if len(cells)})}
     if SPEED in asked.studies:
         parts[SPEED_MARKS] = show_speed(asked)
     for marks, lines in parts.items():

@@ -42,8 +42,8 @@ def against(cells: pd.DataFrame, measure: str, base: str) -> pd.DataFrame:
     """A row a model: mean and sd over runs, the mean difference to a model on the same runs, and its standard error."""
     wide = cells.pivot_table(index="seed", columns="model", values=measure)
     gaps = wide.sub(wide[base], axis=0)
-    found = pd.DataFrame({"mean": wide.mean(), "sd": wide.std(), "gap": gaps.mean(), "se": gaps.sem()})
-    return found.loc[[name for name in CONTENDERS if name in wide]]
+    table = pd.DataFrame({"mean": wide.mean(), "sd": wide.std(), "gap": gaps.mean(), "se": gaps.sem()})
+    return table.loc[[name for name in CONTENDERS if name in wide]]
 
 
 def signed(gap: float, se: float) -> str:
@@ -55,31 +55,31 @@ def labels(names: Iterable[str]) -> list[str]:
     return [CONTENDERS[name].label for name in names]
 
 
-def standing(cells: pd.DataFrame, told: Sequence[str], base: str) -> pd.DataFrame:
+def standing(cells: pd.DataFrame, wanted: Sequence[str], base: str) -> pd.DataFrame:
     """A row a model: means of measures, and differences to `base`."""
-    found: dict[str, pd.Series] = {}
-    for measure in told:
+    columns: dict[str, pd.Series] = {}
+    for measure in wanted:
         each = against(cells, measure, base)
-        found[measure] = each["mean"].map("{:.4f}".format if each["mean"].max() < 1 else "{:.3f}".format)
-        if measure == told[0]:
-            found["sd"] = each["sd"].map("{:.3f}".format)
+        columns[measure] = each["mean"].map("{:.4f}".format if each["mean"].max() < 1 else "{:.3f}".format)
+        if measure == wanted[0]:
+            columns["sd"] = each["sd"].map("{:.3f}".format)
         if measure != "explained":
             gaps = [signed(gap, se) for gap, se in zip(each["gap"], each["se"], strict=True)]
-            found[f"{measure}, to {CONTENDERS[base].label}"] = pd.Series(gaps, each.index)
-    frame = pd.DataFrame(found)
+            columns[f"{measure}, to {CONTENDERS[base].label}"] = pd.Series(gaps, each.index)
+    frame = pd.DataFrame(columns)
     frame["seconds"] = cells.groupby("model")["seconds"].median().map("{:.1f}".format)
     return frame.set_axis(pd.Index(labels(frame.index), name="model"))
 
 
 def parts_table(all_cells: Cells, columns: Iterable[tuple[str, str]], names: Iterable[str]) -> pd.DataFrame:
     """RMSE of our default, and what each change adds to it; a column a study and measure."""
-    found = {}
+    by_part = {}
     for study, measure in columns:
         if study in all_cells:
             each = against(all_cells[study], measure, "default")
-            told = {name: signed(row.gap, row.se) for name, row in each.iterrows()}
-            found[f"{study}, {measure}"] = told | {"default": f"{each.loc['default', 'mean']:.3f}"}
-    frame = pd.DataFrame(found).reindex([name for name in names if name in set().union(*found.values())])
+            cells = {name: signed(row.gap, row.se) for name, row in each.iterrows()}
+            by_part[f"{study}, {measure}"] = cells | {"default": f"{each.loc['default', 'mean']:.3f}"}
+    frame = pd.DataFrame(by_part).reindex([name for name in names if name in set().union(*by_part.values())])
     return frame.set_axis(pd.Index(labels(frame.index), name="model"))
 
 
@@ -114,8 +114,8 @@ def _claims_imbalanced(study: str, cells: pd.DataFrame) -> list[tuple[str, str, 
 
 def provenance(cells: pd.DataFrame) -> str:
     """When and on what it was measured, and with which code."""
-    machine = {name: told for each in cells["machine"] for name, told in each.items()}
-    versions = ", ".join(f"{name} {told}" for name, told in machine.items() if name not in ("processor", "cores"))
+    machine = {name: value for each in cells["machine"] for name, value in each.items()}
+    versions = ", ".join(f"{name} {value}" for name, value in machine.items() if name not in ("processor", "cores"))
     day = pd.to_datetime(cells["at"]).max()
     mixed = len(set(cells["code"].dropna())) > 1
     return (
@@ -131,9 +131,9 @@ def page(cells: Cells) -> list[str]:
     for study, title in REAL.items():
         if study in cells:
             runs = cells[study]["seed"].nunique()
-            told = ["mean of tasks", "pooled"] if study == "landmine" else ["pooled", "mean of tasks", "explained"]
+            wanted = ["mean of tasks", "pooled"] if study == "landmine" else ["pooled", "mean of tasks", "explained"]
             base = "ridge" if study == "school" else "default"
-            lines += ["", f"### {title}", "", f"{runs} splits.", "", *markdown(standing(cells[study], told, base))]
+            lines += ["", f"### {title}", "", f"{runs} splits.", "", *markdown(standing(cells[study], wanted, base))]
     for title, (columns, names) in FAMILIES.items():
         there = [(study, measure) for study, measure in columns if study in cells]
         if there:

@@ -57,18 +57,18 @@ def boost_lightgbm(data: Data, depth: int, threads: int) -> float:
     stamps: Stamps = []
     X, y, task = data
     table = lightgbm.Dataset(X.assign(task=task), y, categorical_feature=["task"], params={"max_bin": BINS})
-    told = {
+    options = {
         "objective": "regression", "max_depth": depth, "num_leaves": 2**depth, "max_bin": BINS, "lambda_l2": 1.0,
         "num_threads": threads, "verbosity": -1,
     }  # fmt: skip
-    lightgbm.train(told, table, ROUNDS, callbacks=[lambda env: stamps.append(time.perf_counter())])
+    lightgbm.train(options, table, ROUNDS, callbacks=[lambda env: stamps.append(time.perf_counter())])
     return (stamps[-1] - stamps[0]) / (len(stamps) - 1)
 
 
 def measure_speed() -> list[Cell]:
     """A cell a depth and number of threads: medians of repeats in turn."""
     data = speed_data()
-    found = []
+    cells = []
     for depth in DEPTHS:
         for threads in THREADS:
             calls: dict[str, Callable[..., float]] = {"ours": grow_ours, "LightGBM": boost_lightgbm}
@@ -78,8 +78,8 @@ def measure_speed() -> list[Cell]:
                     for name, call in calls.items():
                         seconds[name].append(call(data, depth, threads))
             medians = {name: float(np.median(each)) for name, each in seconds.items()}
-            found.append({"depth": depth, "threads": threads, "seconds": medians, "others_cores": watch.others})
-    return found
+            cells.append({"depth": depth, "threads": threads, "seconds": medians, "others_cores": watch.others})
+    return cells
 
 
 def speed_table(cells: list[Cell]) -> pd.DataFrame:

@@ -123,7 +123,7 @@ def measures(trial: Trial, score: Array, parts: Mapping[str, str]) -> dict[str, 
         task: float(metric(y.iloc[at], score[at]))
         for task, at in trial.test.task.groupby(trial.test.task).indices.items()
     }
-    told = {"pooled": float(metric(y, score)), "mean of tasks": float(np.mean(list(by_task.values())))}
+    scores = {"pooled": float(metric(y, score)), "mean of tasks": float(np.mean(list(by_task.values())))}
     if not trial.binary:
-        told["explained"] = 1.0 - float(np.mean((y - score) ** 2) / np.var(y))
-    return told | {name: float(np.mean([by_task[letter] for letter in letters])) for name, letters in parts.items()}
+        scores["explained"] = 1.0 - float(np.mean((y - score) ** 2) / np.var(y))
+    return scores | {name: float(np.mean([by_task[letter] for letter in letters])) for name, letters in parts.items()}

@@ -91,15 +91,15 @@ def rank(
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
     floor = parameters.min_node_hessian if problem.loss.has_hessian else parameters.min_node_weight
     stats, unit = _statistics(problem, score)
-    told = [stats, np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else [stats]
+    statistics = [stats, np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else [stats]
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
     executor = make_executor(n_jobs)
     try:
-        found, *by_chance = grids.strengths(told, executor, progress) * unit
+        strengths, *by_chance = grids.strengths(statistics, executor, progress) * unit
     finally:
         executor.close()
-    order = np.argsort(-found, kind="stable")
-    return Ranking(pairs[order], found[order], float(np.max(by_chance, initial=0.0)) if chance else math.nan)
+    order = np.argsort(-strengths, kind="stable")
+    return Ranking(pairs[order], strengths[order], float(np.max(by_chance, initial=0.0)) if chance else math.nan)
 
 
 def rank_without_pairs(data: Encoded, model: AdditiveModel, parameters: Parameters, **options: Any) -> Ranking:

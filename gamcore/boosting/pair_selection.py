@@ -232,12 +232,12 @@ def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watc
     return replace(chosen, path=(*path, chosen.path[1]))
 
 
-def _worthy(found: Chosen) -> tuple[Pair, ...]:
+def _worthy(chosen: Chosen) -> tuple[Pair, ...]:
     """Pairs without which the validation loss rises in refit after refit."""
-    each = found.each_worth
+    each = chosen.each_worth
     error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
-    least = np.maximum(WORTH * error, LEAST_WORTH * found.loss)
-    return tuple(pair for pair, mean, bar in zip(found.pairs, each.mean(axis=0), least, strict=True) if mean > bar)
+    least = np.maximum(WORTH * error, LEAST_WORTH * chosen.loss)
+    return tuple(pair for pair, mean, bar in zip(chosen.pairs, each.mean(axis=0), least, strict=True) if mean > bar)
 
 
 def as_pairs(pairs: Ints) -> tuple[Pair, ...]:

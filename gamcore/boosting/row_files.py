@@ -48,13 +48,13 @@ class Files:
         self.chunks.append(self.n_rows + codes.shape[1])
 
     def _read(self, name: str, dtype: type, first: int, shape: tuple[int, ...]) -> NDArray[Any]:
-        found: NDArray[Any] = np.empty(shape, dtype)
+        values: NDArray[Any] = np.empty(shape, dtype)
         file = self._files[name]
         with self._lock:
-            file.seek(first * found.itemsize)
-            if file.readinto(found.reshape(-1).view(np.uint8).data) != found.nbytes:  # type: ignore[attr-defined]
+            file.seek(first * values.itemsize)
+            if file.readinto(values.reshape(-1).view(np.uint8).data) != values.nbytes:  # type: ignore[attr-defined]
                 raise OSError(f"The file of the table's {name} on disk has become shorter.")
-        return found
+        return values
 
     def column(self, name: str, dtype: type, first: int, end: int) -> NDArray[Any]:
         """Rows first .. end - 1 of a column."""
@@ -72,10 +72,10 @@ class Files:
 
     def some(self, name: str, dtype: type, rows: Ints) -> NDArray[Any]:
         """Some rows (m,), ascending, of a column."""
-        found: NDArray[Any] = np.empty(rows.size, dtype)
+        values: NDArray[Any] = np.empty(rows.size, dtype)
         for first, end, part in self.parts(rows):
-            found[part] = self.column(name, dtype, first, end)[rows[part] - first]
-        return found
+            values[part] = self.column(name, dtype, first, end)[rows[part] - first]
+        return values
 
     def parts(self, rows: Ints) -> Iterator[tuple[int, int, slice]]:
         """First and last row of every chunk, and where its rows stand among some ascending ones."""

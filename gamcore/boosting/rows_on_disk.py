@@ -84,22 +84,22 @@ class Spilled:
 
     def counts(self) -> list[Floats]:
         """Rows (their weights) of each bin of each feature, all training rows together."""
-        found = [np.zeros(of_feature.size) for of_feature in self.bins]
+        rows_per_bin = [np.zeros(of_feature.size) for of_feature in self.bins]
         for first, codes in self.files.codes():
             weight = self._weight(first, first + codes.shape[1])
-            for line, sums in zip(codes, found, strict=True):
+            for line, sums in zip(codes, rows_per_bin, strict=True):
                 _add(sums, line, weight)
-        return found
+        return rows_per_bin
 
     def cells(self, pair: tuple[int, int]) -> Floats:
         """The same of each cell of two features, (size_1, size_2)."""
         i, j = pair
         shape = self.bins[i].size, self.bins[j].size
-        found = np.zeros(shape[0] * shape[1])
+        sums = np.zeros(shape[0] * shape[1])
         for first, codes in self.files.codes():
             place = codes[i].astype(np.int64) * shape[1] + codes[j]
-            _add(found, place, self._weight(first, first + codes.shape[1]))
-        return found.reshape(shape)
+            _add(sums, place, self._weight(first, first + codes.shape[1]))
+        return sums.reshape(shape)
 
     def base(self) -> float:
         """Score of the best constant for all training rows."""
@@ -132,9 +132,9 @@ class Spilled:
 
     def rows(self, run: Run) -> Ints:
         """The rows of a run of buckets, ascending."""
-        found = [first + np.flatnonzero(run.holds(self.files.column("bucket", np.uint16, first, end)))
+        rows_of_chunks = [first + np.flatnonzero(run.holds(self.files.column("bucket", np.uint16, first, end)))
                  for first, end in pairwise(self.files.chunks)]  # fmt: skip
-        return np.concatenate(found)
+        return np.concatenate(rows_of_chunks)
 
     def deal(self, rows: Ints, n_groups: int, seed: np.random.SeedSequence) -> Deal:
         """Groups of some rows; whole clusters where there are any, else each with its share of either class."""

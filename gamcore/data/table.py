@@ -161,13 +161,13 @@ def _kind_of_arrow(series: pd.Series) -> Kind:
 def _kind_of_objects(series: pd.Series) -> Kind:
     """The one kind that all present objects share."""
     inferred = types.infer_dtype(series, skipna=True)
-    found: dict[str, Kind] = {
+    names_of_kinds: dict[str, Kind] = {
         "string": "category", "empty": "category", "categorical": "category", "boolean": "boolean",
         "integer": "number", "floating": "number", "mixed-integer-float": "number", "decimal": "number",
         "datetime": "date", "datetime64": "date", "date": "date",
     }  # fmt: skip
-    if inferred in found:
-        return found[inferred]
+    if inferred in names_of_kinds:
+        return names_of_kinds[inferred]
     present = series[series.notna()]
     kinds = present.map(lambda cell: type(cell).__name__)
     odd = kinds.ne(kinds.mode()[0])
@@ -199,10 +199,10 @@ def _dates(series: pd.Series) -> pd.Series:
     if isinstance(series.dtype, pd.DatetimeTZDtype):
         return series.dt.tz_localize(None)
     try:
-        found = pd.to_datetime(series.astype(object) if isinstance(series.dtype, pd.ArrowDtype) else series, utc=True)
+        stamps = pd.to_datetime(series.astype(object) if isinstance(series.dtype, pd.ArrowDtype) else series, utc=True)
     except (TypeError, ValueError, OverflowError) as error:
         raise TableError(f"{_where(series)} has a date that cannot be read ({error}): fix or clear it.") from error
-    return found.dt.tz_localize(None)
+    return stamps.dt.tz_localize(None)
 
 
 def read_dates(series: pd.Series) -> NDArray[np.float64]:
@@ -220,11 +220,11 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     if isinstance(series.dtype, pd.CategoricalDtype):
-        codes, found = series.cat.codes.to_numpy(np.int64), list(series.cat.categories)
+        codes, levels = series.cat.codes.to_numpy(np.int64), list(series.cat.categories)
     else:
         codes, uniques = pd.factorize(series, use_na_sentinel=True)
-        found = list(uniques)
-    texts = [_level_name(cell) for cell in found]
+        levels = list(uniques)
+    texts = [_level_name(cell) for cell in levels]
     names = list(dict.fromkeys(texts))
     place = {name: i for i, name in enumerate(names)}  # 1 and "1" share a name, so a level
     renumber = np.array([place[text] for text in texts] + [MISSING], np.int64)

@@ -107,8 +107,8 @@ def power_of(metric: Metric, treated: float, alpha: float = ALPHA, control: floa
     diff = metric.base * metric.lift
     if metric.deviation is not None:
         return float(normal.power(diff / metric.deviation, treated, alpha, ratio=control))
-    found = proportion.power_proportions_2indep(diff, metric.base, treated, control, alpha, return_results=False)
-    return float(found)
+    power = proportion.power_proportions_2indep(diff, metric.base, treated, control, alpha, return_results=False)
+    return float(power)
 
 
 def smallest_lift(
@@ -185,14 +185,14 @@ class Plan:
     def found_in(self, days: Sequence[int]) -> pd.DataFrame:
         """The smallest lift that each row finds after so many days; a column a number of days, NaN where none."""
         control = (1 - self.share) / self.share
-        told = []
+        rows = []
         for row in self.rows:
             treated = [math.floor(row.a_day * day * self.share) for day in days]
             lifts = [smallest_lift(row.metric, n, row.alpha, self.power, control) for n in treated]
-            told.append(
+            rows.append(
                 {"strategy": row.strategy, "metric": row.metric.name, **dict(zip(map(str, days), lifts, strict=True))}
             )
-        return pd.DataFrame(told)
+        return pd.DataFrame(rows)
 
 
 def plan(

@@ -37,13 +37,13 @@ FEWEST_ROWS: Final = 30
 
 def sensitive(columns: list[str]) -> dict[str, str]:
     """Columns whose names tell of a protected characteristic, and of which."""
-    found = {}
+    named = {}
     for name in columns:
         words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
-        told = next((SENSITIVE[word] for word in words if word in SENSITIVE), None)
-        if told:
-            found[name] = told
-    return found
+        reason = next((SENSITIVE[word] for word in words if word in SENSITIVE), None)
+        if reason:
+            named[name] = reason
+    return named
 
 
 def groups_of(series: pd.Series) -> pd.Series:
@@ -81,12 +81,12 @@ def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> 
     labels = groups_of(column)[eligible]
     reached = pd.DataFrame({name: assigned[eligible] == k for k, name in enumerate(names)}, index=labels.index)
     reached[ANY] = assigned[eligible] >= 0
-    found = reached.groupby(labels.to_numpy()).mean()
-    found.insert(0, ROWS, labels.value_counts().reindex(found.index).to_numpy())
-    large = found[found[ROWS] >= FEWEST_ROWS]
+    rates = reached.groupby(labels.to_numpy()).mean()
+    rates.insert(0, ROWS, labels.value_counts().reindex(rates.index).to_numpy())
+    large = rates[rates[ROWS] >= FEWEST_ROWS]
     ratios = {}
     for name in [*names, ANY]:
         most = float(large[name].max()) if len(large) > 1 else np.nan
         ratios[name] = float(large[name].min()) / most if most > 0 else np.nan
-    found.attrs["ratio"] = ratios
-    return found.rename_axis(GROUP).reset_index()
+    rates.attrs["ratio"] = ratios
+    return rates.rename_axis(GROUP).reset_index()

@@ -125,14 +125,14 @@ class Range(Rule):
         return stamp(end).removesuffix(" 00:00:00")
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"column": self.column}
+        plain: dict[str, Any] = {"column": self.column}
         for name, end in (
             (("above", "at_least")[self.low_in], self.low),
             (("below", "at_most")[self.high_in], self.high),
         ):
             if end is not None:
-                told[name] = stamp(end) if self.date else end
-        return told
+                plain[name] = stamp(end) if self.date else end
+        return plain
 
     def parts(self) -> Iterator[Range | Levels | Missing]:
         yield self
@@ -232,20 +232,20 @@ class _Joined(Rule):
         return replace(self, of=tuple(rule.rounded(digits) for rule in self.of))
 
     def _join(self, word: str) -> str:
-        told = [
+        words = [
             f"({rule.words()})" if isinstance(rule, _Joined) and len(rule.of) > 1 else rule.words() for rule in self.of
         ]
-        return f" {word} ".join(told)
+        return f" {word} ".join(words)
 
 
 class All(_Joined):
     """AND: rows of which all of some rules are true; without any, every row."""
 
     def holds(self, frame: pd.DataFrame) -> Bools:
-        found = np.ones(len(frame), bool)
+        inside = np.ones(len(frame), bool)
         for rule in self.of:
-            found &= rule.holds(frame)
-        return found
+            inside &= rule.holds(frame)
+        return inside
 
     def words(self) -> str:
         return self._join("and") or "every row"
@@ -258,10 +258,10 @@ class AnyOf(_Joined):
     """OR: rows of which at least one of some rules is true; without any, no row."""
 
     def holds(self, frame: pd.DataFrame) -> Bools:
-        found = np.zeros(len(frame), bool)
+        inside = np.zeros(len(frame), bool)
         for rule in self.of:
-            found |= rule.holds(frame)
-        return found
+            inside |= rule.holds(frame)
+        return inside
 
     def words(self) -> str:
         return self._join("or") or "no row"
@@ -313,11 +313,11 @@ def rounded(rule: Rule, frame: pd.DataFrame) -> Rule:
 
 def both(rules: Iterable[Rule]) -> Rule:
     """AND of some rules; a single one is itself."""
-    found = tuple(rules)
-    return found[0] if len(found) == 1 else All(found)
+    parts = tuple(rules)
+    return parts[0] if len(parts) == 1 else All(parts)
 
 
 def either(rules: Iterable[Rule]) -> Rule:
     """OR of some rules; a single one is itself."""
-    found = tuple(rules)
-    return found[0] if len(found) == 1 else AnyOf(found)
+    parts = tuple(rules)
+    return parts[0] if len(parts) == 1 else AnyOf(parts)

@@ -117,12 +117,12 @@ def _sql_range(rule: Range, kind: Kind) -> str:
     elif kind == "number":
         column = as_double(column, [end for end in (rule.low, rule.high) if end is not None])
     ends = [(rule.low, ">=" if rule.low_in else ">"), (rule.high, "<=" if rule.high_in else "<")]
-    told = [
+    bounds = [
         f"{column} {sign} {text_of(stamp(end)) if rule.date else number_of(end)}"
         for end, sign in ends
         if end is not None
     ]
-    return f"({column_of(rule.column)} IS NOT NULL AND {' AND '.join(told)})"
+    return f"({column_of(rule.column)} IS NOT NULL AND {' AND '.join(bounds)})"
 
 
 def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:

@@ -11,9 +11,9 @@ MOST_DEEP: Final = 20
 MOST_PARTS: Final = 500
 
 
-def from_dict(told: Any) -> Rule:
+def from_dict(plain: Any) -> Rule:
     """A rule from plain JSON; RuleError names what cannot be read."""
-    return _read(told, "rule", [0], 0)
+    return _read(plain, "rule", [0], 0)
 
 
 def plain_text(value: Any) -> TypeGuard[str]:
@@ -27,23 +27,25 @@ def plain_text(value: Any) -> TypeGuard[str]:
     return "\0" not in value
 
 
-def _read(told: Any, place: str, count: list[int], depth: int) -> Rule:
+def _read(plain: Any, place: str, count: list[int], depth: int) -> Rule:
     count[0] += 1
     if depth > MOST_DEEP or count[0] > MOST_PARTS:
         raise RuleError(f"{place} is nested more than {MOST_DEEP} deep, or the rule has more than {MOST_PARTS} parts.")
-    if not isinstance(told, dict):
-        raise RuleError(f"{place} is {_short(told)}: it has to be an object with all, any, not, or a column.")
+    if not isinstance(plain, dict):
+        raise RuleError(f"{place} is {_short(plain)}: it has to be an object with all, any, not, or a column.")
     for name, kind in (("all", All), ("any", AnyOf)):
-        if set(told) == {name} and isinstance(told[name], list):
-            return kind(tuple(_read(one, f"{place}.{name}[{k}]", count, depth + 1) for k, one in enumerate(told[name])))
-    if set(told) == {"not"}:
-        return Not(_read(told["not"], f"{place}.not", count, depth + 1))
-    column = told.get("column")
+        if set(plain) == {name} and isinstance(plain[name], list):
+            return kind(
+                tuple(_read(one, f"{place}.{name}[{k}]", count, depth + 1) for k, one in enumerate(plain[name]))
+            )
+    if set(plain) == {"not"}:
+        return Not(_read(plain["not"], f"{place}.not", count, depth + 1))
+    column = plain.get("column")
     if not plain_text(column):
         raise RuleError(
-            f"{place} has {_short(sorted(map(str, told)))}: it needs exactly one of all, any, not, or a column."
+            f"{place} has {_short(sorted(map(str, plain)))}: it needs exactly one of all, any, not, or a column."
         )
-    asked = {name: value for name, value in told.items() if name != "column"}
+    asked = {name: value for name, value in plain.items() if name != "column"}
     if asked == {"missing": True}:
         return Missing(column)
     if set(asked) == {"is"} and isinstance(asked["is"], list) and all(map(plain_text, asked["is"])):

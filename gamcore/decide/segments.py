@@ -184,25 +184,27 @@ def suggest(
     places at once clears, on the link scale, above the average or below it. Those with under 1% of the training rows
     or of these are left out, and of those that are nearly the same rows all but the one with the most effect x rows.
     """
-    found: list[tuple[Rule, float, tuple[str, ...]]] = []
+    candidates: list[tuple[Rule, float, tuple[str, ...]]] = []
     for j, bins in enumerate(model.bins):
         if bins.feature.part == "value":
-            found += [(rule, size, (bins.feature.name,)) for rule, size in _of_curve(model, j, threshold, train_share)]
+            candidates += [
+                (rule, size, (bins.feature.name,)) for rule, size in _of_curve(model, j, threshold, train_share)
+            ]
     for place, pair in enumerate(model.pairs):
         sides = [model.bins[j] for j in pair.features]
         if all(bins.feature.part == "value" for bins in sides):
             surface = explain_pair(model, place, train_share)
             both_names = sides[0].feature.name, sides[1].feature.name
-            found += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
+            candidates += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
     rows = HeldOut(model, X, y, weight)
     kept: list[tuple[Rule, float, tuple[str, ...]]] = []
     masks: list[Bools] = []
-    for rule, size, names in sorted(found, key=lambda one: -abs(one[1])):
+    for rule, size, names in sorted(candidates, key=lambda one: -abs(one[1])):
         inside = rule.holds(X)
         if inside.mean() >= LEAST_SHARE and not any(_alike(inside, other) for other in masks):
             kept.append((rule, size, names))
             masks.append(inside)
-    made = [Segment(rule, size > 0, names, rows.evidence(rule, len(found))) for rule, size, names in kept]
+    made = [Segment(rule, size > 0, names, rows.evidence(rule, len(candidates))) for rule, size, names in kept]
     return sorted(made, key=lambda segment: -segment.evidence.size)
 
 
@@ -214,17 +216,17 @@ def _of_curve(model: AdditiveModel, place: int, threshold: float, train_share: f
     """Rules of one feature, each with its mean effect times its training rows."""
     bins, curve = model.bins[place], explain_shape(model, place, train_share)
     column, total = bins.feature.column, float(model.terms[place].counts.sum())
-    found: list[tuple[Rule, float]] = []
+    candidates: list[tuple[Rule, float]] = []
     for up in (True, False):
         if curve.labels:
-            found += _levels(bins, curve, threshold, up, total)
+            candidates += _levels(bins, curve, threshold, up, total)
         else:
-            found += _runs(bins, curve, threshold, up)
+            candidates += _runs(bins, curve, threshold, up)
     if curve.missing_whole is not None and curve.missing[3] >= LEAST_SHARE * total:
         low, high = curve.missing_whole
         if low > threshold or high < -threshold:
-            found.append((Missing(column), curve.missing[0] * curve.missing[3]))
-    return found
+            candidates.append((Missing(column), curve.missing[0] * curve.missing[3]))
+    return candidates
 
 
 def _levels(bins: Bins, curve: Curve, threshold: float, up: bool, total: float) -> list[tuple[Rule, float]]:
@@ -248,7 +250,7 @@ def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Ru
     """Maximal runs of pieces whose band clears the threshold."""
     pieces = simplify(curve)
     clear = [piece.lower > threshold if up else piece.upper < -threshold for piece in pieces]
-    found: list[tuple[Rule, float]] = []
+    candidates: list[tuple[Rule, float]] = []
     first = 0
     for k in range(len(pieces) + 1):
         if k < len(pieces) and clear[k]:
@@ -256,9 +258,9 @@ def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Ru
         run = pieces[first:k]
         if run and len(run) < len(pieces):
             rule = range_of(bins, run[0].start, run[-1].end)
-            found.append((rule, sum(piece.score * piece.rows for piece in run)))
+            candidates.append((rule, sum(piece.score * piece.rows for piece in run)))
         first = k + 1
-    return found
+    return candidates
 
 
 def cut_of(bins: Bins, k: int) -> float:
@@ -299,7 +301,7 @@ def _rectangles(surface: Surface, sides: list[Bins], threshold: float) -> list[t
     """
     if not surface.has_whole:
         return []
-    found: list[tuple[Rule, float]] = []
+    candidates: list[tuple[Rule, float]] = []
     total = surface.counts.sum()
     for sign in (1.0, -1.0):
         gains = surface.counts * (sign * surface.whole[0 if sign > 0 else 1] - threshold)
@@ -311,14 +313,14 @@ def _rectangles(surface: Surface, sides: list[Bins], threshold: float) -> list[t
             whole = (chosen.rows, chosen.columns) == ((0, gains.shape[0]), (0, gains.shape[1]))
             if not whole:
                 size = float((surface.scores[part] * surface.counts[part]).sum())
-                found.append((rectangle_rule(sides, surface, chosen), size))
+                candidates.append((rectangle_rule(sides, surface, chosen), size))
             gains[part] = -np.abs(gains).sum() - 1.0  # the next one lies apart
-    return found
+    return candidates
 
 
 def largest_rectangle(gains: Floats) -> tuple[Rectangle, float]:
     """The rectangle of a table (m, n) with the largest sum: for each pair of rows, the best run of column sums."""
-    best, found = -np.inf, Rectangle((0, gains.shape[0]), (0, gains.shape[1]))
+    best, rectangle = -np.inf, Rectangle((0, gains.shape[0]), (0, gains.shape[1]))
     for top in range(gains.shape[0]):
         for end in range(top + 1, gains.shape[0] + 1):
             running = np.concatenate([[0.0], np.cumsum(gains[top:end].sum(axis=0))])
@@ -327,5 +329,5 @@ def largest_rectangle(gains: Floats) -> tuple[Rectangle, float]:
             k = int(sums.argmax())
             if sums[k] > best:
                 start = int(running[: k + 1].argmin())
-                best, found = float(sums[k]), Rectangle((top, end), (start, k + 1))
-    return found, best
+                best, rectangle = float(sums[k]), Rectangle((top, end), (start, k + 1))
+    return rectangle, best

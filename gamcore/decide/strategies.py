@@ -56,18 +56,18 @@ class Strategy:
         return {**asdict(replace(self, rule=EVERYBODY)), "lift": list(self.lift), "rule": self.rule.to_dict()}
 
     @classmethod
-    def from_dict(cls, told: Any, place: str = "strategy") -> Strategy:
+    def from_dict(cls, plain: Any, place: str = "strategy") -> Strategy:
         """The inverse of `to_dict`; RuleError names what cannot be read."""
-        if not isinstance(told, dict) or not isinstance(told.get("name"), str) or not told["name"].strip():
+        if not isinstance(plain, dict) or not isinstance(plain.get("name"), str) or not plain["name"].strip():
             raise RuleError(f"{place} has to be an object with a name and a rule.")
         try:
-            rule = from_dict(told.get("rule"))
+            rule = from_dict(plain.get("rule"))
         except RuleError as error:
-            raise RuleError(f"{place} ({told['name']}): {error}") from error
-        texts = {name: told.get(name, "") for name in ("action", "scenario", "model")}
-        texts["metric"] = told.get("metric", "conversion")
-        numbers = {name: told.get(name, default) for name, default in (("base", 0.1), ("value", 0.0), ("cost", 0.0))}
-        lift = told.get("lift", [0.05, 0.1, 0.2])
+            raise RuleError(f"{place} ({plain['name']}): {error}") from error
+        texts = {name: plain.get(name, "") for name in ("action", "scenario", "model")}
+        texts["metric"] = plain.get("metric", "conversion")
+        numbers = {name: plain.get(name, default) for name, default in (("base", 0.1), ("value", 0.0), ("cost", 0.0))}
+        lift = plain.get("lift", [0.05, 0.1, 0.2])
         if not isinstance(lift, list) or len(lift) != 3:
             raise RuleError(f"{place} has a lift that is not three numbers: low, mid and high.")
         for name, number in (*numbers.items(), *(("lift", one) for one in lift)):
@@ -76,12 +76,12 @@ class Strategy:
                 raise RuleError(f"{place} has {str(number)[:40]!r} as {name}, which is no number that it can be.")
         if sorted(lift) != lift:
             raise RuleError(f"{place} has lifts that do not rise from low to high.")
-        for name, text in (("name", told["name"]), *texts.items()):
+        for name, text in (("name", plain["name"]), *texts.items()):
             if not plain_text(text):
                 raise RuleError(f"{place} has {str(text)[:40]!a} as {name}, which is not text.")
         low, mid, high = (float(one) for one in lift)
         floats = {name: float(number) for name, number in numbers.items()}
-        return cls(name=told["name"], rule=rule, lift=(low, mid, high), **texts, **floats)  # type: ignore[arg-type]
+        return cls(name=plain["name"], rule=rule, lift=(low, mid, high), **texts, **floats)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -173,10 +173,10 @@ class StrategySet:
 
     def assign(self, frame: pd.DataFrame) -> Ints:
         """The strategy (n,) of each row by its place; -1 none, -2 not eligible."""
-        found = np.where(self.gate.holds(frame), -1, -2)
+        places = np.where(self.gate.holds(frame), -1, -2)
         for k, strategy in enumerate(self.strategies):
-            found[(found == -1) & strategy.rule.holds(frame)] = k
-        return found.astype(np.int64)
+            places[(places == -1) & strategy.rule.holds(frame)] = k
+        return places.astype(np.int64)
 
     def moved(self, place: int, to: int) -> StrategySet:
         """The same with one strategy at another place of the order."""
@@ -196,17 +196,17 @@ class StrategySet:
         }  # fmt: skip
 
     @classmethod
-    def from_dict(cls, told: Any) -> StrategySet:
+    def from_dict(cls, plain: Any) -> StrategySet:
         """The inverse of `to_dict`; RuleError names what cannot be read."""
-        if not isinstance(told, dict) or told.get("schema") != SCHEMA:
+        if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             raise RuleError(
                 f"This is no set of strategies: its schema should be {SCHEMA!r}. Export one to see the form."
             )
-        if not plain_text(told.get("name")) or not isinstance(told.get("strategies"), list):
+        if not plain_text(plain.get("name")) or not isinstance(plain.get("strategies"), list):
             raise RuleError("A set of strategies needs a name, and a list of strategies.")
-        if len(told["strategies"]) > MOST_STRATEGIES:
-            raise RuleError(f"There are {len(told['strategies'])} strategies, at most {MOST_STRATEGIES} are possible.")
-        listed = [Strategy.from_dict(one, f"strategies[{k}]") for k, one in enumerate(told["strategies"])]
-        found = cls(told["name"], tuple(listed), from_dict(told.get("gate", {"all": []})))
-        found.cascade().check()
-        return found
+        if len(plain["strategies"]) > MOST_STRATEGIES:
+            raise RuleError(f"There are {len(plain['strategies'])} strategies, at most {MOST_STRATEGIES} are possible.")
+        listed = [Strategy.from_dict(one, f"strategies[{k}]") for k, one in enumerate(plain["strategies"])]
+        strategies = cls(plain["name"], tuple(listed), from_dict(plain.get("gate", {"all": []})))
+        strategies.cascade().check()
+        return strategies

@@ -43,27 +43,27 @@ def verdict(effect: Effect) -> tuple[Tone, str]:
     """What one comparison says."""
     if not math.isfinite(effect.p):
         return "open", "No verdict: too few customers, or none that differ."
-    told = moved(effect)
+    change = moved(effect)
     if effect.role == "expected null":
-        return _of_null(effect, told)
+        return _of_null(effect, change)
     if effect.found and effect.difference > 0:
-        return "good", f"A measured lift: {told}, {p_words(effect.holm)} after Holm{_against_plan(effect)}."
+        return "good", f"A measured lift: {change}, {p_words(effect.holm)} after Holm{_against_plan(effect)}."
     if effect.found:
-        return "bad", f"A measured fall: {told}, {p_words(effect.holm)} after Holm: do not roll out."
+        return "bad", f"A measured fall: {change}, {p_words(effect.holm)} after Holm: do not roll out."
     if effect.role == "guardrail":
         if effect.lift_interval[0] >= -effect.planned:  # never where one of the two is not known
-            return "good", f"Holds: {told}; a fall of {effect.planned:.0%} or more is ruled out."
-        return "open", f"Not settled: no fall found, but {told} leaves room for one{_missed(effect, 'fall')}."
-    return "open", f"No effect found: {told}, {p_words(effect.holm)} after Holm{_missed(effect, 'lift')}."
+            return "good", f"Holds: {change}; a fall of {effect.planned:.0%} or more is ruled out."
+        return "open", f"Not settled: no fall found, but {change} leaves room for one{_missed(effect, 'fall')}."
+    return "open", f"No effect found: {change}, {p_words(effect.holm)} after Holm{_missed(effect, 'lift')}."
 
 
-def _of_null(effect: Effect, told: str) -> tuple[Tone, str]:
+def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
     """Nothing was changed there: it should not move, and the test should have been able to see it move."""
     if effect.found:
-        return "bad", f"Moved though nothing there was changed: {told}, {p_words(effect.holm)}: check the set-up."
+        return "bad", f"Moved though nothing there was changed: {change}, {p_words(effect.holm)}: check the set-up."
     if effect.smallest <= effect.planned:
-        return "good", f"Flat as expected: {told}."
-    return "open", f"No move found, as expected: {told}{_missed(effect, 'move')}."
+        return "good", f"Flat as expected: {change}."
+    return "open", f"No move found, as expected: {change}{_missed(effect, 'move')}."
 
 
 def _missed(effect: Effect, what: str) -> str:
@@ -85,15 +85,15 @@ def _against_plan(effect: Effect) -> str:
     return f"; the {effect.planned:+.0%} planned is inside"
 
 
-def of_strategy(found: ReadOut, strategy: str) -> tuple[Tone, str]:
+def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
     """What all comparisons of a strategy amount to."""
-    if found.stopped:
+    if outcome.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
-    told = [(effect, verdict(effect)[0]) for effect in found.effects if effect.strategy == strategy]
-    strange = [effect.metric for effect, tone in told if tone == "bad" and effect.role == "expected null"]
-    fell = [effect.metric for effect, tone in told if tone == "bad" and effect.role != "expected null"]
-    unsettled = [effect.metric for effect, tone in told if tone == "open" and effect.role == "guardrail"]
-    primary = [(effect, tone) for effect, tone in told if effect.role == "primary"]
+    tones = [(effect, verdict(effect)[0]) for effect in outcome.effects if effect.strategy == strategy]
+    strange = [effect.metric for effect, tone in tones if tone == "bad" and effect.role == "expected null"]
+    fell = [effect.metric for effect, tone in tones if tone == "bad" and effect.role != "expected null"]
+    unsettled = [effect.metric for effect, tone in tones if tone == "open" and effect.role == "guardrail"]
+    primary = [(effect, tone) for effect, tone in tones if effect.role == "primary"]
     rose = [effect for effect, tone in primary if tone == "good"]
     if strange:
         return (
@@ -117,9 +117,9 @@ def _short(effect: Effect) -> str:
     return percent(effect.lift) if math.isfinite(effect.lift) else f"{effect.difference:+.3g}"
 
 
-def overall(found: ReadOut) -> tuple[Tone, str]:
+def overall(outcome: ReadOut) -> tuple[Tone, str]:
     """The first sentence of a read-out."""
-    wrong = [ratio for ratio in found.ratios if ratio.alarm]
+    wrong = [ratio for ratio in outcome.ratios if ratio.alarm]
     if wrong:
         ratio = wrong[0]
         return "stop", (
@@ -127,8 +127,8 @@ def overall(found: ReadOut) -> tuple[Tone, str]:
             f"was planned ({p_words(ratio.p)}, alarm below {MISMATCH:g}). Something chose who is treated, so no "
             "difference below can be trusted: find it, mend it, run again."
         )
-    names = list(dict.fromkeys(effect.strategy for effect in found.effects))
-    tones = [of_strategy(found, name)[0] for name in names]
+    names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
+    tones = [of_strategy(outcome, name)[0] for name in names]
     good = [name for name, tone in zip(names, tones, strict=True) if tone == "good"]
     bad = [name for name, tone in zip(names, tones, strict=True) if tone == "bad"]
     if bad:

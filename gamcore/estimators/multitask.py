@@ -93,9 +93,11 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         frame, place, aliases = join_tables({name: part[0] for name, part in X.items()})
         validate_data(self, frame, reset=True, skip_check_array=True)
         targets = [pd.Series(column(part[1])).reset_index(drop=True) for part in X.values()]
-        for name, found, count in zip(X, targets, np.bincount(place, minlength=len(X)), strict=True):
-            if len(found) != count:
-                raise table.TableError(f"Task {name!r} has {count} rows and {len(found)} targets: give one per row.")
+        for name, targets_of_task, count in zip(X, targets, np.bincount(place, minlength=len(X)), strict=True):
+            if len(targets_of_task) != count:
+                raise table.TableError(
+                    f"Task {name!r} has {count} rows and {len(targets_of_task)} targets: give one per row."
+                )
         labels = pd.Series(list(X), dtype=object).to_numpy()
         return frame, self._learn_target(pd.concat(targets, ignore_index=True)), labels[place], aliases
 

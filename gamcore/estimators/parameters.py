@@ -43,8 +43,8 @@ class Input:
     @property
     def range(self) -> dict[str, Any]:
         """The arguments of a field for numbers."""
-        told = {"min_value": self.low, "max_value": self.high, "step": self.step, "format": self.format}
-        return {name: value for name, value in told.items() if value is not None}
+        options = {"min_value": self.low, "max_value": self.high, "step": self.step, "format": self.format}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 @dataclass(frozen=True)

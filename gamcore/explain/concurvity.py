@@ -52,10 +52,10 @@ def tradeoffs(model: AdditiveModel, codes: NDArray[np.uint8]) -> list[Tradeoff]:
     correlation = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
     large = variance > WORTH * variance.max(initial=0.0)
     names = [bins.feature.name for bins in model.bins]
-    found = []
+    pairs = []
     for i in range(n_terms):
         for j in range(i):
             if correlation[i, j] < MARKED and large[i] and large[j]:
                 share = 1 - (variance[i] + variance[j] + 2 * covariance[i, j]) / (variance[i] + variance[j])
-                found.append(Tradeoff(names[j], names[i], float(correlation[i, j]), float(share)))
-    return sorted(found, key=lambda pair: pair.correlation)
+                pairs.append(Tradeoff(names[j], names[i], float(correlation[i, j]), float(share)))
+    return sorted(pairs, key=lambda pair: pair.correlation)

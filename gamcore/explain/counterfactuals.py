@@ -43,7 +43,7 @@ def smallest_changes(model: AdditiveModel, codes: NDArray[np.uint8], line: float
     """
     above = float(model.score(codes[:, None])[0]) > line
     columns = [bins.feature.column for bins in model.bins]
-    found = []
+    changes = []
     for j, (bins, term) in enumerate(zip(model.bins, model.terms, strict=True)):
         if columns.count(bins.feature.column) > 1:
             continue
@@ -55,8 +55,8 @@ def smallest_changes(model: AdditiveModel, codes: NDArray[np.uint8], line: float
         passed = _passed(bins, term.counts, int(codes[j]))
         code = int(np.where(fits, passed, np.inf).argmin())
         words = _words(bins, int(codes[j]), code, fits)
-        found.append(Change(bins.feature.name, words, code, float(scores[code]), float(passed[code])))
-    return sorted(found, key=lambda change: change.passed)
+        changes.append(Change(bins.feature.name, words, code, float(scores[code]), float(passed[code])))
+    return sorted(changes, key=lambda change: change.passed)
 
 
 def _passed(bins: Bins, counts: Floats, code: int) -> Floats:

@@ -110,8 +110,8 @@ def difference(first: Curve, second: Curve, scale: Scale = "link") -> Curve:
         whole = np.stack([scores - reach * error, scores + reach * error])
     of_missing = (second.missing[0] - first.missing[0],) * 3 + (min(first.missing[3], second.missing[3]),)
     nothing = (0.0, 0.0, 0.0, 0.0)
-    found = replace(
+    minus = replace(
         first, scores=scores, lower=lower, upper=upper, counts=counts, whole=whole, reach=reach, refits=refits,
         missing=of_missing, unseen=nothing, missing_whole=None, band=DIFFERENCE if n_refits else NO_BAND,
     )  # fmt: skip
-    return found.on(scale) if scale == "ratio" else found
+    return minus.on(scale) if scale == "ratio" else minus

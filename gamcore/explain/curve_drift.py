@@ -42,11 +42,11 @@ class CurveMoves:
 
     def frame(self) -> pd.DataFrame:
         """One row a curve; of ratios, distances and bands are typical factors."""
-        found = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
+        table = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
         sizes = ["distance", "band_then", "band_now"]
         if self.scale == "ratio":
-            found[sizes] = ratio(found[sizes].to_numpy(np.float64))
-        return found
+            table[sizes] = ratio(table[sizes].to_numpy(np.float64))
+        return table
 
 
 def curve_moves(then: dict[str, Curve], now: dict[str, Curve], scale: Scale = "link") -> CurveMoves:

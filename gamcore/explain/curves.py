@@ -188,14 +188,14 @@ class Importance:
 
     def frame(self) -> pd.DataFrame:
         """One row a term, most important first; `pair` tells those of two features."""
-        found = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
-        found["pair"] = np.arange(len(found)) >= len(found) - self.n_pairs
-        return found.sort_values("mean_abs", ascending=False, ignore_index=True)
+        table = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
+        table["pair"] = np.arange(len(table)) >= len(table) - self.n_pairs
+        return table.sort_values("mean_abs", ascending=False, ignore_index=True)
 
     def ranked_features(self) -> list[str]:
         """Features, pairs left out, most important first."""
-        found = self.frame()
-        return [str(name) for name in found.loc[~found["pair"], "feature"]]
+        table = self.frame()
+        return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
     def only(self, names: set[str]) -> Importance:
         """The same of some terms."""
@@ -219,10 +219,10 @@ class Breakdown:
 
     def frame(self) -> pd.DataFrame:
         """One row a case: intercept, a column a term, score."""
-        found = pd.DataFrame(self.contributions, columns=list(self.features))
-        found.insert(0, "(intercept)", self.intercept)
-        found["(score)"] = self.scores
-        return found
+        table = pd.DataFrame(self.contributions, columns=list(self.features))
+        table.insert(0, "(intercept)", self.intercept)
+        table["(score)"] = self.scores
+        return table
 
 
 def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL_SHARE) -> Curve:

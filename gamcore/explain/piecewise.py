@@ -46,7 +46,7 @@ def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
     if curve.labels or not curve.scores.size or curve.counts.sum() <= 0:
         return []
     starts = _partitions(curve.scores, curve.counts, most)
-    clear = [found for found in starts if _is_clear(curve, found)]
+    clear = [start for start in starts if _is_clear(curve, start)]
     return _pieces(curve, clear[-1])
 
 
@@ -67,13 +67,13 @@ def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
     each = [np.empty(0), *[costs(end) for end in range(1, size + 1)]]
     best = np.array([0.0, *[cost[0] for cost in each[1:]]])
     cuts: list[NDArray[np.int64]] = []
-    found = [[0]]
+    partitions = [[0]]
     for k in range(1, min(most, size)):
         new, cut = np.full(size + 1, np.inf), np.zeros(size + 1, np.int64)
         for end in range(k + 1, size + 1):
-            told = best[k:end] + each[end][k:]
-            cut[end] = k + int(told.argmin())
-            new[end] = told[cut[end] - k]
+            pieces = best[k:end] + each[end][k:]
+            cut[end] = k + int(pieces.argmin())
+            new[end] = pieces[cut[end] - k]
         if not np.isfinite(new[size]):
             break
         best, cuts = new, [*cuts, cut]
@@ -81,8 +81,8 @@ def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
         for line in reversed(cuts):
             end = int(line[end])
             starts.insert(1, end)
-        found.append(starts)
-    return found
+        partitions.append(starts)
+    return partitions
 
 
 def _means(values: Floats, counts: Floats, starts: list[int]) -> Floats:
@@ -93,9 +93,9 @@ def _means(values: Floats, counts: Floats, starts: list[int]) -> Floats:
 
 def _error_of_refits(curve: Curve) -> float:
     """What the deviation over a curve's refits is to be multiplied by for a standard error."""
-    told = (curve.upper - curve.lower) / 2 / pointwise(len(curve.refits))
+    errors = (curve.upper - curve.lower) / 2 / pointwise(len(curve.refits))
     moved = deviation(curve.refits)
-    return float(np.median(told[moved > 0] / moved[moved > 0])) if (moved > 0).any() else 0.0
+    return float(np.median(errors[moved > 0] / moved[moved > 0])) if (moved > 0).any() else 0.0
 
 
 def _is_clear(curve: Curve, starts: list[int]) -> bool:

@@ -47,11 +47,11 @@ def read_curve(curve: Curve) -> str:
         return f"{curve.feature}: no values in training, so no effect"
     if not curve.has_whole:
         return f"Effect of {curve.feature}"
-    told = _levels(curve) if curve.labels else _line(curve)
+    sentence = _levels(curve) if curve.labels else _line(curve)
     missing = _missing(curve)
-    if missing and told == NO_CLEAR_EFFECT:
+    if missing and sentence == NO_CLEAR_EFFECT:
         return f"{curve.feature}: only {missing}"
-    return f"{curve.feature}: {told}{f'; {missing}' if missing else ''}"
+    return f"{curve.feature}: {sentence}{f'; {missing}' if missing else ''}"
 
 
 def _missing(curve: Curve) -> str:
@@ -64,8 +64,8 @@ def _missing(curve: Curve) -> str:
 
 def thick(curve: Curve) -> NDArray[np.intp]:
     """Bins with rows enough to be read; all where none has."""
-    found = np.flatnonzero(curve.counts >= FEW_ROWS)
-    return found if found.size else np.flatnonzero(curve.counts > 0)
+    places = np.flatnonzero(curve.counts >= FEW_ROWS)
+    return places if places.size else np.flatnonzero(curve.counts > 0)
 
 
 def legs(lower: Floats, upper: Floats, centre: Floats | None = None) -> list[Leg]:
@@ -120,19 +120,19 @@ def _flat_until(lower: Floats, upper: Floats, calm: NDArray[np.bool_]) -> int:
 def _line(curve: Curve) -> str:
     places = thick(curve)
     lower, upper = curve.whole[:, places]
-    found = legs(lower, upper, curve.scores[places]) if places.size else []
-    if not found:
+    parts = legs(lower, upper, curve.scores[places]) if places.size else []
+    if not parts:
         return NO_CLEAR_EFFECT
-    if len(found) > MOST_LEGS:
+    if len(parts) > MOST_LEGS:
         low, high = places[int(curve.scores[places].argmin())], places[int(curve.scores[places].argmax())]
         return f"goes up and down: lowest at {curve.place(int(low))}, highest at {curve.place(int(high))}"
     said = []
-    for number, leg in enumerate(found):
+    for number, leg in enumerate(parts):
         way = "rises" if leg.up else "falls"
         said.append(f"{'then ' if number else ''}{way} {_where(curve, places, leg)}")
-    if found[0].start > 0.1 * places.size:
+    if parts[0].start > 0.1 * places.size:
         said[0] = f"flat, then {said[0]}"
-    if found[-1].end < 0.9 * (places.size - 1):
+    if parts[-1].end < 0.9 * (places.size - 1):
         said.append("then flat")
     step = _steepest(curve, places)
     return ", ".join(said) + (
@@ -206,10 +206,10 @@ def _levels(curve: Curve) -> str:
     above = [k for k in order if curve.whole[0, k] > curve.zero]
     below = [k for k in order[::-1] if curve.whole[1, k] < curve.zero]
     said = []
-    for name, found in (("above average for", above), ("below for", below)):
-        if found:
-            told = _named([curve.labels[k] for k in found])
-            said.append(f"{name} {told} ({say(float(curve.scores[found[0]]), curve.scale)})")
+    for name, these in (("above average for", above), ("below for", below)):
+        if these:
+            names = _named([curve.labels[k] for k in these])
+            said.append(f"{name} {names} ({say(float(curve.scores[these[0]]), curve.scale)})")
     return ", ".join(said)
 
 
@@ -221,19 +221,19 @@ def _named(labels: list[str]) -> str:
     return " and ".join([", ".join(labels[:-1]), labels[-1]] if len(labels) > 1 else labels)
 
 
-def read_surface(found: Surface) -> str:
+def read_surface(surface: Surface) -> str:
     """Where two features together do more, or less, than each alone; only its name without a band of all cells."""
-    first, second = found.names
+    first, second = surface.names
     together = f"{first} and {second} together"
-    if not found.has_whole:
-        return f"{together}, {'beyond each alone' if found.pure else 'with what each does alone'}"
-    clear = ((found.whole[0] > found.zero) | (found.whole[1] < found.zero)) & (found.counts >= FEW_ROWS)
+    if not surface.has_whole:
+        return f"{together}, {'beyond each alone' if surface.pure else 'with what each does alone'}"
+    clear = ((surface.whole[0] > surface.zero) | (surface.whole[1] < surface.zero)) & (surface.counts >= FEW_ROWS)
     if not clear.any():
-        return f"{together}: {NO_CLEAR_EFFECT}{' beyond each alone' if found.pure else ''}"
-    size = np.abs(np.log(found.scores) if found.scale == "ratio" else found.scores)
+        return f"{together}: {NO_CLEAR_EFFECT}{' beyond each alone' if surface.pure else ''}"
+    size = np.abs(np.log(surface.scores) if surface.scale == "ratio" else surface.scores)
     i, j = np.unravel_index(int(np.where(clear, size, -1.0).argmax()), clear.shape)
-    most = say(float(found.scores[i, j]), found.scale)
-    return f"{together}: {most} where {_cell(found.first, int(i))} and {_cell(found.second, int(j))}"
+    most = say(float(surface.scores[i, j]), surface.scale)
+    return f"{together}: {most} where {_cell(surface.first, int(i))} and {_cell(surface.second, int(j))}"
 
 
 def _cell(axis: Axis, k: int) -> str:

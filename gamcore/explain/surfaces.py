@@ -160,23 +160,23 @@ class Surface:
 
     def inside(self, chosen: Rectangle, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Which rows (n,), given as codes of the two features, lie in a rectangle."""
-        found = np.ones(first.size, bool)
+        inside = np.ones(first.size, bool)
         for axis, (low, end), codes in ((self.first, chosen.rows, first), (self.second, chosen.columns, second)):
             places = axis.merge[codes].astype(np.int64) - 1
-            found &= (places >= low) & (places < end)
-        return found
+            inside &= (places >= low) & (places < end)
+        return inside
 
     def words(self) -> str:
         """The surface in a sentence, for those who cannot see it."""
         if not (self.counts > 0).any():
             return f"No training row has both {self.names[0]} and {self.names[1]}."
         seen = np.where(self.counts > 0, self.scores, np.nan)
-        told = [
+        parts = [
             f"{name} {say(float(seen.flat[k]), self.scale)} at {self._cell(int(k))}"
             for name, k in (("lowest", np.nanargmin(seen)), ("highest", np.nanargmax(seen)))
         ]
         beyond = ", beyond each alone" if self.pure else ""
-        return f"Joint effect of {self.names[0]} and {self.names[1]}{beyond}: {', '.join(told)}."
+        return f"Joint effect of {self.names[0]} and {self.names[1]}{beyond}: {', '.join(parts)}."
 
     def _cell(self, k: int) -> str:
         i, j = divmod(k, self.scores.shape[1])
@@ -189,18 +189,18 @@ class Surface:
         edges; score, lower, upper and rows in parentheses, which no feature's name is likely to have.
         """
         cells = [(self.first.place(i), self.second.place(j)) for i, j in np.ndindex(*self.scores.shape)]
-        found = pd.DataFrame(cells, columns=list(self.names))
+        table = pd.DataFrame(cells, columns=list(self.names))
         for axis, places in zip((self.first, self.second), np.indices(self.scores.shape), strict=True):
             if not axis.labels:
-                found[f"{axis.feature} (from)"] = axis.edges[places.ravel()]
-                found[f"{axis.feature} (below)"] = axis.edges[places.ravel() + 1]
+                table[f"{axis.feature} (from)"] = axis.edges[places.ravel()]
+                table[f"{axis.feature} (below)"] = axis.edges[places.ravel() + 1]
         columns = [("score", self.scores), ("lower", self.lower), ("upper", self.upper)]
         if self.has_whole:
             columns += [("lower, all cells", self.whole[0]), ("upper, all cells", self.whole[1])]
         for name, values in columns:
-            found[f"({name})"] = values.ravel()
-        found["(rows)"] = self.counts.ravel()
-        return found
+            table[f"({name})"] = values.ravel()
+        table["(rows)"] = self.counts.ravel()
+        return table
 
 
 def pair_worth(model: AdditiveModel, codes: NDArray[np.uint8], y: Floats, weight: Floats | None) -> pd.DataFrame:

@@ -43,10 +43,10 @@ class TaskImportance:
         """One row a feature, the most important first: shares of all gain that are common and specific."""
         whole = max(float(self.common.sum() + self.specific.sum()), 1e-300)
         own = self.specific.sum(axis=0)
-        found = pd.DataFrame({"feature": self.features, "common": self.common / whole, "specific": own / whole}).assign(
+        table = pd.DataFrame({"feature": self.features, "common": self.common / whole, "specific": own / whole}).assign(
             total=(self.common + own) / whole
         )
-        return found.sort_values("total", ascending=False, ignore_index=True, kind="stable")
+        return table.sort_values("total", ascending=False, ignore_index=True, kind="stable")
 
 
 def task_importance(model: TaskModel) -> TaskImportance:
@@ -174,8 +174,8 @@ def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:
     inner = (curves * roots) @ (curves * roots).T
     norms = (curves**2 * roots) @ roots.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = inner / np.sqrt(norms * norms.T)
-    return pd.DataFrame(np.clip(found, -1, 1), index=list(model.tasks), columns=list(model.tasks))
+        cosines = inner / np.sqrt(norms * norms.T)
+    return pd.DataFrame(np.clip(cosines, -1, 1), index=list(model.tasks), columns=list(model.tasks))
 
 
 def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:

@@ -66,12 +66,12 @@ class Formula:
     def score(self, X: pd.DataFrame) -> Floats:
         """Scores (n,) of rows, on the link scale."""
         codes = encode_table(as_frame(X), self.bins)
-        found = np.full(codes.shape[1], self.intercept)
+        totals = np.full(codes.shape[1], self.intercept)
         for feature, scores in self.terms:
-            found += scores[codes[feature]]
+            totals += scores[codes[feature]]
         for (first, second), table in self.pairs:
-            found += table[codes[first], codes[second]]
-        return found
+            totals += table[codes[first], codes[second]]
+        return totals
 
     def predict(self, X: pd.DataFrame) -> Floats:
         """Predictions (n,): in the target's units, or chances of the second class."""

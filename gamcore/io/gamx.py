@@ -253,7 +253,7 @@ def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, int]:
 def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
     """The arrays of a file. One of a newer minor schema may hold more: what it calls optional is passed over."""
     required, optional = (manifest.get(key, []) for key in ("required", "optional"))
-    lists = all(isinstance(told, list) and all(isinstance(n, str) for n in told) for told in (required, optional))
+    lists = all(isinstance(listed, list) and all(isinstance(n, str) for n in listed) for listed in (required, optional))
     require(lists, "what it requires is not a list of names")
     unknown = [name for name in required if name not in UNDERSTOOD]
     if unknown:
@@ -323,17 +323,17 @@ def _no_constant(name: str) -> None:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    require(len(found) == len(pairs), "a name occurs twice in its manifest")
-    return found
+    members = dict(pairs)
+    require(len(members) == len(pairs), "a name occurs twice in its manifest")
+    return members
 
 
 def _read_array(archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, sizes: dict[str, int]) -> NDArray[Any]:
     member = f"arrays/{name}.npy"
     data = _read_member(archive, member)
-    told = manifest["members"][member]
-    require(told["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
-    require(hashlib.sha256(data).hexdigest() == told["sha256"], f"{member} does not match its checksum")
+    expected_shape = manifest["members"][member]
+    require(expected_shape["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
+    require(hashlib.sha256(data).hexdigest() == expected_shape["sha256"], f"{member} does not match its checksum")
     begin = len(MAGIC) + 2
     end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
     header = HEADER.fullmatch(data[begin:end])

@@ -82,7 +82,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
     """The arrays of a model; ModelFileError where a file cannot hold them."""
     if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
-    found: Arrays = {
+    arrays: Arrays = {
         **bin_arrays(model.bins),
         **_refit_arrays(model),
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
@@ -90,22 +90,22 @@ def arrays_of(model: AdditiveModel) -> Arrays:
     if model.pairs:
         counts = np.concatenate([pair.counts.ravel() for pair in model.pairs])
         filled = np.flatnonzero(counts)
-        found["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
+        arrays["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
     if model.halves is not None:
-        found |= {HALF + name: array for name, array in _refit_arrays(model.halves).items()}
-    return found
+        arrays |= {HALF + name: array for name, array in _refit_arrays(model.halves).items()}
+    return arrays
 
 
 def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
     """What each refit of a model has of its own."""
     pairs, n_refits = model.pairs, model.n_refits
-    found = {
+    arrays = {
         "scores": np.concatenate([np.empty((n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
         "intercepts": model.refit_intercepts,
     }
     if not pairs:
-        return found
-    return found | {
+        return arrays
+    return arrays | {
         "surfaces": np.concatenate([pair.surfaces.reshape(n_refits, -1) for pair in pairs], axis=1),
         "merges": np.concatenate([merge for pair in pairs for merge in pair.merges], axis=1),
         "effects": np.concatenate(
@@ -156,9 +156,9 @@ def count_of(value: Any, most: int, what: str) -> int:
     return int(value)
 
 
-def read_feature(told: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...]) -> Feature:
+def read_feature(entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...]) -> Feature:
     """What one feature is made from, checked; levels with bins of their own, and those that share one."""
-    name, column, kind, part = (told[key] for key in ("name", "column", "kind", "part"))
+    name, column, kind, part = (entry[key] for key in ("name", "column", "kind", "part"))
     require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
     require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
     require(part in ("value", "month", "weekday"), "a feature's part is not known")
@@ -172,10 +172,10 @@ def read_feature(told: dict[str, Any], levels: tuple[str, ...], pooled: tuple[st
     return feature
 
 
-def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
+def _read_bins(entry: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
     """One feature's bins, checked: a code they give never reaches beyond the scores of its term."""
-    levels, pooled = read_texts(told["levels"], "levels"), read_texts(told["pooled"], "pooled levels")
-    feature = read_feature(told, levels, pooled)
+    levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
+    feature = read_feature(entry, levels, pooled)
     require(display.size <= MAX_VALUES, "a feature has too many bins")
     if feature.is_category:
         require(edges.size == display.size == 0, "a category has cuts")
@@ -183,9 +183,9 @@ def _read_bins(told: dict[str, Any], edges: NDArray[np.float64], display: NDArra
         require(edges.size == max(display.size - 1, 0), "cuts and bins do not match")
     require(bool(np.all(np.isfinite(edges)) and np.all(np.diff(edges) > 0)), "cuts do not ascend")
     require(bool(np.all(np.isfinite(display))), "display values are not finite")
-    low, high = told["range"] or (np.nan, np.nan)
-    require(bool(told["range"]) == (display.size > 0), "a range is missing")
-    if told["range"]:
+    low, high = entry["range"] or (np.nan, np.nan)
+    require(bool(entry["range"]) == (display.size > 0), "a range is missing")
+    if entry["range"]:
         require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
         within = np.concatenate([[low], edges, [high]])
         require(bool(np.all(np.diff(within) >= 0)), "a range does not hold its cuts")
@@ -215,18 +215,20 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     return bins
 
 
-def read_labels(told: Any, what: str) -> tuple[str | int | float | bool, ...]:
+def read_labels(entries: Any, what: str) -> tuple[str | int | float | bool, ...]:
     """Labels of classes or tasks: plain and distinct."""
-    require(isinstance(told, list) and all(isinstance(label, str | int | float) for label in told), f"{what} are odd")
-    require(len(set(told)) == len(told), f"{what} are not distinct")
-    fits = all(type(label) is not int or -(2**63) <= label < 2**64 for label in told)
+    require(
+        isinstance(entries, list) and all(isinstance(label, str | int | float) for label in entries), f"{what} are odd"
+    )
+    require(len(set(entries)) == len(entries), f"{what} are not distinct")
+    fits = all(type(label) is not int or -(2**63) <= label < 2**64 for label in entries)
     require(fits, f"{what} are out of range")
-    return tuple(told)
+    return tuple(entries)
 
 
-def read_classes(told: Any, kind: str) -> tuple[str | int | float | bool, ...]:
+def read_classes(entries: Any, kind: str) -> tuple[str | int | float | bool, ...]:
     """Labels of two classes, or of none where the target is a number; of one type, as an array of them is."""
-    classes = read_labels(told, "classes")
+    classes = read_labels(entries, "classes")
     require(len(classes) == (2 if kind.endswith("classifier") else 0), "classes do not match")
     numbers = {float if type(label) is int else type(label) for label in classes}
     require(len(numbers) <= 1, "classes are of several types")
@@ -286,14 +288,14 @@ def _build_model(
 
 
 def _build_pairs(
-    told: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
+    entries: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
 ) -> tuple[PairTerm, ...]:
     """The pairs of a file, checked: no code leads beyond a surface."""
-    require(isinstance(told, list) and len(told) <= MAX_PAIRS, "its pairs are not a list, or too many")
-    require(bool(told) == ("surfaces" in arrays), "its pairs have no surfaces")
-    if not told:
+    require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
+    require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
+    if not entries:
         return ()
-    places = [_read_pair(pair, len(bins)) for pair in told]
+    places = [_read_pair(pair, len(bins)) for pair in entries]
     require(len(set(places)) == len(places), "a pair occurs twice")
     sides = [(bins[i].size, bins[j].size) for i, j in places]
     n_cells = [a * b for a, b in sides]
@@ -317,7 +319,7 @@ def _build_pairs(
         merge, effects = parts["merges"][k].astype(np.uint8), parts["effects"][k]
         surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
         means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
-        counts, pure = cells[k].reshape(a, b), bool(told[k]["pure"])
+        counts, pure = cells[k].reshape(a, b), bool(entries[k]["pure"])
         made.append(
             PairTerm(
                 features=place,
@@ -339,15 +341,15 @@ def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
     places, rows = cells
     require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
     require(not places.size or 0 <= places[0] <= places[-1] < n_cells, "cells do not match pairs")
-    found = np.zeros(n_cells)
-    found[places.astype(np.int64)] = rows
-    return found
+    spread = np.zeros(n_cells)
+    spread[places.astype(np.int64)] = rows
+    return spread
 
 
-def _read_pair(told: Any, n_features: int) -> tuple[int, int]:
+def _read_pair(entry: Any, n_features: int) -> tuple[int, int]:
     """The places of a pair's features, lower first."""
-    features = told["features"]
+    features = entry["features"]
     fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
     require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")
-    require(type(told["pure"]) is bool, "a pair does not say whether it is pure")
+    require(type(entry["pure"]) is bool, "a pair does not say whether it is pure")
     return features[0], features[1]

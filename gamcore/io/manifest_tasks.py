@@ -107,24 +107,24 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     return Saved(kind, model, classes, read_about(manifest))
 
 
-def _a_list(told: Any, size: int) -> list[Any]:
-    require(isinstance(told, list) and len(told) == size, "a list does not match the tasks")
-    return list(told)
+def _a_list(entries: Any, size: int) -> list[Any]:
+    require(isinstance(entries, list) and len(entries) == size, "a list does not match the tasks")
+    return list(entries)
 
 
-def _read_flags(told: Any, size: int) -> NDArray[np.bool_]:
-    require(isinstance(told, str) and len(told) == size and set(told) <= {"0", "1"}, "flags do not match features")
-    return np.array([flag == "1" for flag in told], np.bool_)
+def _read_flags(flags: Any, size: int) -> NDArray[np.bool_]:
+    require(isinstance(flags, str) and len(flags) == size and set(flags) <= {"0", "1"}, "flags do not match features")
+    return np.array([flag == "1" for flag in flags], np.bool_)
 
 
-def _read_aliases(told: Any) -> dict[str, str]:
-    fine = isinstance(told, dict) and all(isinstance(text, str) for text in (*told, *told.values()))
+def _read_aliases(entry: Any) -> dict[str, str]:
+    fine = isinstance(entry, dict) and all(isinstance(text, str) for text in (*entry, *entry.values()))
     require(fine, "aliases are not texts")
-    return dict(told)
+    return dict(entry)
 
 
-def _read_codes(told: Any, n_tasks: int) -> NDArray[np.int64]:
-    codes = _a_list(told, n_tasks)
+def _read_codes(entries: Any, n_tasks: int) -> NDArray[np.int64]:
+    codes = _a_list(entries, n_tasks)
     require(all(type(code) is int and 0 < code < N_CODES - 1 for code in codes), "a task's code is out of range")
     return np.array(codes, np.int64)
 

@@ -39,17 +39,17 @@ def to_dict(model: Any) -> dict[str, Any]:
             "terms": [{"feature": place, "scores": scores.tolist()} for place, scores in formula.terms],
             "pairs": [{"features": list(both), "scores": table.tolist()} for both, table in formula.pairs],
         }
-    found, trees = formula.model, formula.model.forest.trees
+    trees_of, trees = formula.model, formula.model.forest.trees
     return head | {
-        "features": [_feature(bins) for bins in found.bins],
-        "tasks": list(found.tasks),
-        "task_codes": found.task_codes.tolist(),
-        "aliases": found.aliases,
-        "owned": found.owned.tolist(),
+        "features": [_feature(bins) for bins in trees_of.bins],
+        "tasks": list(trees_of.tasks),
+        "task_codes": trees_of.task_codes.tolist(),
+        "aliases": trees_of.aliases,
+        "owned": trees_of.owned.tolist(),
         "refits": [
             {"base": float(base), "first_tree": int(first), "keeps": keeps.tolist(), "own_trees": own.tolist()}
             for base, first, keeps, own in zip(
-                found.base_scores, found.common_trees, found.quits, found.own_trees, strict=True
+                trees_of.base_scores, trees_of.common_trees, trees_of.quits, trees_of.own_trees, strict=True
             )
         ],
         "trees": {
@@ -71,12 +71,12 @@ def _feature(bins: Bins) -> dict[str, Any]:
 def from_json(text: str | bytes) -> Formula | TaskFormula:
     """What predicts as the model that `to_json` wrote; ScoringError where the text is none."""
     try:
-        told = json.loads(text, parse_constant=_refuse)
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        plain = json.loads(text, parse_constant=_refuse)
+        if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             raise ScoringError("This is no model in the JSON of this package: write one with to_json.")
-        if told["version"] != VERSION:
-            raise ScoringError(f"The model is in version {told['version']!r} of the JSON: this reads {VERSION}.")
-        return _additive(told) if told["model"] == "additive" else _tasks(told)
+        if plain["version"] != VERSION:
+            raise ScoringError(f"The model is in version {plain['version']!r} of the JSON: this reads {VERSION}.")
+        return _additive(plain) if plain["model"] == "additive" else _tasks(plain)
     except ScoringError:
         raise
     except ModelFileError as error:
@@ -89,31 +89,31 @@ def _refuse(constant: str) -> float:
     raise ScoringError(f"The model's JSON holds {constant}, which is no number: it is damaged.")
 
 
-def _place(told: Any, n: int) -> int:
+def _place(entry: Any, n: int) -> int:
     """A place among features."""
-    if type(told) is not int or not 0 <= told < n:
-        raise ScoringError(f"The model's JSON names feature {told!r} of {n}: it is damaged.")
-    return told
+    if type(entry) is not int or not 0 <= entry < n:
+        raise ScoringError(f"The model's JSON names feature {entry!r} of {n}: it is damaged.")
+    return entry
 
 
-def _bins(told: dict[str, Any]) -> Bins:
-    levels, rare = read_texts(told["levels"], "levels"), read_texts(told["rare"], "rare levels")
-    feature = read_feature(told, levels, rare)
-    cuts = _table(told["cuts"], (len(told["cuts"]),), f"cuts of {feature.name!r}")
+def _bins(entry: dict[str, Any]) -> Bins:
+    levels, rare = read_texts(entry["levels"], "levels"), read_texts(entry["rare"], "rare levels")
+    feature = read_feature(entry, levels, rare)
+    cuts = _table(entry["cuts"], (len(entry["cuts"]),), f"cuts of {feature.name!r}")
     if (np.diff(cuts) <= 0).any() or not np.isfinite(cuts).all():
-        raise ScoringError(f"The cuts of {told['name']!r} do not rise: the JSON is damaged.")
-    n_values = count_of(told["bins"], MAX_VALUES, "a number of bins")
+        raise ScoringError(f"The cuts of {entry['name']!r} do not rise: the JSON is damaged.")
+    n_values = count_of(entry["bins"], MAX_VALUES, "a number of bins")
     if not feature.is_category and n_values != (cuts.size + 1 if n_values else 0):
-        raise ScoringError(f"{told['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
+        raise ScoringError(f"{entry['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
     if feature.is_category and n_values != len(levels) + bool(rare):
-        raise ScoringError(f"{told['name']!r} has {n_values} bins and {len(levels)} levels: the JSON is damaged.")
+        raise ScoringError(f"{entry['name']!r} has {n_values} bins and {len(levels)} levels: the JSON is damaged.")
     return Bins(feature, cuts, np.zeros(0 if feature.is_category else n_values), levels, rare)
 
 
-def _number(told: Any, what: str) -> float:
-    if type(told) not in (int, float) or not math.isfinite(told):
-        raise ScoringError(f"The {what} of the model's JSON is {told!r}, which is no number: it is damaged.")
-    return float(told)
+def _number(value: Any, what: str) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ScoringError(f"The {what} of the model's JSON is {value!r}, which is no number: it is damaged.")
+    return float(value)
 
 
 def _whole(values: Any, what: str) -> NDArray[np.int64]:
@@ -132,36 +132,36 @@ def _are(values: Any, *kinds: type) -> bool:
 def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
     if not _are(values, int, float):
         raise ScoringError(f"The scores of {what} are not numbers: the JSON is damaged.")
-    found = np.array(values, np.float64)
-    if found.shape != shape or not np.isfinite(found).all():
+    numbers = np.array(values, np.float64)
+    if numbers.shape != shape or not np.isfinite(numbers).all():
         raise ScoringError(f"The scores of {what} are not {' x '.join(map(str, shape))} numbers: the JSON is damaged.")
-    return found
+    return numbers
 
 
-def _additive(told: dict[str, Any]) -> Formula:
-    bins = tuple(_bins(feature) for feature in told["features"])
+def _additive(plain: dict[str, Any]) -> Formula:
+    bins = tuple(_bins(feature) for feature in plain["features"])
     terms = []
-    for term in told["terms"]:
+    for term in plain["terms"]:
         place = _place(term["feature"], len(bins))
         terms.append((place, _table(term["scores"], (bins[place].size,), bins[place].feature.name)))
     pairs = []
-    for pair in told["pairs"]:
+    for pair in plain["pairs"]:
         first, second = (_place(place, len(bins)) for place in pair["features"])
         name = f"{bins[first].feature.name} x {bins[second].feature.name}"
         pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
-    loss = LOSSES[told["loss"]].name
+    loss = LOSSES[plain["loss"]].name
     return Formula(
         bins,
-        _number(told["intercept"], "intercept"),
+        _number(plain["intercept"], "intercept"),
         terms=tuple(terms),
         pairs=tuple(pairs),
         loss=loss,
-        classes=_classes(told),
+        classes=_classes(plain),
     )
 
 
-def _tasks(told: dict[str, Any]) -> TaskFormula:
-    trees, refits = told["trees"], told["refits"]
+def _tasks(plain: dict[str, Any]) -> TaskFormula:
+    trees, refits = plain["trees"], plain["refits"]
     n = len(trees["feature"])
     left = np.zeros((n, N_BYTES), np.uint8)
     for k, text in enumerate(trees["left"]):
@@ -177,14 +177,14 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
         gain=nothing,
         ends=_whole(trees["ends"], "ends of trees"),
     )
-    bins = tuple(_bins(feature) for feature in told["features"])
-    owned = np.array(told["owned"], np.bool_).reshape(len(told["tasks"]), len(bins))
+    bins = tuple(_bins(feature) for feature in plain["features"])
+    owned = np.array(plain["owned"], np.bool_).reshape(len(plain["tasks"]), len(bins))
     _check_trees(forest, len(bins) + 1)
     model = TaskModel(
         bins=bins,
-        tasks=read_labels(told["tasks"], "tasks"),
-        aliases=_aliases(told["aliases"]),
-        task_codes=_whole(told["task_codes"], "codes of tasks"),
+        tasks=read_labels(plain["tasks"], "tasks"),
+        aliases=_aliases(plain["aliases"]),
+        task_codes=_whole(plain["task_codes"], "codes of tasks"),
         owned=owned,
         common=np.ones(len(bins), np.bool_),
         forest=Forest(forest),
@@ -192,9 +192,9 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
         common_trees=_whole([refit["first_tree"] for refit in refits], "first trees"),
         quits=_whole([refit["keeps"] for refit in refits], "rounds"),
         own_trees=_whole([refit["own_trees"] for refit in refits], "own trees"),
-        means=np.zeros((len(refits), len(told["tasks"]) + 1)),
+        means=np.zeros((len(refits), len(plain["tasks"]) + 1)),
         counts=(),
-        loss=LOSSES[told["loss"]],
+        loss=LOSSES[plain["loss"]],
         additive=False,
     )
     if model.task_codes.shape != (len(model.tasks),) or not ((model.task_codes > 0) & (model.task_codes < 255)).all():
@@ -203,17 +203,17 @@ def _tasks(told: dict[str, Any]) -> TaskFormula:
         for t in range(-1, len(model.tasks)):
             if any(not 0 <= first <= last <= model.forest.n_trees for first, last in model.ranges(k, t)):
                 raise ScoringError("The model's JSON names trees that are not there: it is damaged.")
-    return TaskFormula(model, _classes(told))
+    return TaskFormula(model, _classes(plain))
 
 
-def _classes(told: dict[str, Any]) -> tuple[str | int | float | bool, ...]:
-    return read_classes(told["classes"], LOSSES[told["loss"]].kind)
+def _classes(plain: dict[str, Any]) -> tuple[str | int | float | bool, ...]:
+    return read_classes(plain["classes"], LOSSES[plain["loss"]].kind)
 
 
-def _aliases(told: Any) -> dict[str, str]:
-    if not isinstance(told, dict) or not all(isinstance(name, str) for name in told.values()):
+def _aliases(entry: Any) -> dict[str, str]:
+    if not isinstance(entry, dict) or not all(isinstance(name, str) for name in entry.values()):
         raise ScoringError("The aliases of the model's JSON are not names: it is damaged.")
-    return dict(told)
+    return dict(entry)
 
 
 def _check_trees(trees: Trees, n_features: int) -> None:

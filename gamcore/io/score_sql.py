@@ -81,8 +81,8 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
         cuts = [number_of(float(cut)) for cut in bins.cuts]
         if feature.kind == "date":
             value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
-        found = _halves(value, cuts, leaves[1:-1])
-        return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {found} END"
+        branch = _halves(value, cuts, leaves[1:-1])
+        return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {branch} END"
     if feature.part != "value":
         return _calendar(column, feature.part, leaves)
     stored = kinds.get(feature.column, "boolean" if feature.kind == "boolean" else "category")
@@ -148,8 +148,8 @@ def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
         y, m = f"({year} - {late})", f"({month} + 12 * {late})"
         whole = [_whole(f"13 * ({m} + 1)", 5), _whole(y, 4), _whole(y, 400)]
         value = f"(({day} + {whole[0]} + {y} + {whole[1]} - {_whole(y, 100)} + {whole[2]} + 5) % 7 + 1)"
-    found = _halves(value, [f"{k}" for k in range(2, len(leaves) - 1)], leaves[1:-1])
-    return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {found} END"
+    branch = _halves(value, [f"{k}" for k in range(2, len(leaves) - 1)], leaves[1:-1])
+    return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {branch} END"
 
 
 def _whole(value: str, by: int) -> str:

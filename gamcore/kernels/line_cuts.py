@@ -130,8 +130,8 @@ def _grow(
         n += 1
         if n < max_leaves:
             for leaf in range(chosen, chosen + 2):
-                found = _best_cut(gradient, heavy, ends[leaf], ends[leaf + 1], floor, value, bits)
-                cuts[leaf], reductions[leaf] = found
+                cut = _best_cut(gradient, heavy, ends[leaf], ends[leaf + 1], floor, value, bits)
+                cuts[leaf], reductions[leaf] = cut
     return n
 
 

@@ -48,11 +48,11 @@ def _cross_values(
         if pure:  # the same for all cuts, so two loops to the compiler
             one, two, three, four = 1.0 / h0, 1.0 / h1, 1.0 / h2, 1.0 / h3
             c = g0 * one - g1 * two - g2 * three + g3 * four
-            found = c * c / (one + two + three + four)
+            gain = c * c / (one + two + three + four)
         else:
             low, high = h0 * h1, h2 * h3
-            found = ((g0 * g0 * h1 + g1 * g1 * h0) * high + (g2 * g2 * h3 + g3 * g3 * h2) * low) / (low * high)
-        value[k] = kind(found) + strip[k] if least >= floor else kind(0.0)
+            gain = ((g0 * g0 * h1 + g1 * g1 * h0) * high + (g2 * g2 * h3 + g3 * g3 * h2) * low) / (low * high)
+        value[k] = kind(gain) + strip[k] if least >= floor else kind(0.0)
 
 
 @kernel
@@ -105,9 +105,9 @@ def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pu
         _cross_values(run, a, ends, floor, pure, strip, value)
         k = first_largest(bits)
         if value[k] > 0:
-            found = float(value[k]) + _strip(run, a, ends, floor, pure)
-            if found > best:
-                best = found
+            strongest = float(value[k]) + _strip(run, a, ends, floor, pure)
+            if strongest > best:
+                best = strongest
                 board.tree[AXIS], board.tree[AT] = 0, a
                 board.tree[PART:] = k + 1
     return float(best + _beyond(run, ends, floor, pure)) if best > 0 else 0.0

@@ -136,7 +136,7 @@ def part_sum(run: NDArray[np.float64], s: int, tree: NDArray[np.int64], part: in
     """Running sum s of a part of a tree along the other axis; `other` 0 is the leaf of rows that miss it."""
     first = tree[AXIS] == 0
     root = 0 if part == 2 else tree[AT] if part == 0 else last_root
-    found = run[s, root, other] if first else run[s, other, root]
+    total = run[s, root, other] if first else run[s, other, root]
     if part == 1:
-        found -= run[s, tree[AT], other] if first else run[s, other, tree[AT]]
-    return float(found)
+        total -= run[s, tree[AT], other] if first else run[s, other, tree[AT]]
+    return float(total)

@@ -139,10 +139,10 @@ def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bo
     ends = (terms.ends[line, 0], terms.ends[line, 1])
     run_up(board.wide, terms.weight[line], has_hessian(settings.loss), ends, board.run)
     if refined:
-        found = best_refined(board.run, ends, settings.min_node_weight, board)
+        best = best_refined(board.run, ends, settings.min_node_weight, board)
     else:
-        found = best_cross(board.run, ends, settings.min_node_weight, False, board)
-    if found > 0:
+        best = best_cross(board.run, ends, settings.min_node_weight, False, board)
+    if best > 0:
         finish_pair(ends, line, fit, settings, board)
     else:
         fit.factor[:] = no_change(settings.loss)
@@ -227,9 +227,9 @@ def add_two(
     first, second, third = codes[features[0], begin:end], codes[features[1], begin:end], codes[features[2], begin:end]
     one, other, rows = sums[0], sums[1], stats[begin:end]
     for i in range(first.size):
-        row, told = np.intp(first[i]) * SIDE, rows[i]
-        one[row + np.intp(second[i])] += told
-        other[row + np.intp(third[i])] += told
+        row, stat = np.intp(first[i]) * SIDE, rows[i]
+        one[row + np.intp(second[i])] += stat
+        other[row + np.intp(third[i])] += stat
 
 
 @kernel
@@ -272,8 +272,8 @@ def _strength(board: Board, k: int, many: bool, ends: tuple[int, int], floor: fl
         run_up(board.wide_two[k], board.wide[:0], True, ends, board.run)
     else:
         run_up(board.two[k], board.wide[:0], True, ends, board.run)
-    found = best_cross(board.run, ends, floor, pure, board)
-    if pure or not found > 0:
-        return float(found)
+    strength = best_cross(board.run, ends, floor, pure, board)
+    if pure or not strength > 0:
+        return float(strength)
     g, h = total(board.run, ends)
-    return max(float(found - g * g / h), 0.0)
+    return max(float(strength - g * g / h), 0.0)

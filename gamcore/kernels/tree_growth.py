@@ -130,13 +130,15 @@ def part(line: Codes, goes_left: NDArray[np.bool_], start: int, stop: int, rows:
 
 
 @kernel
-def examine(table: Columns, how: Splitting, found: Search, hist: NDArray[np.complex128], nodes: Nodes, at: int) -> None:
+def examine(
+    table: Columns, how: Splitting, scratch: Search, hist: NDArray[np.complex128], nodes: Nodes, at: int
+) -> None:
     """Find a node's best split, and the codes that it sends left."""
     own = hist[nodes.slot[at]]
-    search(own, table.usable, table.last, table.nominal, how, found, nodes.split[at])
+    search(own, table.usable, table.last, table.nominal, how, scratch, nodes.split[at])
     j = int(nodes.split[at, FEATURE])
     if j >= 0:
-        left_codes(own, nodes.split[at], table.last[j], table.nominal[j], found, nodes.goes_left[at])
+        left_codes(own, nodes.split[at], table.last[j], table.nominal[j], scratch, nodes.goes_left[at])
 
 
 @kernel
@@ -186,7 +188,7 @@ def grow(
     how: Splitting,
     growth: Growth,
     rate: float,
-    found: Search,
+    search: Search,
     hist: NDArray[np.complex128],
     nodes: Nodes,
 ) -> int:
@@ -203,7 +205,7 @@ def grow(
     n_nodes, n_waiting, n_leaves = 1, 0, 1
     if growth.depth > 0 and growth.most_leaves > 1:
         count(table, rows, 0, rows.places.size, table.usable, hist[nodes.slot[0]])
-        examine(table, how, found, hist, nodes, 0)
+        examine(table, how, search, hist, nodes, 0)
         waiting[0], n_waiting = 0, 1
     while n_waiting and n_leaves < growth.most_leaves:
         place = next_node(nodes, waiting, n_waiting, growth.best_first)
@@ -236,7 +238,7 @@ def grow(
         for feature in usable:
             rest[:, feature, : table.last[feature] + 3] -= counted[:, feature, : table.last[feature] + 3]
         for child in (light, heavy):
-            examine(within, how, found, hist, nodes, child)
+            examine(within, how, search, hist, nodes, child)
             waiting[n_waiting] = child
             n_waiting += 1
     settle(nodes, n_nodes, rows, how.penalty, rate)

@@ -101,7 +101,7 @@ def harm(left: Sums, whole: Sums, penalty: float) -> float:
         high.real / (high.imag + penalty),
         both.real / (both.imag + penalty),
     )
-    found, present = 0.0, 0
+    excess, present = 0.0, 0
     for t in range(whole.size):
         if whole[t].imag <= EMPTY:
             continue
@@ -110,8 +110,8 @@ def harm(left: Sums, whole: Sums, penalty: float) -> float:
         taken = 2 * left[t].real * w_low - left[t].imag * w_low * w_low
         taken += 2 * rest.real * w_high - rest.imag * w_high * w_high
         taken -= 2 * whole[t].real * w_both - whole[t].imag * w_both * w_both
-        found += max(-taken, 0.0) / whole[t].imag
-    return float(found * both.imag / max(present, 1))
+        excess += max(-taken, 0.0) / whole[t].imag
+    return float(excess * both.imag / max(present, 1))
 
 
 @kernel
@@ -165,26 +165,26 @@ def score_tasks(left: Sums, whole: Sums, how: Splitting, pooled: float, gains: N
 
 
 @kernel
-def order_line(total: Sums, last: int, nominal: bool, found: Search) -> None:
+def order_line(total: Sums, last: int, nominal: bool, search: Search) -> None:
     """The line of a feature's values: codes 1 .. last as they are, levels by their shrunken leaf value."""
     for k in range(last):
-        found.order[k] = k + 1
+        search.order[k] = k + 1
     if nominal:
         for k in range(last):
-            found.key[k] = total[k + 1].real / (total[k + 1].imag + SMOOTH)
-        found.order[:last] = np.argsort(found.key[:last], kind="mergesort") + 1
+            search.key[k] = total[k + 1].real / (total[k + 1].imag + SMOOTH)
+        search.order[:last] = np.argsort(search.key[:last], kind="mergesort") + 1
 
 
 @kernel
-def sum_tasks(hist: Sums, j: int, n_codes: int, found: Search) -> complex:
+def sum_tasks(hist: Sums, j: int, n_codes: int, search: Search) -> complex:
     """Totals of a feature's codes over tasks into `found.total`, those of the tasks into `found.whole`; of all."""
-    found.total[:n_codes] = 0
-    found.whole[:] = 0
+    search.total[:n_codes] = 0
+    search.whole[:] = 0
     for t in range(hist.shape[0]):
         for v in range(n_codes):
-            found.total[v] += hist[t, j, v]
-            found.whole[t] += hist[t, j, v]
-    return complex(found.whole.sum())
+            search.total[v] += hist[t, j, v]
+            search.whole[t] += hist[t, j, v]
+    return complex(search.whole.sum())
 
 
 @kernel
@@ -199,12 +199,12 @@ def note(
 
 
 @kernel
-def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting, found: Search) -> None:
+def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting, search: Search) -> None:
     """Best split of one feature, if better than those in `found.by_score` and `found.by_gain`. Ties: the first cut."""
     n_codes, apart = last + 3, how.criterion != NONE
-    whole = sum_tasks(hist, j, n_codes, found)
-    total, absent = found.total, last + 2
-    order_line(total, last, nominal, found)
+    whole = sum_tasks(hist, j, n_codes, search)
+    total, absent = search.total, last + 2
+    order_line(total, last, nominal, search)
     floor = max(how.least_hessian, EMPTY)
     charge = 0.0
     if nominal:
@@ -213,16 +213,16 @@ def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting,
             levels += total[k].imag > 0.0
         charge = CHANCE * how.noise * max(levels - 2, 0)
     low = 0j
-    found.running[:] = 0
+    search.running[:] = 0
     for k in range(last + 1):  # so many places of the line go left; none: only rows beside it
         if k > 0:
-            code = found.order[k - 1]
+            code = search.order[k - 1]
             if total[code].imag == 0.0:
                 continue
             low += total[code]
             if apart:
                 for t in range(hist.shape[0]):
-                    found.running[t] += hist[t, j, code]
+                    search.running[t] += hist[t, j, code]
         for side in range(4):
             if (side & 1 and total[0].imag == 0.0) or (side & 2 and total[absent].imag == 0.0):
                 continue
@@ -235,11 +235,11 @@ def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting,
             score = gain
             if apart:
                 for t in range(hist.shape[0]):
-                    found.left[t] = found.running[t]
-                    found.left[t] += (hist[t, j, 0] if side & 1 else 0j) + (hist[t, j, absent] if side & 2 else 0j)
-                score = score_tasks(found.left, found.whole, how, gain, found.gains)
-                note(found.by_gain, GAIN, j, score, gain, k, side, left)
-            note(found.by_score, SCORE, j, score, gain, k, side, left)
+                    search.left[t] = search.running[t]
+                    search.left[t] += (hist[t, j, 0] if side & 1 else 0j) + (hist[t, j, absent] if side & 2 else 0j)
+                score = score_tasks(search.left, search.whole, how, gain, search.gains)
+                note(search.by_gain, GAIN, j, score, gain, k, side, left)
+            note(search.by_score, SCORE, j, score, gain, k, side, left)
 
 
 @kernel
@@ -249,38 +249,38 @@ def search(
     last: NDArray[np.int64],
     nominal: NDArray[np.bool_],
     how: Splitting,
-    found: Search,
+    best: Search,
     split: NDArray[np.float64],
 ) -> None:
     """The best split (SPLIT_SIZE,) of a node with histogram (T, p, V); split[FEATURE] is -1 for none.
 
     Best by the criterion. The entropy is 0 wherever one task alone gains: where it is everywhere, by pooled gain.
     """
-    found.by_score[:] = 0.0
-    found.by_gain[:] = 0.0
-    found.by_score[FEATURE] = found.by_gain[FEATURE] = -1.0
-    found.by_score[SCORE] = how.least_gain if how.criterion in (VARIANCE, VARIANCE_RELATIVE, POOLED) else 0.0
+    best.by_score[:] = 0.0
+    best.by_gain[:] = 0.0
+    best.by_score[FEATURE] = best.by_gain[FEATURE] = -1.0
+    best.by_score[SCORE] = how.least_gain if how.criterion in (VARIANCE, VARIANCE_RELATIVE, POOLED) else 0.0
     for j in features:
-        search_feature(hist, j, last[j], nominal[j], how, found)
+        search_feature(hist, j, last[j], nominal[j], how, best)
     entropy = how.criterion in (ENTROPY, ENTROPY_PER_ROW)
-    split[:] = found.by_gain if entropy and found.by_score[FEATURE] < 0 else found.by_score
+    split[:] = best.by_gain if entropy and best.by_score[FEATURE] < 0 else best.by_score
 
 
 @kernel
 def left_codes(
-    hist: Sums, split: NDArray[np.float64], last: int, nominal: bool, found: Search, goes: NDArray[np.bool_]
+    hist: Sums, split: NDArray[np.float64], last: int, nominal: bool, search: Search, goes: NDArray[np.bool_]
 ) -> None:
     """Which codes (V,) of the split's feature go left."""
     j = int(split[FEATURE])
-    whole = sum_tasks(hist, j, last + 3, found)
-    order_line(found.total, last, nominal, found)
+    whole = sum_tasks(hist, j, last + 3, search)
+    order_line(search.total, last, nominal, search)
     heavier = split[LEFT_H] * 2 > whole.imag
     goes[:] = heavier
     for k in range(last):
-        code = found.order[k]
-        if not nominal or found.total[code].imag != 0.0:
+        code = search.order[k]
+        if not nominal or search.total[code].imag != 0.0:
             goes[code] = k < split[PLACES]
-    if found.total[0].imag != 0.0:
+    if search.total[0].imag != 0.0:
         goes[0] = split[MISSING] > 0
-    if found.total[last + 2].imag != 0.0:
+    if search.total[last + 2].imag != 0.0:
         goes[last + 2] = split[ABSENT] > 0

@@ -70,8 +70,8 @@ def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> N
     course = make_course(1, np.array([1]), 4.0, SUM, N_CELLS)
     validate(table, state, fit, settings.loss, course)
     terms = pairs.Terms(0, np.ones((1, 2), np.int64), weight)
-    told = (settings, (make_work(1, 2), board), (False, 0), Rule(1, 0.0), course, 1)
-    pairs.pair_rounds(table, state, np.array([0]), terms, fit, *told)
+    tail = (settings, (make_work(1, 2), board), (False, 0), Rule(1, 0.0), course, 1)
+    pairs.pair_rounds(table, state, np.array([0]), terms, fit, *tail)
     step.settle(table, state, np.array([0]), fit, settings.loss)
     rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss)
 

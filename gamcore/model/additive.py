@@ -85,20 +85,20 @@ class PairTerm:
         A value without a training row (never seen, or missing where nothing was) has no interaction: only what the
         other feature does on its own.
         """
-        found = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
+        surface = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
         effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
         rows, columns = (self.counts.sum(axis=axis) == 0 for axis in (1, 0))
-        found[rows], found[:, columns] = effects[rows], effects[:, columns]
-        return np.asarray(found - effects if self.pure else found)
+        surface[rows], surface[:, columns] = effects[rows], effects[:, columns]
+        return np.asarray(surface - effects if self.pure else surface)
 
     @cached_property
     def scores(self) -> Floats:
         """Scores (size_1, size_2), the mean over refits. Pure: their mean over the training rows of any bin that is
         drawn is 0."""
-        found = self.refit(0)
+        total = self.refit(0)
         for k in range(1, len(self.surfaces)):
-            found += self.refit(k)
-        return found / len(self.surfaces)
+            total += self.refit(k)
+        return total / len(self.surfaces)
 
     @cached_property
     def importance(self) -> float:

@@ -207,11 +207,11 @@ class _Common:
         Tasks that have left count in the pooled loss with what they had then: it neither jumps nor tires with them.
         """
         number, rows, patience = len(self.trees), self.rows(), self.parameters.patience
-        told = np.bincount(self.best.of, rows, self.problem.n_tasks).astype(np.float64)
-        pooled = float(np.where(self.gone, self.left, told).sum())
+        losses = np.bincount(self.best.of, rows, self.problem.n_tasks).astype(np.float64)
+        pooled = float(np.where(self.gone, self.left, losses).sum())
         if not self.valid.size:
             return np.empty(0, np.int64), pooled
-        self.best.look(told, rows, number)
+        self.best.look(losses, rows, number)
         self.pooled.look(np.array([pooled]), rows, number)
         together = bool(self.pooled.waits(number)[0] >= patience)
         own = self.best.waits(number) >= patience
@@ -220,7 +220,7 @@ class _Common:
         leaving = np.flatnonzero(self.active & np.where(self.alone, own, together))
         if leaving.size:
             self.kept[leaving] = self.quits()[leaving]
-            self.gone[leaving], self.left[leaving] = True, told[leaving]
+            self.gone[leaving], self.left[leaving] = True, losses[leaving]
             self.index = self.index[~self.gone[self.problem.task[self.index]]]
         return leaving, pooled
 

@@ -79,10 +79,10 @@ class TaskModel:
     def ranges(self, k: int, t: int, part: Part = "whole") -> list[tuple[int, int]]:
         """Trees [first, last) of refit k that speak for a task."""
         first = int(self.common_trees[k])
-        found = [(first, first + int(self.quits[k, t]))] if part != "specific" else []
+        spans = [(first, first + int(self.quits[k, t]))] if part != "specific" else []
         if t != UNKNOWN and part != "common":
-            found.append((int(self.own_trees[k, t]), int(self.own_trees[k, t + 1])))
-        return found
+            spans.append((int(self.own_trees[k, t]), int(self.own_trees[k, t + 1])))
+        return spans
 
     def _by_task(self, task: Ints) -> Iterator[tuple[int, Ints]]:
         """Tasks that occur, with the places of their rows."""
@@ -93,12 +93,12 @@ class TaskModel:
 
     def refit_scores(self, codes: Codes, task: Ints) -> Floats:
         """Scores (K, n) of rows given as codes (p + 1, n) and places of tasks, by each refit."""
-        found = np.repeat(self.base_scores[:, None], task.size, axis=1)
+        scores = np.repeat(self.base_scores[:, None], task.size, axis=1)
         for t, rows in self._by_task(task):
-            for k, line in enumerate(found):
+            for k, line in enumerate(scores):
                 for first, last in self.ranges(k, t):
                     self.forest.add(codes, rows, first, last, line)
-        return found
+        return scores
 
     def score(self, codes: Codes, task: Ints) -> Floats:
         """Scores (n,) of rows, the mean over refits."""
@@ -111,15 +111,15 @@ class TaskModel:
     def contributions(self, codes: Codes, task: Ints) -> tuple[Floats, Floats]:
         """The part of the score that no feature decides (n,), and contributions (n, p + 1), the task's last: their sum
         is the score (Fang et al. 2018)."""
-        bias, found = np.empty(task.size), np.zeros((task.size, len(codes)))
+        bias, shares = np.empty(task.size), np.zeros((task.size, len(codes)))
         for t, rows in self._by_task(task):
             parts = np.zeros((rows.size, len(codes)))
             bias[rows] = self.base_scores.mean()
             for k in range(self.n_refits):
                 for first, last in self.ranges(k, t):
                     bias[rows] += self.forest.attribute(codes, rows, first, last, parts) / self.n_refits
-            found[rows] = parts / self.n_refits
-        return bias, found
+            shares[rows] = parts / self.n_refits
+        return bias, shares
 
     def weights(self, feature: int, t: int) -> Floats:
         """Training rows (size,) of a feature's codes in a task; UNKNOWN: in all."""
@@ -128,27 +128,27 @@ class TaskModel:
 
     def given(self, feature: int, t: int) -> Ints:
         """What is known beside one feature: the task, and what it lacks; of an unknown task nothing."""
-        found = np.full(len(self.bins) + 1, FREE)
+        codes = np.full(len(self.bins) + 1, FREE)
         if t != UNKNOWN:
             for j in np.flatnonzero(~self.owned[t]):
-                found[j] = self.bins[j].size
-            found[-1] = self.task_codes[t]
-        found[feature] = FREE
-        return found
+                codes[j] = self.bins[j].size
+            codes[-1] = self.task_codes[t]
+        codes[feature] = FREE
+        return codes
 
     def curve(self, feature: int, t: int, part: Part = "whole") -> Floats:
         """What a feature does to the score of a task, (K, size) by refit and code: the mean over its other features,
         less that over the task's training rows. UNKNOWN: of the common trees, over all tasks."""
         size = self.bins[feature].size
-        found = np.zeros((self.n_refits, size))
+        curve = np.zeros((self.n_refits, size))
         given = self.given(feature, t)
-        for k, line in enumerate(found):
+        for k, line in enumerate(curve):
             for first, last in self.ranges(k, t, part):
                 self.forest.partial(first, last, feature, given, line)
         weights = self.weights(feature, t)
         if weights.sum() > 0:
-            found -= (found @ weights / weights.sum())[:, None]
-        return found
+            curve -= (curve @ weights / weights.sum())[:, None]
+        return curve
 
     def gains(self) -> tuple[Floats, Floats]:
         """Sums of the gains of splits, a mean over refits: in common trees (p + 1,), and in a task's own (T, p + 1)."""

@@ -61,7 +61,7 @@ def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints,
         for column in frame.columns:
             if frame[column].notna().any():
                 kinds.setdefault(column, set()).add(kind_of(frame[column]))
-    mixed = {column for column, found in kinds.items() if len(found) > 1}
+    mixed = {column for column, of_column in kinds.items() if len(of_column) > 1}
     taken = {column for frame in frames.values() for column in frame.columns}
     aliases: dict[str, str] = {}
     renamed = []
@@ -84,8 +84,8 @@ def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints,
 def _plain_frame(table: Any) -> pd.DataFrame:
     """A task's table as a frame; categories of several tables need not match, so they become text."""
     frame = as_frame(table if isinstance(table, pd.DataFrame) or not hasattr(table, "to_pandas") else table.to_pandas())
-    found = {c: frame[c] for c in frame.columns if isinstance(frame[c].dtype, pd.CategoricalDtype)}
-    return frame.assign(**{c: _as_text(series) for c, series in found.items()})
+    categories = {c: frame[c] for c in frame.columns if isinstance(frame[c].dtype, pd.CategoricalDtype)}
+    return frame.assign(**{c: _as_text(series) for c, series in categories.items()})
 
 
 def _as_text(series: pd.Series) -> pd.Series:
@@ -125,16 +125,16 @@ def read_labels(task: Any, n_rows: int) -> NDArray[Any]:
 
 def ordered_names(labels: NDArray[Any]) -> tuple[Any, ...]:
     """Distinct labels, in order where they have one."""
-    found = pd.unique(labels).tolist()
-    odd = [label for label in found if not isinstance(label, str | int | float | bool)]
+    names = pd.unique(labels).tolist()
+    odd = [label for label in names if not isinstance(label, str | int | float | bool)]
     if odd:
         raise TableError(f"A task is {type(odd[0]).__name__} {odd[0]!r}: label tasks by texts or numbers.")
-    if len({str(label) for label in found}) < len(found):
+    if len({str(label) for label in names}) < len(names):
         raise TableError("Two tasks have the same name as text, such as 1 and '1': give them one type.")
     try:
-        return tuple(sorted(found))
+        return tuple(sorted(names))
     except TypeError:
-        return tuple(sorted(found, key=str))
+        return tuple(sorted(names, key=str))
 
 
 def places(labels: NDArray[Any], names: tuple[Any, ...]) -> Ints:
@@ -142,8 +142,8 @@ def places(labels: NDArray[Any], names: tuple[Any, ...]) -> Ints:
     known = {name: t for t, name in enumerate(names)}
     by_text = {str(name): t for t, name in enumerate(names)}  # a file may have turned 1 into "1"
     which, distinct = pd.factorize(labels)
-    found = np.array([known.get(label, by_text.get(str(label), UNKNOWN)) for label in distinct], np.int64)
-    return np.asarray(found[which])
+    positions = np.array([known.get(label, by_text.get(str(label), UNKNOWN)) for label in distinct], np.int64)
+    return np.asarray(positions[which])
 
 
 def rows_by_task(rows: Ints, task: NDArray[np.integer], n_tasks: int) -> list[Ints]:
@@ -154,13 +154,13 @@ def rows_by_task(rows: Ints, task: NDArray[np.integer], n_tasks: int) -> list[In
 
 def owned_columns(rows: TaskRows, columns: list[str]) -> Bools:
     """Which task has which column, (T, columns): one that is empty for all rows of a task is absent there."""
-    found = np.ones((len(rows.names), len(columns)), bool)
+    owned = np.ones((len(rows.names), len(columns)), bool)
     for j, column in enumerate(columns):
         present = rows.frame[column].notna().to_numpy(bool)
         counts = np.bincount(rows.task[present], minlength=len(rows.names))
         if counts.any():  # a column without any value is of no use to anyone; that is seen elsewhere
-            found[:, j] = counts > 0
-    return found
+            owned[:, j] = counts > 0
+    return owned
 
 
 def task_codes(task: Ints, n_tasks: int) -> Ints:
@@ -168,9 +168,9 @@ def task_codes(task: Ints, n_tasks: int) -> Ints:
     if n_tasks <= MAX_TASK_CODES:
         return np.arange(1, n_tasks + 1)
     rarest_last = np.argsort(-np.bincount(task, minlength=n_tasks), kind="stable")
-    found = np.empty(n_tasks, np.int64)
-    found[rarest_last] = np.minimum(np.arange(n_tasks) + 1, MAX_TASK_CODES)
-    return found
+    codes = np.empty(n_tasks, np.int64)
+    codes[rarest_last] = np.minimum(np.arange(n_tasks) + 1, MAX_TASK_CODES)
+    return codes
 
 
 def bin_rows(

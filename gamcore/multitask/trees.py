@@ -67,13 +67,13 @@ def empty_trees() -> Trees:
 
 def concatenate(parts: Iterable[Trees]) -> Trees:
     """All trees of some, in their order."""
-    found = [empty_trees(), *parts]
-    before = np.cumsum([0, *[part.feature.size for part in found]])[:-1]
+    forests = [empty_trees(), *parts]
+    before = np.cumsum([0, *[part.feature.size for part in forests]])[:-1]
     shifted = [
         part._replace(child=np.where(part.feature >= 0, part.child + np.int32(n), np.int32(0)))
-        for part, n in zip(found, before, strict=True)
+        for part, n in zip(forests, before, strict=True)
     ]
-    ends = [part.ends[1:] + n for part, n in zip(found, before, strict=True)]
+    ends = [part.ends[1:] + n for part, n in zip(forests, before, strict=True)]
     joined = {name: np.concatenate([getattr(part, name) for part in shifted]) for name in Trees._fields[:-1]}
     return Trees(**joined, ends=np.concatenate([[0], *ends]).astype(np.int64))
 
@@ -127,9 +127,9 @@ class Grower:
 
     def stats(self, places: NDArray[np.int32], y: Floats, score: Floats) -> NDArray[np.complex64]:
         """What a tree is grown on: minus the gradients of some rows, and i times the hessians."""
-        found = np.empty(places.size, np.complex64)
-        alone.fill_stats(y, self._weight, score, self._scheme.loss, self._members(places, found))
-        return found
+        stats = np.empty(places.size, np.complex64)
+        alone.fill_stats(y, self._weight, score, self._scheme.loss, self._members(places, stats))
+        return stats
 
     def grow(self, places: NDArray[np.int32], stats: NDArray[np.complex64], score: Floats, others: Ints) -> Trees:
         """A tree on some rows, with gradient + i hessian `stats`, added to their scores and to those of other rows.

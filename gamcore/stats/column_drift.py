@@ -107,13 +107,13 @@ class Moved:
 
     def frame(self) -> pd.DataFrame:
         """One row a column that both have, the most moved first."""
-        told = [
+        rows = [
             (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.words, one.distance, one.p, one.missing_then,
              one.missing_now, one.p_missing)
             for one in self.columns
         ]  # fmt: skip
         names = ["column", "type", "verdict", "how", "distance", "p", "missing then", "missing now", "p of missing"]
-        return pd.DataFrame(told, columns=names)
+        return pd.DataFrame(rows, columns=names)
 
 
 def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
@@ -121,15 +121,15 @@ def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
     then, now = as_frame(then), as_frame(now)
     came = tuple(name for name in now.columns if name not in then.columns)
     went = tuple(name for name in then.columns if name not in now.columns)
-    retyped, found = [], []
+    retyped, moves = [], []
     for name in (name for name in now.columns if name in then.columns):
         old, new = kinds(then[name], now[name])
         if old != new:
             retyped.append((name, old or "unusable", new or "unusable"))
         else:
-            found.append(_compared(then[name], now[name], new))
-    found = sorted(_judged(found), key=lambda one: (not one.has_moved, -one.size))
-    return Moved(len(then), len(now), came=came, went=went, retyped=tuple(retyped), columns=tuple(found))
+            moves.append(_compared(then[name], now[name], new))
+    moves = sorted(_judged(moves), key=lambda one: (not one.has_moved, -one.size))
+    return Moved(len(then), len(now), came=came, went=went, retyped=tuple(retyped), columns=tuple(moves))
 
 
 def kinds(then: pd.Series, now: pd.Series) -> tuple[Kind | None, Kind | None]:
@@ -187,10 +187,10 @@ def _numbers(start: ColumnMove, then: Floats, now: Floats) -> ColumnMove:
     if not (old.size and new.size):
         return start
     with np.errstate(divide="ignore", invalid="ignore"):  # of a handful of rows, there is no p
-        told = ks_2samp(old, new, method="asymp")
+        test = ks_2samp(old, new, method="asymp")
     least = _least(old.size, new.size)
     middle = [_number(float(np.quantile(values, 0.5, method="nearest"))) for values in (old, new)]
-    return replace(start, distance=float(told.statistic), p=float(told.pvalue) if least < 1 else 1.0, detectable=least,
+    return replace(start, distance=float(test.statistic), p=float(test.pvalue) if least < 1 else 1.0, detectable=least,
                    words=f"median {middle[0]} then, {middle[1]} now")  # fmt: skip
 
 
@@ -215,8 +215,8 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
     if old.size > 2 and rare.any():
         old, new = (np.append(counts[~rare], counts[rare].sum()) for counts in (old, new))
         if old[-1] > old.sum() / 2 or new[-1] > new.sum() / 2:  # an ID, say: no level has rows enough
-            told = f"{len(names):,} levels, most of them rare; {len(came):,} came, {len(went):,} went"
-            return replace(start, verdict="too few rows", came=came, went=went, words=told)
+            summary = f"{len(names):,} levels, most of them rare; {len(came):,} came, {len(went):,} went"
+            return replace(start, verdict="too few rows", came=came, went=went, words=summary)
     distance = float(np.abs(old / old.sum() - new / new.sum()).sum() / 2)
     return replace(start, distance=distance, p=_p_of_levels(old, new), came=came, went=went, words=words,
                    detectable=_least(*sizes))  # fmt: skip
@@ -251,16 +251,16 @@ def _least(n: float, m: float) -> float:
     return math.sqrt(-math.log(ALPHA / 2) / 2 * (n + m) / (n * m))
 
 
-def _judged(found: list[ColumnMove]) -> list[ColumnMove]:
+def _judged(moves: list[ColumnMove]) -> list[ColumnMove]:
     """With p values adjusted over all columns, and a verdict each."""
-    p = np.array([[one.p, one.p_missing] for one in found]).reshape(-1, 2)
+    p = np.array([[one.p, one.p_missing] for one in moves]).reshape(-1, 2)
     tested = np.isfinite(p)
     p[tested] = adjusted_by_holm(p[tested])
     wider = math.sqrt(1 + math.log(max(int(tested.sum()), 1)) / -math.log(ALPHA / 2))  # a limit for all of them
     judged = []
-    for one, (own, of_missing) in zip(found, p, strict=True):
-        told = replace(one, p=float(own), p_missing=float(of_missing), detectable=one.detectable * wider)
-        judged.append(replace(told, verdict=_verdict(told), words=_with_missing(told)))
+    for one, (own, of_missing) in zip(moves, p, strict=True):
+        one_judged = replace(one, p=float(own), p_missing=float(of_missing), detectable=one.detectable * wider)
+        judged.append(replace(one_judged, verdict=_verdict(one_judged), words=_with_missing(one_judged)))
     return judged
 
 
@@ -279,8 +279,8 @@ def _verdict(one: ColumnMove) -> Verdict:
 def _with_missing(one: ColumnMove) -> str:
     if not one.p_missing < ALPHA:
         return one.words
-    told = f"missing in {one.missing_then:.1%} then, {one.missing_now:.1%} now"
-    return f"{one.words}; {told}" if one.words else told
+    words = f"missing in {one.missing_then:.1%} then, {one.missing_now:.1%} now"
+    return f"{one.words}; {words}" if one.words else words
 
 
 def ranges(then: Floats, now: Floats) -> str:

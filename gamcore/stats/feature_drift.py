@@ -27,15 +27,15 @@ def drift(X: pd.DataFrame, bins: tuple[Bins, ...], later: NDArray[np.bool_]) -> 
     """
     if not bins:
         return pd.DataFrame(columns=COLUMNS)
-    codes, told = encode_table(X, bins), []
+    codes, rows = encode_table(X, bins), []
     for line, of_feature in zip(codes, bins, strict=True):
         before, after = (np.bincount(line[part], minlength=of_feature.size).astype(float) for part in (~later, later))
         coarse = _coarse(of_feature, before + after)
         parts = [np.bincount(coarse, counts, int(coarse.max()) + 1).astype(np.float64) for counts in (before, after)]
         shares = [counts / max(counts.sum(), 1.0) for counts in (before, after)]
         name = of_feature.feature.name
-        told.append((name, *stability(parts[0], parts[1]), shares[0][0], shares[1][0], shares[1][of_feature.unseen]))
-    return pd.DataFrame(told, columns=COLUMNS).sort_values("stability", ascending=False, ignore_index=True)
+        rows.append((name, *stability(parts[0], parts[1]), shares[0][0], shares[1][0], shares[1][of_feature.unseen]))
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values("stability", ascending=False, ignore_index=True)
 
 
 def _coarse(bins: Bins, counts: NDArray[np.float64]) -> NDArray[np.int64]:

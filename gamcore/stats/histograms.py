@@ -57,17 +57,17 @@ def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
         labels, old, new = _levels(then, now)
         return Overlay(name, kind, old, new, missing, labels=labels)
     read = read_dates if kind == "date" else read_numbers
-    values = [found[np.isfinite(found)] for found in (read(then), read(now))]
+    values = [cells[np.isfinite(cells)] for cells in (read(then), read(now))]
     edges = _edges(values)
-    old, new = (np.histogram(found, edges)[0] / found.size for found in values)
+    old, new = (np.histogram(cells, edges)[0] / cells.size for cells in values)
     return Overlay(name, kind, then=old, now=new, missing=missing, edges=edges)
 
 
 def _edges(values: list[Floats]) -> Floats:
     """Borders of equal bars that reach over both, but for their tails."""
-    ends = [np.quantile(found, (TAIL, 1 - TAIL), method="nearest") for found in values]
+    ends = [np.quantile(cells, (TAIL, 1 - TAIL), method="nearest") for cells in values]
     low, high = float(min(low for low, _ in ends)), float(max(high for _, high in ends))
-    whole = all(np.all(found == np.floor(found)) for found in values)
+    whole = all(np.all(cells == np.floor(cells)) for cells in values)
     if whole and max(abs(low), abs(high)) < LARGEST_WHOLE:  # a whole number of values a bar, else some look empty
         width = max(float(np.ceil((high - low + 1) / BARS)), 1.0)
         bars = int(np.ceil((high - low + 1) / width))
@@ -83,8 +83,8 @@ def _levels(then: pd.Series, now: pd.Series) -> tuple[tuple[str, ...], Floats, F
     shares = []
     for series in (then, now):
         codes, names = read_texts(series)
-        found = pd.Series(np.bincount(codes[codes >= 0], minlength=len(names)), names, float)
-        shares.append(found / found.sum())
+        counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(names)), names, float)
+        shares.append(counts / counts.sum())
     both = pd.concat(shares, axis=1).fillna(0.0)
     both = both[both.sum(axis=1) > 0]
     both = both.iloc[np.argsort(-both.max(axis=1).to_numpy(), kind="stable")]

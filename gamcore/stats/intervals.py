@@ -92,10 +92,10 @@ def difference_of_means(
     values: Floats, others: Floats, weight: Floats | None = None, other_weight: Floats | None = None
 ) -> Interval:
     """Welch's interval of the difference of two means; of weighted rows, by their effective numbers."""
-    told = [_moments(values, weight), _moments(others, other_weight)]
-    if min(n for _, _, n in told) < FEWEST_ROWS:
+    moments = [_moments(values, weight), _moments(others, other_weight)]
+    if min(n for _, _, n in moments) < FEWEST_ROWS:
         return UNKNOWN
-    (mean, square, n), (other, other_square, m) = told
+    (mean, square, n), (other, other_square, m) = moments
     parts = square / (n - 1), other_square / (m - 1)
     if sum(parts) == 0:
         return UNKNOWN  # a handful of equal rows is no certainty

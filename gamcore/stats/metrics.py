@@ -61,10 +61,10 @@ def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
     """Share of positives (y) among the most likely share of rows (x); the share in the first tenth."""
     weights = np.ones(y.size) if weight is None else weight
     order = np.argsort(-chance, kind="stable")
-    rows, found = np.cumsum(weights[order]), np.cumsum((weights * y)[order])
+    rows, hits = np.cumsum(weights[order]), np.cumsum((weights * y)[order])
     last = np.append(np.diff(chance[order]) != 0, True)  # rows of one chance have no order among them
     x = np.concatenate([[0.0], rows[last] / rows[-1]])
-    share = np.concatenate([[0.0], found[last] / found[-1]])
+    share = np.concatenate([[0.0], hits[last] / hits[-1]])
     tenth = float(np.interp(0.1, x, share))
     return Line(*_thin(x, share), tenth)
 
@@ -89,13 +89,13 @@ def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins:
 
     Columns: predicted, observed, lower, upper (Wilson, 95%; weighted rows count as their effective number), rows.
     """
-    told = []
+    rows = []
     for _, here, w, n in _parts(_equal_parts(chance, n_bins), weight):
         observed = float(np.average(y[here], weights=w))
         low, high = wilson(observed, n)
         predicted = float(np.average(chance[here], weights=w))
-        told.append((predicted, observed, low, high, int(here.sum())))
-    return pd.DataFrame(told, columns=["predicted", "observed", "lower", "upper", "rows"])
+        rows.append((predicted, observed, low, high, int(here.sum())))
+    return pd.DataFrame(rows, columns=["predicted", "observed", "lower", "upper", "rows"])
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Fl
     each = (miss * missed + false_alarm * (refused[-1] - refused)) / total
     distinct = np.concatenate([[True], np.diff(sorted_chance) > 0, [True]])
     borders = np.concatenate([[0.0], (sorted_chance[:-1] + sorted_chance[1:]) / 2, [1.0]])
-    thresholds, told = borders[distinct], each[distinct]
-    k = int(told.argmin())
-    return Costs(*_thin(thresholds, told), float(thresholds[k]), float(told[k]), float(each[-1]), float(each[0]))
+    thresholds, losses = borders[distinct], each[distinct]
+    k = int(losses.argmin())
+    return Costs(*_thin(thresholds, losses), float(thresholds[k]), float(losses[k]), float(each[-1]), float(each[0]))
 
 
 def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
@@ -143,10 +143,10 @@ def deviance(
     """Mean deviance of a row, and the share of that of a constant (a mean of other rows) that is explained."""
     constant = np.full(y.size, baseline)
     if binary:
-        told = [2 * metrics.log_loss(y, p, sample_weight=weight, labels=[0, 1]) for p in (predicted, constant)]
+        losses = [2 * metrics.log_loss(y, p, sample_weight=weight, labels=[0, 1]) for p in (predicted, constant)]
     else:
-        told = [metrics.mean_squared_error(y, p, sample_weight=weight) for p in (predicted, constant)]
-    return float(told[0]), float(1 - told[0] / told[1]) if told[1] > 0 else 0.0
+        losses = [metrics.mean_squared_error(y, p, sample_weight=weight) for p in (predicted, constant)]
+    return float(losses[0]), float(1 - losses[0] / losses[1]) if losses[1] > 0 else 0.0
 
 
 def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins: int = 20) -> pd.DataFrame:
@@ -155,14 +155,14 @@ def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins
     Columns: predicted, residual, lower, upper (95%, t), rows.
     """
     n_bins = max(min(n_bins, y.size // FEWEST_IN_PART), 1)
-    told = []
+    rows = []
     for _, here, w, n in _parts(_equal_parts(predicted, n_bins), weight):
         gap = y[here] - predicted[here]
         mean = float(np.average(gap, weights=w))
         error = _half_width(gap, mean, w, n)
         at = float(np.average(predicted[here], weights=w))
-        told.append((at, mean, mean - error, mean + error, int(here.sum())))
-    return pd.DataFrame(told, columns=["predicted", "residual", "lower", "upper", "rows"])
+        rows.append((at, mean, mean - error, mean + error, int(here.sum())))
+    return pd.DataFrame(rows, columns=["predicted", "residual", "lower", "upper", "rows"])
 
 
 def _half_width(values: Floats, mean: float, weight: Floats, n: float) -> float:
@@ -191,7 +191,7 @@ def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: F
     Columns: period, observed, lower, upper, predicted, rows.
     """
     binary = bool(np.isin(y, (0.0, 1.0)).all())
-    told = []
+    rows = []
     for k, here, w, n in _parts(period, weight):
         mean = float(np.average(y[here], weights=w))
         if binary:
@@ -199,5 +199,5 @@ def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: F
         else:
             error = _half_width(y[here], mean, w, n)
             low, high = mean - error, mean + error
-        told.append((k, mean, low, high, float(np.average(predicted[here], weights=w)), int(here.sum())))
-    return pd.DataFrame(told, columns=["period", "observed", "lower", "upper", "predicted", "rows"])
+        rows.append((k, mean, low, high, float(np.average(predicted[here], weights=w)), int(here.sum())))
+    return pd.DataFrame(rows, columns=["period", "observed", "lower", "upper", "predicted", "rows"])

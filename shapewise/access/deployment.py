@@ -18,30 +18,30 @@ def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: 
     options : of Streamlit, by name, and proxy_secret. auth : the section [auth] of secrets.toml. secret_is_set :
     whether server.cookieSecret was chosen, not drawn at the start.
     """
-    found = []
+    lacking = []
     headers = options.get("server.trustedUserHeaders") or {}
     if not headers and not all(auth.get(name) for name in OIDC):
-        found.append(
+        lacking.append(
             "Nobody can sign in: set [auth] in .streamlit/secrets.toml (OIDC), or server.trustedUserHeaders to the "
             "header in which your proxy names who is there."
         )
     if auth and not headers and not all(map(find_spec, LIBRARIES)):
-        found.append('OIDC needs more libraries: pip install -e ".[shared]".')
+        lacking.append('OIDC needs more libraries: pip install -e ".[shared]".')
     if headers and "email" not in headers.values() and "name" not in headers.values():
-        found.append("server.trustedUserHeaders names nobody: map a header to email or name.")
+        lacking.append("server.trustedUserHeaders names nobody: map a header to email or name.")
     if headers and options.get("server.address") not in LOCALS and len(options.get("proxy_secret") or "") < SECRET:
-        found.append(
+        lacking.append(
             "A header is trusted, and the server can be reached past the proxy that sets it: set server.address to "
             f"localhost, or GAMCORE_PROXY_SECRET to {SECRET} characters that the proxy sends as X-Proxy-Secret."
         )
     secret = str(auth.get("cookie_secret") or "")
     if not headers and len(secret) < SECRET:
-        found.append(f"auth.cookie_secret has fewer than {SECRET} characters: make one by `openssl rand -hex 32`.")
+        lacking.append(f"auth.cookie_secret has fewer than {SECRET} characters: make one by `openssl rand -hex 32`.")
     if not secret_is_set or len(str(options.get("server.cookieSecret") or "")) < SECRET:
-        found.append(f"server.cookieSecret is not set to {SECRET} characters or more: make one as above.")
+        lacking.append(f"server.cookieSecret is not set to {SECRET} characters or more: make one as above.")
     hosts = options.get("server.allowedHosts") or []
     if not hosts or "*" in hosts:
-        found.append("server.allowedHosts is open: name the host that people type.")
+        lacking.append("server.allowedHosts is open: name the host that people type.")
     if not options.get("server.enableXsrfProtection", True) or not options.get("server.enableCORS", True):
-        found.append("server.enableXsrfProtection or server.enableCORS is off: leave both on.")
-    return found
+        lacking.append("server.enableXsrfProtection or server.enableCORS is off: leave both on.")
+    return lacking

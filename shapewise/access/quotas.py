@@ -73,15 +73,15 @@ class Limits:
     @classmethod
     def told(cls) -> Limits:
         """The limits that the environment sets, over those that fit this machine; StoreError where one is no number."""
-        found: dict[str, int] = {}
+        chosen: dict[str, int] = {}
         for of in fields(cls):
             text = os.environ.get(f"GAMCORE_{of.name.upper()}", "").strip()
             try:
-                found |= {of.name: int(text)} if text else {}
+                chosen |= {of.name: int(text)} if text else {}
             except ValueError as error:
                 raise StoreError(f"GAMCORE_{of.name.upper()} is {text!r}: set it to a whole number.") from error
-        limits = replace(cls._usual(), **found)
-        if "table_memory" in found or not limits.memory:
+        limits = replace(cls._usual(), **chosen)
+        if "table_memory" in chosen or not limits.memory:
             return limits
         return replace(limits, table_memory=min(limits.memory // TABLE_SHARE, MOST_TABLE))
 

@@ -77,7 +77,7 @@ def add_segment(
     workspace: Workspace, name: str, rule: Rule, table: str, scenario: tuple[str, str], evidence: Evidence | None
 ) -> SavedSegment:
     """Keep a segment; scenario: id and name of its model."""
-    told = asdict(evidence) if evidence else {}
+    numbers = asdict(evidence) if evidence else {}
     made = SavedSegment(
         id=new_id(),
         name=clean_name(name),
@@ -86,7 +86,7 @@ def add_segment(
         scenario=scenario[1],
         rule=rule.to_dict(),
         created=now(),
-        evidence=_plain(told),
+        evidence=_plain(numbers),
     )
     workspace.add("segments", made.id, _plain(asdict(made)))
     return made
@@ -99,8 +99,8 @@ def segment(workspace: Workspace, identifier: str) -> SavedSegment:
 
 def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
     """Segments of a table, the oldest first."""
-    found = workspace.listed("segments", lambda told: known(SavedSegment, told))
-    return [one for one in found if one.table == table]
+    saved = workspace.listed("segments", lambda kept: known(SavedSegment, kept))
+    return [one for one in saved if one.table == table]
 
 
 def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:
@@ -116,10 +116,10 @@ def board(workspace: Workspace, identifier: str) -> Board:
     return _board(workspace.thing("boards", identifier).about)
 
 
-def _board(told: dict[str, Any]) -> Board:
-    found = known(Board, told)
-    found.read()
-    return found
+def _board(kept: dict[str, Any]) -> Board:
+    board = known(Board, kept)
+    board.read()
+    return board
 
 
 def boards(workspace: Workspace, table: str | None = None) -> list[Board]:
@@ -140,8 +140,8 @@ def change(
     RuleError where strategies cannot be told apart, StoreError where the board is gone.
     """
 
-    def changed(told: dict[str, Any]) -> dict[str, Any]:
-        now_is = _board(told)
+    def changed(kept: dict[str, Any]) -> dict[str, Any]:
+        now_is = _board(kept)
         if strategies is not None:
             made = strategies(now_is.read())
             made.cascade().check()
@@ -152,6 +152,6 @@ def change(
             now_is = replace(now_is, plan=plan)
         if outcome is not None:
             now_is = replace(now_is, outcome={**now_is.outcome, **outcome})
-        return told | dict(_plain(asdict(now_is)))
+        return kept | dict(_plain(asdict(now_is)))
 
     return _board(workspace.edit("boards", identifier, changed))

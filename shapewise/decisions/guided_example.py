@@ -107,17 +107,17 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
         data = read_data(frame, Spec.from_dict(about.spec), table.held_out_by)
         held = data.X.index[data.held_out]
         X, y = frame.loc[held], data.y[data.held_out].to_numpy(float)
-        found = suggest(fitted, X, y)
-        rule = rounded(either(_the_one(found, column, part) for column in part.columns), frame)
-        tried = found[0].evidence.tried
-        told = HeldOut(fitted, X, y).evidence(rule, tried)
+        candidates = suggest(fitted, X, y)
+        rule = rounded(either(_the_one(candidates, column, part) for column in part.columns), frame)
+        tried = candidates[0].evidence.tried
+        evidence = HeldOut(fitted, X, y).evidence(rule, tried)
         board.add_segment(
             workspace,
             f"{part.strategy}: {rule.words()}",
             rule=rule,
             table=table.id,
             scenario=(about.id, about.name),
-            evidence=told,
+            evidence=evidence,
         )
         made.append(
             Strategy(
@@ -136,9 +136,9 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
     return made
 
 
-def _the_one(found: list[Segment], column: str, part: Part) -> Rule:
+def _the_one(candidates: list[Segment], column: str, part: Part) -> Rule:
     """What the model sets apart upwards by one column."""
-    for segment in found:
+    for segment in candidates:
         if segment.up and segment.rule.columns == (column,):
             return segment.rule
     raise StoreError(f"The model of {part.scenario!r} sets nothing apart by {column!r}: measure its bands first.")

@@ -26,29 +26,29 @@ RULES: Final = "by the rules of the board"
 """In place of a column that names the strategy that each row would get."""
 
 
-def metrics_of(told: dict[str, Any]) -> list[Metric]:
+def metrics_of(form: dict[str, Any]) -> list[Metric]:
     """The metrics of a plan; ExperimentError names the row that is not complete."""
-    found = []
-    for k, row in enumerate(told["metrics"], 1):
+    metrics = []
+    for k, row in enumerate(form["metrics"], 1):
         name, base, lift, deviation = (row.get(key) for key in ("metric", "base", "lift", "deviation"))
         if not name or any(value is None or not math.isfinite(value) for value in (base, lift)):
             raise ExperimentError(f"Row {k} of the metrics is not complete: it needs a name, today's rate and a lift.")
         known = None if deviation is None or not math.isfinite(deviation) else float(deviation)
-        found.append(Metric(str(name), float(base), float(lift), row.get("role") or "primary", known))
-    if len({metric.name for metric in found}) < len(found):
+        metrics.append(Metric(str(name), float(base), float(lift), row.get("role") or "primary", known))
+    if len({metric.name for metric in metrics}) < len(metrics):
         raise ExperimentError("Two metrics have the same name: rename one.")
-    return found
+    return metrics
 
 
-def planned(told: dict[str, Any], made: StrategySet, found: Ledger) -> Plan:
+def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> Plan:
     """The plan of a board, for the reach of its strategies."""
-    reach = {one.name: int(n) for one, n in zip(made.strategies, found.exclusive, strict=True)}
-    a_day = {name: told["a_day"] * n / max(found.eligible, 1) for name, n in reach.items()}
-    return plan(a_day, metrics_of(told), told["share"], told["power"])
+    reach = {one.name: int(n) for one, n in zip(made.strategies, ledger.exclusive, strict=True)}
+    a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, n in reach.items()}
+    return plan(a_day, metrics_of(form), form["share"], form["power"])
 
 
 def read_out(
-    made: StrategySet, way: str, told: dict[str, Any], metrics: Sequence[dict[str, Any]],
+    made: StrategySet, way: str, form: dict[str, Any], metrics: Sequence[dict[str, Any]],
     frame_of: Callable[[str, Sequence[str]], pd.DataFrame],
 ) -> ReadOut:  # fmt: skip
     """An experiment as it was measured.
@@ -59,20 +59,20 @@ def read_out(
     names = [one.name for one in made.strategies]
     hoped = {(name, row["metric"]): row["lift"] for row in metrics for name in names if row.get("lift")}
     if way == "counts":
-        frame = pd.DataFrame(told["counts"], columns=list(COUNTS)).dropna()
-        return read_counts(frame, told["roles"], told["share"], hoped, names)
-    by_rules = told.get("by", RULES) == RULES
-    named = made.cascade().columns if by_rules else [told["by"]]
-    frame = frame_of(told["table"], [told["arm"], *named, *told["roles"], *told["before"].values()])
-    codes, levels = read_texts(frame[told["arm"]])
+        frame = pd.DataFrame(form["counts"], columns=list(COUNTS)).dropna()
+        return read_counts(frame, form["roles"], form["share"], hoped, names)
+    by_rules = form.get("by", RULES) == RULES
+    named = made.cascade().columns if by_rules else [form["by"]]
+    frame = frame_of(form["table"], [form["arm"], *named, *form["roles"], *form["before"].values()])
+    codes, levels = read_texts(frame[form["arm"]])
     if len(levels) != 2:
-        raise ExperimentError(f"{told['arm']!r} has {len(levels)} values among all rows, and an arm is one of two.")
+        raise ExperimentError(f"{form['arm']!r} has {len(levels)} values among all rows, and an arm is one of two.")
     known = codes >= 0
-    treated = codes == levels.index(told["treated"])
+    treated = codes == levels.index(form["treated"])
     if by_rules:
         assigned = made.assign(frame)
     else:
-        of, labels = read_texts(frame[told["by"]])
+        of, labels = read_texts(frame[form["by"]])
         place = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])
         assigned = place[of]
     return read_rows(
@@ -80,8 +80,8 @@ def read_out(
         treated[known],
         assigned=assigned[known],
         names=names,
-        metrics=told["roles"],
-        share=told["share"],
+        metrics=form["roles"],
+        share=form["share"],
         planned=hoped,
-        before=told["before"],
+        before=form["before"],
     )

@@ -46,14 +46,12 @@ def prove(made: StrategySet, frame: pd.DataFrame) -> Proof:
     kinds = kinds_of(frame, cascade.columns)
     rows = pd.DataFrame({name: _stored(frame[name], kind) for name, kind in kinds.items()}, index=range(len(frame)))
     try:
-        found = {"board": wanted, "SQL": by_sql(cascade, rows, kinds), "Python": by_python(cascade, rows, kinds)}
+        by = {"board": wanted, "SQL": by_sql(cascade, rows, kinds), "Python": by_python(cascade, rows, kinds)}
     except (TypeError, OverflowError, pd.errors.DatabaseError) as error:
         raise ProofError(f"A column cannot be handed over to be counted: {error}.") from error
-    counts = pd.DataFrame({way: pd.Series(labels).value_counts().reindex(names) for way, labels in found.items()})
+    counts = pd.DataFrame({way: pd.Series(labels).value_counts().reindex(names) for way, labels in by.items()})
     counts = counts.fillna(0).astype(int).rename_axis("strategy").reset_index()
-    return Proof(
-        counts, all(labels.shape == wanted.shape and bool((labels == wanted).all()) for labels in found.values())
-    )
+    return Proof(counts, all(labels.shape == wanted.shape and bool((labels == wanted).all()) for labels in by.values()))
 
 
 def _stored(series: pd.Series, kind: Kind) -> Any:
@@ -79,12 +77,12 @@ def by_sql(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labe
             rows.to_sql("rows", base, index=False, chunksize=50_000)
             query = to_sql(cascade, "rows", kinds, alias).rstrip().rstrip(";")
             # the names in the query are ours and quoted; the order is that of the rows
-            found = base.execute(f'SELECT "{alias}" FROM ({query}) AS told').fetchall()  # noqa: S608
+            answers = base.execute(f'SELECT "{alias}" FROM ({query}) AS told').fetchall()  # noqa: S608
         except sqlite3.Error as error:
             raise ProofError(f"The SQL did not run in SQLite: {error}.") from error
         finally:
             base.close()
-    return np.array([label for (label,) in found], object)
+    return np.array([label for (label,) in answers], object)
 
 
 def by_python(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labels:
@@ -101,8 +99,8 @@ def by_python(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> L
                     timeout=SECONDS, check=True,
                 )  # fmt: skip
             except subprocess.CalledProcessError as error:
-                told = error.stderr.decode("utf-8", "replace")[-300:]
-                raise ProofError(f"The Python module did not run: {told}") from error
+                complaint = error.stderr.decode("utf-8", "replace")[-300:]
+                raise ProofError(f"The Python module did not run: {complaint}") from error
             except subprocess.TimeoutExpired as error:
                 raise ProofError(f"The Python module took more than {SECONDS} s on {len(rows):,} rows.") from error
     return np.array(done.stdout.decode("utf-8").split("\n")[:-1], object)
@@ -117,5 +115,5 @@ def _lines(rows: pd.DataFrame) -> Iterator[str]:
 
 def _cells(series: pd.Series) -> list[Any]:
     """Cells as JSON knows them."""
-    told = series.dt.strftime("%Y-%m-%dT%H:%M:%S.%f") if series.dtype.kind == "M" else series
-    return [None if gone else cell for cell, gone in zip(told.tolist(), series.isna(), strict=True)]
+    cells = series.dt.strftime("%Y-%m-%dT%H:%M:%S.%f") if series.dtype.kind == "M" else series
+    return [None if gone else cell for cell, gone in zip(cells.tolist(), series.isna(), strict=True)]

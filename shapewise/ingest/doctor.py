@@ -39,10 +39,10 @@ class ColumnReport:
 
 def examine(frame: pd.DataFrame, rows: int | None = None) -> list[ColumnReport]:
     """A report a column. rows : of the table, where the frame is a sample of it."""
-    found = [_examine(frame[name], rows or len(frame)) for name in frame.columns]
-    task = find_task(frame, [r.name for r in found if r.kind == "category" and r.role == "feature"])
-    told = "decides which other columns are filled: rows of one value are a task of their own"
-    return [replace(r, role="task", warnings=[*r.warnings, told]) if r.name == task else r for r in found]
+    reports = [_examine(frame[name], rows or len(frame)) for name in frame.columns]
+    task = find_task(frame, [r.name for r in reports if r.kind == "category" and r.role == "feature"])
+    task_words = "decides which other columns are filled: rows of one value are a task of their own"
+    return [replace(r, role="task", warnings=[*r.warnings, task_words]) if r.name == task else r for r in reports]
 
 
 def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
@@ -59,8 +59,8 @@ def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
         shares = filled.loc[levels.index, [other for other in partly if other != name]].groupby(levels).mean()
         counts[name] = int(((shares.min() == 0) & (shares.max() > MOSTLY)).sum())
     best = max(counts.values(), default=0)
-    found = [name for name, count in counts.items() if count == best]
-    return found[0] if best >= FEWEST_DECIDED and len(found) == 1 else None
+    best_names = [name for name, count in counts.items() if count == best]
+    return best_names[0] if best >= FEWEST_DECIDED and len(best_names) == 1 else None
 
 
 def _examine(series: pd.Series, rows: int) -> ColumnReport:
@@ -170,12 +170,12 @@ def leaks(frame: pd.DataFrame, target: str, positive: list[str] | None, features
         y[goal.isna().to_numpy()] = np.nan
     else:
         y = read_numbers(goal)
-    found = {}
+    reasons = {}
     for name in features:
         reason = _leak(part[name], y, positive is not None) if name != target else None
         if reason:
-            found[name] = reason
-    return found
+            reasons[name] = reason
+    return reasons
 
 
 def _leak(series: pd.Series, y: np.ndarray[tuple[int], np.dtype[np.float64]], binary: bool) -> str | None:

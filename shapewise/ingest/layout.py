@@ -103,11 +103,11 @@ def _unmarked_utf16(head: bytes) -> str:
 
 
 def _guess(head: bytes, notes: list[str]) -> str:
-    found = from_bytes(head[:200_000], cp_isolation=GUESSES).best()
-    if found is None:
+    guess = from_bytes(head[:200_000], cp_isolation=GUESSES).best()
+    if guess is None:
         raise ReaderError("The file is not text in a known encoding: save it as UTF-8 and load it again.") from None
     # Close relatives read most files alike; the one that most programs write is the better guess.
-    encoding = "cp1252" if "cp1252" in found.could_be_from_charset else found.encoding
+    encoding = "cp1252" if "cp1252" in guess.could_be_from_charset else guess.encoding
     notes.append(f"Decoded from {encoding}: check a few accented names; if they look odd, save it as UTF-8.")
     return encoding
 
@@ -128,8 +128,8 @@ def layout_of(text: str, notes: list[str]) -> Layout:
 
 def _said_delimiter(text: str) -> tuple[str, int]:
     """The delimiter that a first line such as sep=; names, as spreadsheets write it, and where the rest begins."""
-    found = re.match(r'"?sep=([;\t|,])"?[;\t|,]*\n', text, re.IGNORECASE)
-    return (found.group(1), found.end()) if found else ("", 0)
+    match = re.match(r'"?sep=([;\t|,])"?[;\t|,]*\n', text, re.IGNORECASE)
+    return (match.group(1), match.end()) if match else ("", 0)
 
 
 def _sniff(lines: list[str], said: str) -> tuple[str, int, int]:
@@ -159,19 +159,19 @@ def _sniff(lines: list[str], said: str) -> tuple[str, int, int]:
 
 def _rows(lines: list[str], delimiter: str) -> list[Line]:
     """Rows that are not blank."""
-    found: list[Line] = []
+    kept: list[Line] = []
     start = 0
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         for row in rows:
             if row:
-                found.append(Line(start, row, sum(cell.strip() != "" for cell in row)))
+                kept.append(Line(start, row, sum(cell.strip() != "" for cell in row)))
             start = rows.line_num
     except csv.Error as error:
         raise ReaderError(
             f"Line {start + 1:,} cannot be read ({error}): a cell may be too long, or a quote open."
         ) from error
-    return found
+    return kept
 
 
 def _header_line(rows: list[Line], width: int) -> int:

@@ -64,13 +64,13 @@ def parts_of(source: Path) -> tuple[list[Part], pa.Schema]:
             raise ReaderError(
                 f"{path.name[:60]!r} links to a file outside the folder: put the file itself in the folder."
             )
-    found = pa.dataset.dataset([str(path) for path in paths], partition_base_dir=str(source), partitioning="hive")
+    dataset = pa.dataset.dataset([str(path) for path in paths], partition_base_dir=str(source), partitioning="hive")
     fragments = {
         Path(fragment.path): dict(pa.dataset.get_partition_keys(fragment.partition_expression))
-        for fragment in found.get_fragments()
+        for fragment in dataset.get_fragments()
     }
     names = {name: None for keys in fragments.values() for name in keys}
-    keys = pa.schema([found.schema.field(name) for name in names])
+    keys = pa.schema([dataset.schema.field(name) for name in names])
     return [_part(path, fragments.get(path, {})) for path in paths], keys
 
 

@@ -114,7 +114,7 @@ class Feed(io.RawIOBase):
                 break
             parts.append(part.encode())
             have += len(parts[-1])
-        found = b"".join(parts)
-        size = len(found) if size < 0 else size
-        self._bytes = found[size:]
-        return found[:size]
+        content = b"".join(parts)
+        size = len(content) if size < 0 else size
+        self._bytes = content[size:]
+        return content[:size]

@@ -125,8 +125,8 @@ def _plan(cells: pd.Series, comma_is_decimal: bool, notes: list[str]) -> Column:
     text = trimmed(cells)
     plan = plan_column(text, notes, comma_is_decimal)
     if plan.kind == "number":
-        found = convert(text, plan, Tally()).dropna()
-        whole = len(found) > 0 and bool((found == np.floor(found)).all() and found.abs().max() < EXACT)
+        values = convert(text, plan, Tally()).dropna()
+        whole = len(values) > 0 and bool((values == np.floor(values)).all() and values.abs().max() < EXACT)
         return Column(str(cells.name), plan, pa.int64() if whole else pa.float64())
     kinds = {"text": pa.string(), "boolean": pa.bool_(), "date": pa.timestamp("us")}
     return Column(str(cells.name), plan, kinds[plan.kind])
@@ -195,11 +195,11 @@ class Kept:
 
     def add(self, batch: pa.Table) -> None:
         """Add the next rows."""
-        found = hashes(self.rows, self.rows + batch.num_rows)
-        places = np.flatnonzero(found <= np.uint64(self._below - 1))
+        digests = hashes(self.rows, self.rows + batch.num_rows)
+        places = np.flatnonzero(digests <= np.uint64(self._below - 1))
         self._table = pa.concat_tables([self._table, batch.take(pa.array(places))])
         self._numbers = np.concatenate([self._numbers, places + self.rows])
-        self._hashes = np.concatenate([self._hashes, found[places]])
+        self._hashes = np.concatenate([self._hashes, digests[places]])
         while self._table.num_rows > TYPE_ROWS or (self._table.nbytes > TYPE_BYTES and self._table.num_rows > 100):
             self._below //= 2
             stay = self._hashes <= np.uint64(self._below - 1)
@@ -259,10 +259,10 @@ def _cells(text: pa.ChunkedArray, column: Column) -> pa.Array:
         column.tally.present += len(numbers) - numbers.null_count
     else:
         cells = trimmed(text.to_pandas().rename(column.name))
-        found = convert(cells, column.plan, column.tally)
+        values = convert(cells, column.plan, column.tally)
         if column.plan.kind != "number":
-            return _array(found, column)
-        numbers = pa.array(found.to_numpy(), from_pandas=True)
+            return _array(values, column)
+        numbers = pa.array(values.to_numpy(), from_pandas=True)
     if column.kind == pa.int64():
         largest = pc.max(pc.abs(numbers)).as_py() or 0
         try:
@@ -275,8 +275,8 @@ def _cells(text: pa.ChunkedArray, column: Column) -> pa.Array:
     return numbers
 
 
-def _array(found: pd.Series, column: Column) -> pa.Array:
+def _array(values: pd.Series, column: Column) -> pa.Array:
     if column.plan.kind == "date":
-        found = found.astype("datetime64[us]")
-    made: Any = pa.array(found, type=column.kind, from_pandas=True)
+        values = values.astype("datetime64[us]")
+    made: Any = pa.array(values, type=column.kind, from_pandas=True)
     return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made

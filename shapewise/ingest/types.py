@@ -135,9 +135,9 @@ def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = Fals
         return _integers(pd.Series(plain.to_numpy(zero_copy_only=False), index=series.index, name=series.name))
     cells = trimmed(series)
     plan, tally = plan_column(cells, notes, comma_is_decimal), Tally()
-    found = convert(cells, plan, tally)
+    values = convert(cells, plan, tally)
     tell(series.name, plan, tally, notes)
-    return _integers(found) if plan.kind == "number" else found
+    return _integers(values) if plan.kind == "number" else values
 
 
 def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
@@ -176,7 +176,7 @@ def _plan_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> Plan:
     """Dates where they can be read in one way only."""
     if all(ISO_DATE.fullmatch(text) for text in distinct):
         return _dates_or_text(cells.name, distinct, Plan("date", form="ISO8601", said="dates"), notes)
-    parts = [found for text in distinct if (found := DAY_DATE.fullmatch(text))]
+    parts = [match for text in distinct if (match := DAY_DATE.fullmatch(text))]
     if len(parts) < len(distinct):
         return Plan()
     first, second = (max(int(part.group(k)) for part in parts) for k in (1, 3))
@@ -282,11 +282,11 @@ def convert(cells: pd.Series, plan: Plan, tally: Tally) -> pd.Series:
     if plan.kind == "number":
         return _convert_numbers(cells, said, plan, tally)
     if plan.kind == "boolean":
-        found = cells.str.lower().map({"true": True, "false": False}).astype("boolean")
+        values = cells.str.lower().map({"true": True, "false": False}).astype("boolean")
     else:
-        found = _dates(cells.mask(said), plan)
-    _count(cells, said, found.isna() & cells.notna() & ~said, tally)
-    return found
+        values = _dates(cells.mask(said), plan)
+    _count(cells, said, values.isna() & cells.notna() & ~said, tally)
+    return values
 
 
 def _count(cells: pd.Series, said: pd.Series, odd: pd.Series, tally: Tally) -> None:

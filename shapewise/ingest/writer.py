@@ -68,8 +68,8 @@ class Groups:
     told : what the file says of itself; without it, the types that pandas reads it with.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, told: dict[bytes, bytes] | None = None) -> None:
-        known = _pandas(schema) if told is None else told
+    def __init__(self, path: Path, schema: pa.Schema, metadata: dict[bytes, bytes] | None = None) -> None:
+        known = _pandas(schema) if metadata is None else metadata
         self._writer = pa.parquet.ParquetWriter(path, schema.with_metadata(known), compression="zstd")
         self._waiting: list[pa.Table] = []
         self._rows = self._bytes = 0

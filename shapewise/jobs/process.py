@@ -79,9 +79,9 @@ def _inherited() -> list[str]:
 def process_of(folder: Path) -> psutil.Process | None:
     """The folder's worker, if it lives: a process id alone may have been given to another."""
     try:
-        told = read_json(folder / "process.json")
-        process = psutil.Process(told["pid"])
-        same = abs(process.create_time() - told["started"]) < 1.0
+        record = read_json(folder / "process.json")
+        process = psutil.Process(record["pid"])
+        same = abs(process.create_time() - record["started"]) < 1.0
         return process if same and process.status() != psutil.STATUS_ZOMBIE else None
     except (OSError, ValueError, KeyError, psutil.Error):
         return None

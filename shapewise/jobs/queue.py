@@ -42,13 +42,13 @@ def submit(
         _check_queue(connection, space)
     space.check_room(disk)
     identifier = new_id()
-    told = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
+    row = {"id": identifier, "kind": kind, "owner": space.person.id, "created": records.now()}
     with new_folder(space.root / "jobs" / identifier) as making:
-        write_json(making / "about.json", {**about, **told, "by": owner()})
+        write_json(making / "about.json", {**about, **row, "by": owner()})
     try:
         with space.meta.writing() as connection:
             _check_queue(connection, space)
-            connection.execute(job.insert().values(**told, state="queued"))
+            connection.execute(job.insert().values(**row, state="queued"))
             records.note(connection, space.person.id, "begin", kind, identifier, detail=what[:200])
     except BaseException:
         shutil.rmtree(space.root / "jobs" / identifier, ignore_errors=True)
@@ -87,24 +87,24 @@ def folder(space: Workspace, kind: str, identifier: str) -> Path:
 
 def _row(space: Workspace, kind: str, identifier: str) -> sa.Row[Any]:
     with space.meta.reading() as connection:
-        found = connection.execute(sa.select(job).where(job.c.id == identifier, job.c.kind == kind)).first()
-    if found is None or not may(space.person, "view", found.owner) or not (space.root / "jobs" / found.id).is_dir():
+        row = connection.execute(sa.select(job).where(job.c.id == identifier, job.c.kind == kind)).first()
+    if row is None or not may(space.person, "view", row.owner) or not (space.root / "jobs" / row.id).is_dir():
         raise StoreError(f"There is no such {NAMES.get(kind, kind)} in the workspace: it may have been deleted.")
-    return found
+    return row
 
 
 def end_of(space: Workspace, kind: str, identifier: str) -> dict[str, Any]:
     """How a job stands, with its state and message; of one that waits, its place."""
-    found = _row(space, kind, identifier)
-    if found.state == "queued":
+    row = _row(space, kind, identifier)
+    if row.state == "queued":
         keeper(space).wake()
-        return {"state": "queued", "message": "", "place": place(space, found)}
+        return {"state": "queued", "message": "", "place": place(space, row)}
     return child.end_of(space.root / "jobs" / identifier)
 
 
-def place(space: Workspace, found: sa.Row[Any]) -> int:
+def place(space: Workspace, row: sa.Row[Any]) -> int:
     """The place of a job among those that wait, whoever's they are; 1 is next."""
-    before = sa.or_(job.c.created < found.created, sa.and_(job.c.created == found.created, job.c.id < found.id))
+    before = sa.or_(job.c.created < row.created, sa.and_(job.c.created == row.created, job.c.id < row.id))
     with space.meta.reading() as connection:
         count = sa.select(sa.func.count()).where(job.c.state == "queued", before)
         return 1 + int(connection.execute(count).scalar_one())
@@ -132,12 +132,12 @@ def everyones(space: Workspace, most: int = 100) -> Iterator[tuple[str, str, str
 
 def cancel(space: Workspace, kind: str, identifier: str) -> None:
     """Ask a job to stop; one that waits never starts."""
-    found = _row(space, kind, identifier)
+    row = _row(space, kind, identifier)
     never = sa.update(job).where(job.c.id == identifier, job.c.state == "queued").values(state="ended")
     with space.meta.writing() as connection:
         waited = connection.execute(never).rowcount == 1
         records.note(connection, space.person.id, "cancel", kind, identifier)
-    target = space.root / "jobs" / found.id
+    target = space.root / "jobs" / row.id
     if waited:
         child.ask_to_stop(target)
         child.write_end(target, child.CANCELLED)

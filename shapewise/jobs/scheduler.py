@@ -134,8 +134,8 @@ class Keeper:
     def _start(self, identifier: str) -> None:
         folder = self._folder(identifier)
         try:
-            told = read_json(folder / "about.json")
-            self._own[identifier] = child.begin(folder, MODULES[told["kind"]], self._limits)
+            record = read_json(folder / "about.json")
+            self._own[identifier] = child.begin(folder, MODULES[record["kind"]], self._limits)
             self._began[identifier] = time.monotonic()
         except (OSError, ValueError, KeyError) as error:
             log.exception("Job %s could not be started", identifier)

@@ -42,7 +42,7 @@ class Card:
 
     def text(self) -> str:
         """The card as plain text."""
-        lines = [f"{label}: {told}" for label, told in self.rows]
+        lines = [f"{label}: {value}" for label, value in self.rows]
         return "\n".join([f"Model {self.name}", *lines, *self.caveats])
 
 
@@ -66,10 +66,10 @@ def card(space: Workspace, identifier: str) -> Card:
             ("Table", f"{model.table_name}, fingerprint {model.table or 'unknown'}")]  # fmt: skip
     spec = Spec.from_dict(model.spec) if model.spec else None
     if model.rows:
-        told = f"{model.rows['training']:,} for training, {model.rows['held_out']:,} held out"
-        told += f" (of a sample of {model.rows['sample']:,})" if model.rows.get("sample") else ""
+        training = f"{model.rows['training']:,} for training, {model.rows['held_out']:,} held out"
+        training += f" (of a sample of {model.rows['sample']:,})" if model.rows.get("sample") else ""
         left = model.rows.get("without_target", 0)
-        rows.append(("Rows", told + (f", {left:,} left out" if left else "")))
+        rows.append(("Rows", training + (f", {left:,} left out" if left else "")))
     if part := learnt_from(model.rows):
         rows.append(("Learnt", part))
     if spec is not None and spec.conditions:
@@ -112,16 +112,16 @@ def _period(space: Workspace, model: ModelAbout, spec: Spec | None) -> str:
 
 def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
     """Held-out metrics, with intervals where the rows are there."""
-    found = held_out(space, model.id) if not model.of_tasks else None
-    if found is None:
+    held = held_out(space, model.id) if not model.of_tasks else None
+    if held is None:
         return [(f"Held-out {name.replace('_', ' ')}", f"{value:.4g}") for name, value in model.metrics.items()]
-    return intervals(found)
+    return intervals(held)
 
 
-def intervals(found: HeldOut) -> list[tuple[str, str]]:
+def intervals(held: HeldOut) -> list[tuple[str, str]]:
     """Metrics of held-out rows with 95% intervals, by name."""
-    y, predicted, weight = found.y, found.predicted, found.weight
-    if not found.binary:
+    y, predicted, weight = held.y, held.predicted, held.weight
+    if not held.binary:
         squares = (y - predicted) ** 2
         low, high = (math.sqrt(max(end, 0.0)) for end in student(squares, weight))
         rmse = math.sqrt(float(np.average(squares, weights=weight)))

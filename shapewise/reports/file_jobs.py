@@ -77,41 +77,41 @@ def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str, d
     workspace.models.about(about["model"])
     for old in packs(workspace)[MOST_KEPT - 1 :]:
         delete(workspace, old.id)
-    told = {"work": work, "about": about, "name": name}
-    return jobs.submit(workspace, KIND, told, seconds=seconds, disk=disk, what=name)
+    record = {"work": work, "about": about, "name": name}
+    return jobs.submit(workspace, KIND, record, seconds=seconds, disk=disk, what=name)
 
 
 def pack(workspace: Workspace, identifier: str) -> Pack:
     """A pack as it stands."""
     folder = jobs.folder(workspace, KIND, identifier)
-    told = read_json(folder / "about.json")
+    record = read_json(folder / "about.json")
     end = jobs.end_of(workspace, KIND, identifier)
     waits = f"Waiting: number {end['place']} in the queue" if end["state"] == "queued" else "Starting"
     progress: dict[str, Any] = {"share": 0.0, "words": waits}
     if (folder / "progress.json").is_file():
         progress = read_json(folder / "progress.json")
-    path = folder / f"out.{told['about']['kind']}"
+    path = folder / f"out.{record['about']['kind']}"
     return Pack(
         id=identifier,
-        work=told["work"],
-        about=told["about"],
-        created=told["created"],
+        work=record["work"],
+        about=record["about"],
+        created=record["created"],
         state=end["state"],
         message=end["message"],
         share=float(progress["share"]),
         words=str(progress["words"]),
-        name=told["name"],
+        name=record["name"],
         path=path,
     )
 
 
 def packs(workspace: Workspace, work: Work | None = None) -> list[Pack]:
     """All packs, the newest first."""
-    found = []
+    made = []
     for identifier in jobs.ids(workspace, KIND):
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):  # one deleted meanwhile
-            found.append(pack(workspace, identifier))
-    return [one for one in found if work in (None, one.work)]
+            made.append(pack(workspace, identifier))
+    return [one for one in made if work in (None, one.work)]
 
 
 def cancel(workspace: Workspace, identifier: str) -> None:
@@ -126,7 +126,7 @@ def delete(workspace: Workspace, identifier: str) -> None:
 
 def content(workspace: Workspace, identifier: str) -> bytes:
     """The file of a pack that is done."""
-    found = pack(workspace, identifier)
-    if not found.size:
+    file = pack(workspace, identifier)
+    if not file.size:
         raise StoreError("The file is not there any more: make it again.")
-    return found.path.read_bytes()
+    return file.path.read_bytes()

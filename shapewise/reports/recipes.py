@@ -108,16 +108,16 @@ def recipe(workspace: Workspace, identifier: str) -> Recipe:
     return from_dict(workspace.thing("reports", identifier).about)
 
 
-def from_dict(told: Any) -> Recipe:
+def from_dict(plain: Any) -> Recipe:
     """A recipe from its file; StoreError where it is none."""
     try:
         items = tuple(
             Item(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
-            for one in told["items"]
+            for one in plain["items"]
             if one["kind"] in KINDS
         )
         names = {of.name for of in fields(Recipe)}
-        return Recipe(**{name: value for name, value in told.items() if name in names} | {"items": items})
+        return Recipe(**{name: value for name, value in plain.items() if name in names} | {"items": items})
     except (KeyError, TypeError, AttributeError) as error:
         raise StoreError("A report's recipe does not hold what it should: make it anew.") from error
 

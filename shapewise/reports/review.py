@@ -65,8 +65,8 @@ class Review:
         """The board that the report is about."""
         if not self._recipe.board:
             raise StoreError("The report has no board: choose one.")
-        found = stored.board(self._space, self._recipe.board)
-        return found, found.read()
+        board = stored.board(self._space, self._recipe.board)
+        return board, board.read()
 
     def ledger(self) -> tuple[StrategySet, Ledger]:
         """Who the board's strategies reach: in the model's table where it has the columns, else in the board's own."""
@@ -75,8 +75,8 @@ class Review:
             if table not in self._space.ids("tables"):
                 continue
             if set(made.cascade().columns) <= set(pq.read_schema(self._space.tables.path(table)).names):
-                found = wholes.matches(self._space, table, made)
-                return made, found.ledger(range(len(made.strategies)))
+                matches = wholes.matches(self._space, table, made)
+                return made, matches.ledger(range(len(made.strategies)))
         raise StoreError("No table here has the columns that the board's rules look at.")
 
     def detail(self, curve: Curve) -> str:
@@ -98,41 +98,41 @@ def _curve(review: Review, item: Item) -> Part:
 
 
 def _pair(review: Review, item: Item) -> Part:
-    found = review._estimator.explain_pair(*item.of).on(review._scale)
+    surface = review._estimator.explain_pair(*item.of).on(review._scale)
     title = review.model.headlines.get(" × ".join(item.of))
-    return Part(plot=plots.surface(found, target(review.model), review.detail(found.margins[0]), title=title))
+    return Part(plot=plots.surface(surface, target(review.model), review.detail(surface.margins[0]), title=title))
 
 
 def _importance(review: Review, item: Item) -> Part:
-    found = review._estimator.importance(review._scale)
-    return Part(plot=plots.importance(found, detail=f"mean absolute effect on {target(review.model)}"))
+    ranking = review._estimator.importance(review._scale)
+    return Part(plot=plots.importance(ranking, detail=f"mean absolute effect on {target(review.model)}"))
 
 
 def _decision(review: Review, item: Item) -> Part:
-    made, found = review.ledger()
-    whole = max(found.eligible, 1)
+    made, ledger = review.ledger()
+    whole = max(ledger.eligible, 1)
     head = ["", "Strategy", "Who", "What is done", "Reach", "Scenario value (mid)"]
     rows = [
         [str(k + 1), one.name, one.rule.words(), one.action or "-", f"{reached:,} ({reached / whole:.0%})",
          f"{one.worth(int(reached))[1]:,.0f}" if one.value else "-"]
-        for k, (one, reached) in enumerate(zip(made.strategies, found.exclusive, strict=True))
+        for k, (one, reached) in enumerate(zip(made.strategies, ledger.exclusive, strict=True))
     ]  # fmt: skip
-    reached = 1 - found.remainder / whole
+    reached = 1 - ledger.remainder / whole
     said = (
-        f"Each customer gets the first strategy that fits: {reached:.0%} of {found.eligible:,} eligible ones get one."
+        f"Each customer gets the first strategy that fits: {reached:.0%} of {ledger.eligible:,} eligible ones get one."
     )
     text = [said, RISKS]
     return Part("The decision", text, table=[head, *rows])
 
 
 def _reach(review: Review, item: Item) -> Part:
-    made, found = review.ledger()
-    return Part(plot=plots.reach(found, [one.name for one in made.strategies]))
+    made, ledger = review.ledger()
+    return Part(plot=plots.reach(ledger, [one.name for one in made.strategies]))
 
 
 def _overlap(review: Review, item: Item) -> Part:
-    made, found = review.ledger()
-    return Part(plot=plots.overlap(found, [one.name for one in made.strategies]))
+    made, ledger = review.ledger()
+    return Part(plot=plots.overlap(ledger, [one.name for one in made.strategies]))
 
 
 def _segments(review: Review, item: Item) -> Part:
@@ -140,12 +140,15 @@ def _segments(review: Review, item: Item) -> Part:
     head = ["Segment", "Who", "Held-out rows inside", "Opportunity (95%)"]
     rows = []
     for one in kept:
-        told = one.told()
+        facts = one.told()
         said = ["-", "-"]
-        if told is not None:
-            low, high = told.opportunity_interval
-            form = "+.1%" if told.binary else "+.4g"
-            said = [f"{told.inside:,} of {told.rows:,}", f"{told.opportunity:{form}} ({low:{form}} to {high:{form}})"]
+        if facts is not None:
+            low, high = facts.opportunity_interval
+            form = "+.1%" if facts.binary else "+.4g"
+            said = [
+                f"{facts.inside:,} of {facts.rows:,}",
+                f"{facts.opportunity:{form}} ({low:{form}} to {high:{form}})",
+            ]
         rows.append([one.name, one.read().words(), *said])
     if not rows:
         raise StoreError("No segment of this table was kept yet.")
@@ -157,10 +160,10 @@ def _plan(review: Review, item: Item) -> Part:
     board, _ = review.board()
     if not board.plan:
         raise StoreError("The board has no plan yet: make one on the page Experiment.")
-    found = planned(board.plan, *review.ledger())
-    frame = found.frame()
+    plan = planned(board.plan, *review.ledger())
+    frame = plan.frame()
     cells = [[_cell(value) for value in row] for row in frame.to_numpy()]
-    text = [f"{found.power:.0%} power, {found.share:.0%} treated; Holm over strategies and metrics. Read it once."]
+    text = [f"{plan.power:.0%} power, {plan.share:.0%} treated; Holm over strategies and metrics. Read it once."]
     return Part("The plan of the test", text, table=[[str(name) for name in frame.columns], *cells])
 
 
@@ -178,34 +181,34 @@ def _lifts(review: Review, item: Item) -> Part:
     tested = board.plan.get("tested")
     made = StrategySet.from_dict(tested) if tested else made
     metrics = board.plan.get("metrics", [])
-    found = read_out(made, way, board.outcome[way], metrics, partial(wholes.read, review._space))
-    tone, words = verdicts.overall(found)
+    outcome = read_out(made, way, board.outcome[way], metrics, partial(wholes.read, review._space))
+    tone, words = verdicts.overall(outcome)
     text = [f"{verdicts.WORDS[tone]}. {words}"]
-    if found.stopped:
+    if outcome.stopped:
         return Part("Measured lifts", text)
-    text += [f"{one.name}: {verdicts.of_strategy(found, one.name)[1]}" for one in made.strategies]
-    return Part(plot=plots.lifts(found), text=text)
+    text += [f"{one.name}: {verdicts.of_strategy(outcome, one.name)[1]}" for one in made.strategies]
+    return Part(plot=plots.lifts(outcome), text=text)
 
 
 def _roc(review: Review, item: Item) -> Part:
-    found = review.held()
-    told = quality.roc(found.y, found.predicted, found.weight)
-    said = f"AUC {told.summary:.3f}: a row with {target(review.model)} ranks above one without that often"
+    held = review.held()
+    curve = quality.roc(held.y, held.predicted, held.weight)
+    said = f"AUC {curve.summary:.3f}: a row with {target(review.model)} ranks above one without that often"
     axes = ("negatives taken for positives", "positives found")
-    return Part(plot=plots.ranked(told, "ROC", said, axes, ([0, 1], [0, 1])))
+    return Part(plot=plots.ranked(curve, "ROC", said, axes, ([0, 1], [0, 1])))
 
 
 def _calibration(review: Review, item: Item) -> Part:
-    found = review.held()
-    return Part(plot=plots.calibration(quality.calibration(found.y, found.predicted, found.weight), found.predicted))
+    held = review.held()
+    return Part(plot=plots.calibration(quality.calibration(held.y, held.predicted, held.weight), held.predicted))
 
 
 def _residuals(review: Review, item: Item) -> Part:
-    found = review.held()
-    some = np.random.default_rng(0).permutation(found.y.size)[:MOST_DOTS]
-    table = quality.residuals(found.y, found.predicted, found.weight)
-    gaps = found.y - found.predicted
-    return Part(plot=plots.residuals(table, found.predicted[some], gaps[some], target(review.model)))
+    held = review.held()
+    some = np.random.default_rng(0).permutation(held.y.size)[:MOST_DOTS]
+    table = quality.residuals(held.y, held.predicted, held.weight)
+    gaps = held.y - held.predicted
+    return Part(plot=plots.residuals(table, held.predicted[some], gaps[some], target(review.model)))
 
 
 MAKERS: Final[dict[str, Callable[[Review, Item], Part]]] = {
@@ -233,21 +236,21 @@ def review_of(space: Workspace, recipe: Recipe, model: str, step: Step = quiet) 
             log.exception("%s of %s cannot be made", item.label, model)
             left.append(f"{item.label}: {type(error).__name__}: {error}")
     subtitle = " · ".join(text for text in (recipe.subtitle, datetime.now(UTC).date().isoformat()) if text)
-    told = card(space, model)
+    facts = card(space, model)
     foot = line(review.model)
     return Report(
         recipe.name,
         subtitle,
         parts=tuple(parts),
-        appendix=tuple(_appendix(told, left)),
+        appendix=tuple(_appendix(facts, left)),
         about=foot,
-        card=f"{foot}\n{told.text()}",
+        card=f"{foot}\n{facts.text()}",
     )
 
 
 def _appendix(made: Card, left: list[str]) -> Iterator[Part]:
     """The card of the model, and what was left out."""
-    yield Part(f"Model card: {made.name}", table=[["", ""], *([label, told] for label, told in made.rows)])
+    yield Part(f"Model card: {made.name}", table=[["", ""], *([label, value] for label, value in made.rows)])
     yield Part("How to read it", made.caveats)
     if left:
         yield Part("Left out of this report", left)

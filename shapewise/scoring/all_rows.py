@@ -42,8 +42,8 @@ def read(space: Workspace, table: str, columns: Sequence[str]) -> pd.DataFrame:
     with plain_pool():
         schema = pq.read_schema(space.tables.path(table))
         texts = [name for name in like.columns if _is_text(schema.field(name).type)]
-        found = pq.read_table(space.tables.path(table), columns=list(like.columns), read_dictionary=texts)
-        return typed(found, like)
+        rows_read = pq.read_table(space.tables.path(table), columns=list(like.columns), read_dictionary=texts)
+        return typed(rows_read, like)
 
 
 def _is_text(kind: pa.DataType) -> bool:

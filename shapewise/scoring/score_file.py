@@ -66,13 +66,13 @@ class Wanted:
 def expected_bytes(wanted: Wanted) -> int:
     """Bytes of the file, about."""
     with pq.ParquetFile(wanted.path) as file:
-        told, keep = file.metadata, wanted.columns(file.schema_arrow.names)
+        parquet, keep = file.metadata, wanted.columns(file.schema_arrow.names)
     if wanted.kind != "parquet":
-        return int(told.num_rows * (len(keep) + 2 + 2 * wanted.top) * CELL_BYTES[wanted.kind])
-    groups = [told.row_group(place) for place in range(told.num_row_groups)]
+        return int(parquet.num_rows * (len(keep) + 2 + 2 * wanted.top) * CELL_BYTES[wanted.kind])
+    groups = [parquet.row_group(place) for place in range(parquet.num_row_groups)]
     parts = (group.column(place) for group in groups for place in range(group.num_columns))
     held = sum(part.total_compressed_size for part in parts if part.path_in_schema in keep)
-    return int(held + told.num_rows * (NEW_BYTES + REASON_BYTES * wanted.top))
+    return int(held + parquet.num_rows * (NEW_BYTES + REASON_BYTES * wanted.top))
 
 
 def check(wanted: Wanted) -> tuple[int, float]:

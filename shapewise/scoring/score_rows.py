@@ -32,15 +32,15 @@ class Fit:
 def fits(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> list[Fit]:
     """What does not fit: columns that are missing or of another kind, levels never seen, values beyond those seen."""
     frame = as_frame(frame)
-    found: list[Fit] = []
+    fits: list[Fit] = []
     for of in bins:
         column, feature = of.feature.column, of.feature
         if column not in frame.columns:
             if feature.part == "value":
-                found.append(Fit(column, "is missing: every row gets the effect of a missing cell", len(frame)))
+                fits.append(Fit(column, "is missing: every row gets the effect of a missing cell", len(frame)))
         elif feature.part == "value":
-            found += _column(frame[column], of)
-    return found
+            fits += _column(frame[column], of)
+    return fits
 
 
 def _column(series: pd.Series, of: Bins) -> list[Fit]:
@@ -111,30 +111,30 @@ class Scorer:
         if stops:
             raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
         X = _columns(frame, self._kinds)
-        told = self._estimator.explain_rows(X)
-        names = np.array(told.features, object)
-        order = np.argsort(-np.abs(told.contributions), axis=1, kind="stable")[:, : self._top]
-        chosen = np.take_along_axis(told.contributions, order, axis=1)
+        parts = self._estimator.explain_rows(X)
+        names = np.array(parts.features, object)
+        order = np.argsort(-np.abs(parts.contributions), axis=1, kind="stable")[:, : self._top]
+        chosen = np.take_along_axis(parts.contributions, order, axis=1)
         binary = isinstance(self._estimator, GAMClassifier)
-        predicted = self._estimator.predict_proba(X)[:, 1] if binary else told.scores
-        found = {"prediction": predicted, "score": told.scores}
+        predicted = self._estimator.predict_proba(X)[:, 1] if binary else parts.scores
+        columns = {"prediction": predicted, "score": parts.scores}
         for k in range(order.shape[1]):
-            found |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
-        return pd.DataFrame({self._names[name]: values for name, values in found.items()}, index=frame.index)
+            columns |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
+        return pd.DataFrame({self._names[name]: values for name, values in columns.items()}, index=frame.index)
 
 
 def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
     """The columns that a model looks at; one that is missing, or has no value, as missing cells of its kind."""
-    found = {}
+    columns = {}
     for name, kind in kinds.items():
         if name in part.columns and part[name].notna().any():
-            found[name] = part[name]
+            columns[name] = part[name]
         elif kind == "date":
-            found[name] = pd.Series(pd.NaT, part.index, "datetime64[us]")
+            columns[name] = pd.Series(pd.NaT, part.index, "datetime64[us]")
         else:
             empty = (np.nan, "float64") if kind == "number" else (None, "object")
-            found[name] = pd.Series(empty[0], part.index, empty[1])
-    return pd.DataFrame(found, index=part.index)
+            columns[name] = pd.Series(empty[0], part.index, empty[1])
+    return pd.DataFrame(columns, index=part.index)
 
 
 def _free(name: str, taken: Collection[str]) -> str:

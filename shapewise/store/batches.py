@@ -91,10 +91,10 @@ def _as(series: pd.Series, dtype: Any) -> pd.Series:
 
 def fingerprints(frame: pd.DataFrame) -> Hashes:
     """A number a row (n,), equal where all its cells are."""
-    found: Hashes = np.zeros(len(frame), np.uint64)
+    digests: Hashes = np.zeros(len(frame), np.uint64)
     for name in frame.columns:
-        found = found * np.uint64(0x100000001B3) ^ _hashes(frame[name])
-    return found
+        digests = digests * np.uint64(0x100000001B3) ^ _hashes(frame[name])
+    return digests
 
 
 def _hashes(series: pd.Series) -> Hashes:
@@ -130,14 +130,14 @@ class Matching:
         near = np.minimum(np.searchsorted(self._known, seen), self._known.size - 1)
         rows = np.flatnonzero(self._known[near] == seen)
         wanted: Sequence[int] = self._wanted[self._found : self._found + rows.size].tolist()
-        found = 0
+        matched = 0
         for row, mark in zip(rows.tolist(), seen[rows].tolist(), strict=True):
-            if found == len(wanted):
+            if matched == len(wanted):
                 break
-            if mark == wanted[found]:
-                place[row] = self._found + found
-                found += 1
-        self._found += found
+            if mark == wanted[matched]:
+                place[row] = self._found + matched
+                matched += 1
+        self._found += matched
         return place
 
     @property

@@ -61,9 +61,9 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool 
     """
     with space.meta.reading() as connection:
         if space.meta.embedded:
-            found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
-            if found != "ok":
-                raise StoreError(f"The workspace's records are damaged ({found}): bring them back from a backup.")
+            answer = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+            if answer != "ok":
+                raise StoreError(f"The workspace's records are damaged ({answer}): bring them back from a backup.")
     use_spare(space.root)  # the sweep makes room, and must be able to write that it did
     temporary, purged = _temporary(space.root), _purge(space, purge_after)
     let_go, unknown = _unheld(space)
@@ -99,8 +99,8 @@ def _temporary(root: Path) -> int:
         root / "cache",
     ):
         for path in place.iterdir() if place.is_dir() else ():
-            found = TEMPORARY.fullmatch(path.name)
-            if found and not is_alive(found[1]):
+            match = TEMPORARY.fullmatch(path.name)
+            if match and not is_alive(match[1]):
                 shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
                 gone += 1
     return gone

@@ -190,14 +190,14 @@ def _in_words() -> Iterator[None]:
     try:
         yield
     except sa.exc.OperationalError as error:
-        told = str(error.orig).lower()
-        if "locked" in told or "busy" in told:
+        message = str(error.orig).lower()
+        if "locked" in message or "busy" in message:
             raise StoreError(
                 "The workspace is busy with another change, so nothing was changed: try again in a moment."
             ) from error
-        if "full" in told:
+        if "full" in message:
             raise FullError(FULL) from error
-        if "readonly" in told:
+        if "readonly" in message:
             raise StoreError(READ_ONLY) from error
         raise StoreError(f"The workspace's records cannot be reached ({str(error.orig)[:120]}).") from error
     except sa.exc.DatabaseError as error:
@@ -222,16 +222,16 @@ def open_meta(root: Path, url: str | None = None) -> Meta:
     """The records of a workspace, one set of connections a process; those of workspaces long not used are closed."""
     chosen = url or url_of(root)
     with _lock:
-        found = _open.pop(chosen, None) or Meta(chosen)
-        _open[chosen] = found  # the last one used is the last one
+        records = _open.pop(chosen, None) or Meta(chosen)
+        _open[chosen] = records  # the last one used is the last one
         while len(_open) > MOST_OPEN:
             _open.pop(next(iter(_open))).close()
-        return found
+        return records
 
 
 def forget(root: Path) -> None:
     """Let go of a workspace's records; its folder may then be moved or taken away."""
     with _lock:
-        found = _open.pop(url_of(root), None)
-    if found is not None:
-        found.close()
+        records = _open.pop(url_of(root), None)
+    if records is not None:
+        records.close()

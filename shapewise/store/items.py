@@ -75,20 +75,20 @@ class Things:
         other.person = person
         return other
 
-    def _check(self, action: Action, kind: str, found: Thing | None) -> Thing:
+    def _check(self, action: Action, kind: str, thing: Thing | None) -> Thing:
         """The one place where a person's right to a thing is asked for; what may not be seen is not there."""
-        owner, level = (found.owner, found.level) if found else (None, None)
-        if found is None or not may(self.person, "view", owner, level):
+        owner, level = (thing.owner, thing.level) if thing else (None, None)
+        if thing is None or not may(self.person, "view", owner, level):
             raise StoreError(f"There is no such {KINDS.get(kind, kind)} in the workspace: it may have been deleted.")
         if not may(self.person, action, owner, level):
             name = KINDS.get(kind, kind)
             raise DeniedError(f"This {name} is shared with you to be viewed: ask its owner to {action} it.")
-        return found
+        return thing
 
     def allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
         """A thing that this person may do something with."""
-        found = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
-        return self._check(action, kind, found)
+        thing = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
+        return self._check(action, kind, thing)
 
     def may(self, action: Action, kind: str = "", identifier: str = "") -> bool:
         """Whether this person may do something, with a thing where one is named."""
@@ -109,13 +109,13 @@ class Things:
         """All things of a kind that this person has, the first made first; one that cannot be read hides no other."""
         with self.meta.reading() as connection:
             things = list(records.many(connection, kind, self.person.id, parent))
-        found = []
+        listed = []
         for one in things:
             try:
-                found.append(read(one.about))
+                listed.append(read(one.about))
             except (ValueError, TypeError, KeyError) as error:
                 log.warning("%s/%s cannot be read and is not listed: %s", kind, one.id, error)
-        return found
+        return listed
 
     def ids(self, kind: str) -> list[str]:
         """Ids of all things of a kind that this person has."""
@@ -208,7 +208,7 @@ class Things:
 
     def _delete(self, kind: str, identifier: str) -> None:
         with self.meta.writing() as connection:
-            found = self.allowed(connection, "view", kind, identifier)
-            told = text_of(self._check("change" if found.parent else "delete", kind, found).about)
+            thing = self.allowed(connection, "view", kind, identifier)
+            before = text_of(self._check("change" if thing.parent else "delete", kind, thing).about)
             for gone in records.bury(connection, identifier):
-                records.note(connection, self.person.id, "delete", kind, gone, told if gone == identifier else "")
+                records.note(connection, self.person.id, "delete", kind, gone, before if gone == identifier else "")

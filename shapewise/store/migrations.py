@@ -82,24 +82,25 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
     if records.embedded and not records.is_file:
         _create(records, objects)
     with records.writing() if not records.embedded else records.reading() as connection:
-        found = version(connection)
-    began_at = found
-    if found > len(STEPS):
+        number = version(connection)
+    began_at = number
+    if number > len(STEPS):
         raise StoreError(
-            f"The workspace was written by a later version (records {found}, known here {len(STEPS)}): update the app, "
+            f"The workspace was written by a later version (records {number}, known here {len(STEPS)}): update the "
+            "app, "
             "or restore a backup of before."
         )
-    while found < len(STEPS):
+    while number < len(STEPS):
         if began_at and records.embedded:
-            backup(records, root / "backups" / f"before-{found + 1}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite")
+            backup(records, root / "backups" / f"before-{number + 1}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite")
         with records.writing() as connection:
-            if version(connection) == found:  # another server may have been faster
-                if found == 0:
+            if version(connection) == number:  # another server may have been faster
+                if number == 0:
                     identity.check_empty(records, objects)
-                log.info("The workspace's records go from version %d to %d", found, found + 1)
-                STEPS[found](connection, root, objects)
-                _set_version(connection, found + 1)
-        found += 1
+                log.info("The workspace's records go from version %d to %d", number, number + 1)
+                STEPS[number](connection, root, objects)
+                _set_version(connection, number + 1)
+        number += 1
     if began_at < len(STEPS):
         records.settle()
     identity.check_same(records, objects)

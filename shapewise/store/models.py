@@ -69,11 +69,11 @@ class Models:
 
     def listed(self) -> list[ModelAbout]:
         """All models, the newest first; not those of parts of another's rows."""
-        return self._space.listed("models", lambda told: known(ModelAbout, told))[::-1]
+        return self._space.listed("models", lambda kept: known(ModelAbout, kept))[::-1]
 
     def parts(self, identifier: str) -> list[ModelAbout]:
         """The models of parts of a model's rows, the first made first."""
-        return self._space.listed("models", lambda told: known(ModelAbout, told), identifier) if identifier else []
+        return self._space.listed("models", lambda kept: known(ModelAbout, kept), identifier) if identifier else []
 
     def set_bands(self, identifier: str, saved: Saved, n_refits: int) -> ModelAbout:
         """Put the same model with its bands in the place of the one without."""
@@ -93,8 +93,8 @@ class Models:
 
     def _say(self, identifier: str, what: str, plot: str, text: str) -> None:
         def say(about: dict[str, Any]) -> dict[str, Any]:
-            told = {name: said for name, said in about.get(what, {}).items() if name != plot}
-            return about | {what: told | ({plot: text} if text else {})}
+            texts = {name: said for name, said in about.get(what, {}).items() if name != plot}
+            return about | {what: texts | ({plot: text} if text else {})}
 
         self._space.edit("models", identifier, say)
 

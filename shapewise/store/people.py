@@ -88,8 +88,8 @@ def arrive(space: Workspace, identifier: str, name: str) -> Person:
 def now(space: Workspace, identifier: str) -> Person | None:
     """A person as the records know them now; None for somebody who never came, or was sent away."""
     with space.meta.reading() as connection:
-        found = records.somebody(connection, identifier)
-    return _raised(found) if found is not None else None
+        member = records.somebody(connection, identifier)
+    return _raised(member) if member is not None else None
 
 
 def _raised(person: Person) -> Person:
@@ -126,12 +126,12 @@ def set_role(space: Workspace, identifier: str, role: Role) -> None:
     if identifier == space.person.id:
         raise StoreError("Your own role is for another administrator to change.")
     with space.meta.writing() as connection:
-        found = records.somebody(connection, identifier)
-        if found is None:
+        member = records.somebody(connection, identifier)
+        if member is None:
             raise StoreError("There is no such person: they may have been taken out.")
         records.set_role(connection, identifier, role)
-        detail = f"{found.role} to {role}"
-        records.note(connection, space.person.id, "role", "people", identifier, found.role, role, detail)
+        detail = f"{member.role} to {role}"
+        records.note(connection, space.person.id, "role", "people", identifier, member.role, role, detail)
 
 
 def hand_over(space: Workspace, who: str, to: str) -> int:

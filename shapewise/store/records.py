@@ -110,8 +110,8 @@ def many(connection: sa.Connection, kind: str, who: str, parent: str | None = ""
 
 def exists(connection: sa.Connection, identifier: str) -> bool:
     """Whether there is a thing of this id, whoever's it is."""
-    found = sa.select(thing.c.id).where(thing.c.id == identifier, NOT_DELETED)
-    return connection.execute(found).first() is not None
+    query = sa.select(thing.c.id).where(thing.c.id == identifier, NOT_DELETED)
+    return connection.execute(query).first() is not None
 
 
 def insert(
@@ -155,8 +155,8 @@ def purge(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
 
 def part_of(connection: sa.Connection, identifier: str, name: str) -> str | None:
     """The object that holds a part of a thing."""
-    found = sa.select(part.c.object).where(part.c.thing == identifier, part.c.name == name)
-    return connection.execute(found).scalar()
+    query = sa.select(part.c.object).where(part.c.thing == identifier, part.c.name == name)
+    return connection.execute(query).scalar()
 
 
 def bury(connection: sa.Connection, identifier: str) -> list[str]:
@@ -198,8 +198,8 @@ def share_with(connection: sa.Connection, identifier: str, who: str, level: Leve
 
 def shares(connection: sa.Connection, identifier: str) -> dict[str, Level]:
     """Whom a thing is shared with, and for what."""
-    found = connection.execute(sa.select(share.c.person, share.c.level).where(share.c.thing == identifier))
-    return {row.person: row.level for row in found}
+    rows = connection.execute(sa.select(share.c.person, share.c.level).where(share.c.thing == identifier))
+    return {row.person: row.level for row in rows}
 
 
 # People and what they did

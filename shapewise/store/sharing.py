@@ -35,13 +35,13 @@ class Sharing:
         """What the owner of a thing is called."""
         owner = self._space.thing(kind, identifier).owner
         with self._space.meta.reading() as connection:
-            found = records.somebody(connection, owner)
-        return found.name if found else owner
+            member = records.somebody(connection, owner)
+        return member.name if member else owner
 
     def people(self, kind: str, identifier: str) -> dict[str, tuple[str, Level]]:
         """Whom a thing is shared with (id to name and level), for those who may share it."""
         self._space.thing(kind, identifier, "share")
         with self._space.meta.reading() as connection:
             names = {person.id: person.name for person, _ in records.people(connection)}
-            found = records.shares(connection, identifier)
-        return {who: (names.get(who, who), level) for who, level in found.items()}
+            levels = records.shares(connection, identifier)
+        return {who: (names.get(who, who), level) for who, level in levels.items()}

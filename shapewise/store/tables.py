@@ -97,7 +97,7 @@ class Tables:
 
     def listed(self) -> list[TableAbout]:
         """All tables, the newest first."""
-        return self._space.listed("tables", lambda told: known(TableAbout, told))[::-1]
+        return self._space.listed("tables", lambda kept: known(TableAbout, kept))[::-1]
 
     def path(self, identifier: str) -> Path:
         """The Parquet file of a table."""
@@ -131,12 +131,12 @@ class Tables:
         """
         if not self._space.may("create"):
             raise DeniedError("You may view what is shared with you, not train on it: ask to be made an editor.")
-        found = self.about(identifier).held_out_by
-        if found is None:
+        basis = self.about(identifier).held_out_by
+        if basis is None:
             chosen = {"time": when} if when else {"group": group} if group else {}
 
             def fix(about: dict[str, Any]) -> dict[str, Any]:
                 return about if about.get("held_out_by") is not None else about | {"held_out_by": chosen}
 
-            found = self._space.edit("tables", identifier, fix, action="view")["held_out_by"]
-        return dict(found)
+            basis = self._space.edit("tables", identifier, fix, action="view")["held_out_by"]
+        return dict(basis)

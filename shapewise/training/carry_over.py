@@ -19,14 +19,14 @@ NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task":
 
 def older(tables: list[TableAbout], identifier: str) -> list[TableAbout]:
     """The versions that a table replaces, as far as they are still there, the last one first."""
-    known, found = {table.id: table for table in tables}, []
+    known, earlier = {table.id: table for table in tables}, []
     at = known.get(identifier)
     seen = {identifier}
     while at is not None and at.replaces in known and at.replaces not in seen:
         at = known[at.replaces]
         seen.add(at.id)
-        found.append(at)
-    return found
+        earlier.append(at)
+    return earlier
 
 
 def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
@@ -34,11 +34,11 @@ def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
 
     tables : the newest first. Of several that replace the same one, the newest counts.
     """
-    found, seen = None, {identifier}
+    latest, seen = None, {identifier}
     while (after := next((t for t in tables if t.replaces == identifier and t.id not in seen), None)) is not None:
-        found, identifier = after, after.id
+        latest, identifier = after, after.id
         seen.add(identifier)
-    return found
+    return latest
 
 
 def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:

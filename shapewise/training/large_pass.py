@@ -75,10 +75,10 @@ class HeldOut:
 
     def rows(self, frame: pd.DataFrame, place: NDArray[np.int64]) -> Bools:
         """Whether each row (m,) is held out; `place` is its place in the sample or -1."""
-        found = self._elsewhere(frame).copy()
+        held = self._elsewhere(frame).copy()
         inside = place >= 0
-        found[inside] = self._held[place[inside]]
-        return found
+        held[inside] = self._held[place[inside]]
+        return held
 
     def _elsewhere(self, frame: pd.DataFrame) -> Bools:
         if "group" in self._basis:

@@ -48,10 +48,10 @@ def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[
         days = read_dates(series)
         dates = pd.Series(pd.to_datetime(days, unit="D"))
         for unit in CALENDAR:
-            found = dates.dt.to_period(unit)
-            if found.nunique() <= most:
+            names_of = dates.dt.to_period(unit)
+            if names_of.nunique() <= most:
                 break
-        codes, names = pd.factorize(found, sort=True)
+        codes, names = pd.factorize(names_of, sort=True)
         return codes.astype(np.int64), [str(name) for name in names]
     values = read_numbers(series)
     distinct = np.unique(values[np.isfinite(values)])
@@ -84,8 +84,11 @@ def _plain(value: float) -> str:
 
 
 def _range(name: str, low: float | None, below: float | None) -> Part:
-    told = [f"at least {_plain(low)}" if low is not None else "", f"below {_plain(below)}" if below is not None else ""]
-    return " and ".join(part for part in told if part), Range(name, low, below)
+    ends_words = [
+        f"at least {_plain(low)}" if low is not None else "",
+        f"below {_plain(below)}" if below is not None else "",
+    ]
+    return " and ".join(part for part in ends_words if part), Range(name, low, below)
 
 
 def _periods(series: pd.Series) -> list[Part]:
@@ -96,10 +99,10 @@ def _periods(series: pd.Series) -> list[Part]:
         return []
     dates = pd.Series(pd.to_datetime(known, unit="D"))
     for unit in CALENDAR:
-        found = dates.dt.to_period(unit).unique()
-        if found.size <= MOST_PARTS:
+        spans = dates.dt.to_period(unit).unique()
+        if spans.size <= MOST_PARTS:
             break
-    starts = sorted({period.start_time.to_datetime64().astype("datetime64[D]").astype(int) for period in found})
+    starts = sorted({period.start_time.to_datetime64().astype("datetime64[D]").astype(int) for period in spans})
     if len(starts) > MOST_PARTS:
         starts = [starts[round(k)] for k in np.linspace(0, len(starts), MOST_PARTS, endpoint=False)]
     ends = [*[float(start) for start in starts[1:]], None]

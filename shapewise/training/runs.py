@@ -159,13 +159,13 @@ def _read_progress(path: Path) -> Standing:
     quits: list[tuple[int, str, int]] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         try:
-            told = json.loads(line)
+            line_of = json.loads(line)
         except ValueError:  # the worker is in the middle of writing the last line
             break
-        if lines and (told["part"], told["stage"]) != (lines[-1]["part"], lines[-1]["stage"]):
+        if lines and (line_of["part"], line_of["stage"]) != (lines[-1]["part"], lines[-1]["stage"]):
             lines = []
-        lines.append(told)
-        quits += [(refit, name, number) for refit, name, number in told.get("quits", [])]
+        lines.append(line_of)
+        quits += [(refit, name, number) for refit, name, number in line_of.get("quits", [])]
     if not lines:
         return Standing()
     points = np.array([point for line in lines for point in line["points"]], np.float64)  # null becomes NaN
@@ -183,11 +183,11 @@ def listing(workspace: Workspace) -> list[Run]:
 
 def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
     """The runs that can be read: one may be deleted meanwhile, or just be in the making."""
-    found = []
+    readable = []
     for identifier in identifiers:
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):
-            found.append(read(workspace, identifier))
-    return found
+            readable.append(read(workspace, identifier))
+    return readable
 
 
 def active(workspace: Workspace) -> list[Run]:

@@ -97,13 +97,13 @@ def suggest_task(series: pd.Series) -> Task:
 
 def target_levels(series: pd.Series) -> list[str]:
     """Levels of a target with at most 50 of them, in order; a longer list is refused."""
-    found = series.dropna().astype("string").unique().tolist()
-    if len(found) > MOST_CLASSES:
+    levels = series.dropna().astype("string").unique().tolist()
+    if len(levels) > MOST_CLASSES:
         raise TableError(
-            f"{series.name!r} has {len(found):,} different values: choose a number, or a column with at most "
+            f"{series.name!r} has {len(levels):,} different values: choose a number, or a column with at most "
             f"{MOST_CLASSES} levels."
         )
     try:
-        return sorted(found, key=float)
+        return sorted(levels, key=float)
     except ValueError:
-        return sorted(found)
+        return sorted(levels)

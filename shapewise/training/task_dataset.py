@@ -77,9 +77,9 @@ def _several_outcomes(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | N
         part = read_data(frame, replace(spec, positive=outcome.positive, negative=outcome.negative), basis)
         same = part.X.index.to_numpy() if part.groups is None else part.groups
         parts.append(replace(part, groups=same, task=np.full(len(part.X), outcome.name, object)))
-    found = _stacked(parts, pd.concat([part.X for part in parts], ignore_index=True), {})
+    stacked = _stacked(parts, pd.concat([part.X for part in parts], ignore_index=True), {})
     used = pd.Index(np.concatenate([part.X.index for part in parts])).nunique()
-    return replace(found, dropped=len(frame) - used)
+    return replace(stacked, dropped=len(frame) - used)
 
 
 def _several_tables(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
@@ -114,17 +114,17 @@ def _shared_groups(parts: list[Data]) -> list[Data]:
 
     A group of which a row is held out in one table is held out in all, as far as that leaves rows to train on.
     """
-    found = [
+    shared = [
         replace(part, groups=np.array([f"{number}:{row}" for row in range(len(part.X))], object))
         if part.groups is None
         else part
         for number, part in enumerate(parts)
     ]
-    held = np.concatenate([np.asarray(part.groups)[part.held_out] for part in found])
-    wider = [pd.Series(part.groups).isin(held).to_numpy() for part in found]
+    held = np.concatenate([np.asarray(part.groups)[part.held_out] for part in shared])
+    wider = [pd.Series(part.groups).isin(held).to_numpy() for part in shared]
     if all((~part).any() for part in wider):
-        found = [replace(part, held_out=part.held_out | more) for part, more in zip(found, wider, strict=True)]
-    return found
+        shared = [replace(part, held_out=part.held_out | more) for part, more in zip(shared, wider, strict=True)]
+    return shared
 
 
 def _stacked(parts: list[Data], X: pd.DataFrame, aliases: dict[str, str]) -> Data:
@@ -274,8 +274,12 @@ def _simple(data: Data, spec: Spec, model: Model, rows: Bools, test: Bools, y: F
         mean = float(np.average(y[rows], weights=weight)) if rows.any() else float(y[~data.held_out].mean())
         return np.full(int(test.sum()), mean)
     categories = [name for name in spec.categories if name in used]
-    told = {**model.get_params(), "categorical_features": categories or "infer", "common_features": "all"}
-    told |= {"max_rounds": told["max_rounds"] + told["specific_rounds"], "n_jobs": n_jobs, "callback": None}
-    simple = type(model)(**told)
+    parameters = {**model.get_params(), "categorical_features": categories or "infer", "common_features": "all"}
+    parameters |= {
+        "max_rounds": parameters["max_rounds"] + parameters["specific_rounds"],
+        "n_jobs": n_jobs,
+        "callback": None,
+    }
+    simple = type(model)(**parameters)
     simple.fit(data.X.loc[rows, used], y[rows], sample_weight=weight, groups=groups)
     return predicted(simple, data.X.loc[data.held_out, used][test], None)

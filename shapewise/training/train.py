@@ -43,18 +43,18 @@ def evaluate(data: Data, model: Estimator) -> dict[str, float]:
     weight = None if data.weight is None else data.weight[data.held_out]
     train_weight = None if data.weight is None else data.weight[~data.held_out]
     base = _baseline(data, train_weight)
-    found = predicted(model, data.X[data.held_out], None if data.task is None else data.task[data.held_out])
+    predictions = predicted(model, data.X[data.held_out], None if data.task is None else data.task[data.held_out])
     if data.binary:
         return {
-            "auc": float(metrics.roc_auc_score(y, found, sample_weight=weight)),
-            "log_loss": float(metrics.log_loss(y, found, sample_weight=weight, labels=[0, 1])),
+            "auc": float(metrics.roc_auc_score(y, predictions, sample_weight=weight)),
+            "log_loss": float(metrics.log_loss(y, predictions, sample_weight=weight, labels=[0, 1])),
             "baseline_log_loss": float(metrics.log_loss(y, base, sample_weight=weight, labels=[0, 1])),
             "base_rate": float(np.average(data.y, weights=data.weight)),
         }
     return {
-        "rmse": float(metrics.root_mean_squared_error(y, found, sample_weight=weight)),
+        "rmse": float(metrics.root_mean_squared_error(y, predictions, sample_weight=weight)),
         "baseline_rmse": float(metrics.root_mean_squared_error(y, base, sample_weight=weight)),
-        "r2": _share_explained(y, found, base, weight),
+        "r2": _share_explained(y, predictions, base, weight),
         "mean": float(np.average(data.y, weights=data.weight)),
     }
 
@@ -72,13 +72,16 @@ def _baseline(data: Data, weight: NDArray[np.float64] | None) -> NDArray[np.floa
 
 
 def _share_explained(
-    y: NDArray[np.float64], found: NDArray[np.float64], base: NDArray[np.float64], weight: NDArray[np.float64] | None
+    y: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+    base: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
 ) -> float:
     """R²: the share of the squared error of a baseline that is taken off."""
     if np.ptp(base) == 0:
-        return float(metrics.r2_score(y, found, sample_weight=weight)) if y.size > 1 else 0.0
+        return float(metrics.r2_score(y, predictions, sample_weight=weight)) if y.size > 1 else 0.0
     whole = metrics.mean_squared_error(y, base, sample_weight=weight)
-    return float(1.0 - metrics.mean_squared_error(y, found, sample_weight=weight) / whole) if whole > 0 else 0.0
+    return float(1.0 - metrics.mean_squared_error(y, predictions, sample_weight=weight) / whole) if whole > 0 else 0.0
 
 
 def fit(
@@ -190,8 +193,8 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
 
 
 def _store(workspace: Workspace, about: ModelAbout, model: Estimator) -> ModelAbout:
-    told = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
-    return workspace.models.add(model.to_saved(**told), about)
+    origin = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
+    return workspace.models.add(model.to_saved(**origin), about)
 
 
 def add_bands(
@@ -251,11 +254,11 @@ def train_parts(
         except TableError as error:
             problems.append(f"{label}: {error}")
             continue
-        told = describe(workspace, own, part, model, time.monotonic() - started)
-        made.append((replace(told, bands=spec.bands or BANDS, part_of=identifier, part=label), model))
+        about_part = describe(workspace, own, part, model, time.monotonic() - started)
+        made.append((replace(about_part, bands=spec.bands or BANDS, part_of=identifier, part=label), model))
     if len(made) < 2:
         raise TableError(f"Fewer than two parts of {column!r} can be learnt from. {' '.join(problems)}")
-    stored = [_store(workspace, told, model) for told, model in made]
+    stored = [_store(workspace, about_part, model) for about_part, model in made]
     for part_before in old:
         with contextlib.suppress(StoreError):  # another run may have replaced them, too
             workspace.delete("models", part_before.id)

@@ -94,10 +94,10 @@ def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell
             if time.monotonic() - started > budget.seconds and len(alive) > 1:
                 break
             shown = [(_some(train, n_rows), valid) for train, valid in folds[: FOLDS if last else 1]]
-            found = [_loss(data, spec, trial, split, n_jobs) for split in shown]
-            trial.take(np.concatenate(found), own, n_rows, stage, _clusters(data, [valid for _, valid in shown]))
+            losses = [_loss(data, spec, trial, split, n_jobs) for split in shown]
+            trial.take(np.concatenate(losses), own, n_rows, stage, _clusters(data, [valid for _, valid in shown]))
             alive.append(trial)
-            done += len(found)
+            done += len(losses)
             if callback is not None and callback(_step(done, total, time.monotonic() - started)):
                 return _ranked(trials)
         alive.sort(key=lambda trial: trial.loss)
@@ -112,9 +112,9 @@ def candidates(spec: Spec, budget: Budget, n_features: int) -> list[Trial]:
     drawn = list(ParameterSampler(space, budget.candidates, random_state=spec.seed))
     made: list[dict[str, Any]] = [dict(spec.changes)]
     for own in drawn:
-        told = {**spec.changes, **own}
-        if told not in made:
-            made.append(told)
+        wanted = {**spec.changes, **own}
+        if wanted not in made:
+            made.append(wanted)
     return [Trial(changes) for changes in made[: max(budget.candidates, 2)]]
 
 
@@ -188,8 +188,8 @@ def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs
     model = fit(part, replace(spec, changes=trial.changes), n_jobs, outer_bags=REFITS)
     loss = default_loss(data.binary)
     score = loss.link(predicted(model, part.X[held]))
-    told = loss.loss(part.y.to_numpy(np.float64)[held], score)
-    return told if part.weight is None else told * part.weight[held] / part.weight[held].mean()
+    losses = loss.loss(part.y.to_numpy(np.float64)[held], score)
+    return losses if part.weight is None else losses * part.weight[held] / part.weight[held].mean()
 
 
 def _ranked(trials: list[Trial]) -> list[Trial]:

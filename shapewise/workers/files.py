@@ -41,12 +41,12 @@ class _Teller:
 
 def main(folder: Path) -> int:
     """Make one pack; the exit code is 0 where it ended as it should."""
-    told = read_json(folder / "about.json")
+    record = read_json(folder / "about.json")
 
     def work() -> dict[str, Any]:
         space = jobs.space_of(folder)
-        with in_place_of(folder / f"out.{told['about']['kind']}") as making:
-            _make(space, told["work"], told["about"], making, _Teller(folder))
+        with in_place_of(folder / f"out.{record['about']['kind']}") as making:
+            _make(space, record["work"], record["about"], making, _Teller(folder))
             space.check_room(size_of(making))
         return {}
 

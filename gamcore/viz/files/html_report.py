@@ -54,10 +54,10 @@ def _part(part: Part, k: int, mode: Mode) -> str:
     if part.plot is not None:
         figure = draw(part.plot, mode, flat=True)
         figure.update_layout(autosize=True)
-        told = str(figure.to_json()).replace("<", "\\u003c")
+        data = str(figure.to_json()).replace("<", "\\u003c")
         words = html.escape(part.plot.words, quote=True)
         made += (
-            f'<script type="application/json" id="plot-{k}">{told}</script>'
+            f'<script type="application/json" id="plot-{k}">{data}</script>'
             f'<figure role="img" aria-label="{words}"><div data-plot="plot-{k}"></div></figure>'
         )
     if part.comment:

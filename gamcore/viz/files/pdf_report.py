@@ -34,9 +34,12 @@ FEW: Final = 8
 def to_pdf(report: Report, step: Step = quiet) -> bytes:
     """The report as a file's bytes."""
     made = io.BytesIO()
-    told = {"Title": report.title, "Subject": report.subtitle, "Creator": "Shapewise", "Keywords": report.about}
+    properties = {"Title": report.title, "Subject": report.subtitle, "Creator": "Shapewise", "Keywords": report.about}
     n = len(report.every)
-    with house(), PdfPages(made, metadata=told) as pages:  # fonts are written at the very end, by the house's settings
+    with (
+        house(),
+        PdfPages(made, metadata=properties) as pages,
+    ):  # fonts are written at the very end, by the house's settings
         number = 0
         for k, part in enumerate((None, *report.every)):
             step(k / (n + 1), part.heading if part is not None else "cover")

@@ -71,8 +71,8 @@ def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> 
         case "csv":
             return safe_csv(plot.numbers)
         case "xlsx":
-            told = pd.DataFrame({"about": [plot.title, plot.detail, *about.split("\n")]})
-            return to_xlsx({plot.name: plot.numbers, "about": told})
+            notes = pd.DataFrame({"about": [plot.title, plot.detail, *about.split("\n")]})
+            return to_xlsx({plot.name: plot.numbers, "about": notes})
         case "txt":
             return f"{plot.title}\n{plot.detail}\n\n{plot.words}\n\n{about}\n".encode()
     raise ExportError(f"There is no format {fmt!r}: choose one of {', '.join(FORMATS)}.")

@@ -110,7 +110,7 @@ def _levels(panel: Panel, side: str) -> bool:
 
 def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> list[float | None]:
     """A value a level; none where a mark has none."""
-    found: list[float | None] = [None] * n
+    numbers: list[float | None] = [None] * n
     at: Floats
     if isinstance(mark, Bars):
         at, values = mark.at, mark.sizes if stacked else mark.sizes + mark.bases
@@ -119,8 +119,8 @@ def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> 
     for place, value in zip(at, values, strict=True):
         level = round(float(place))
         if 0 <= level < n and np.isfinite(value):
-            found[level] = float(value)
-    return found
+            numbers[level] = float(value)
+    return numbers
 
 
 def _moving(mark: Bars) -> bool:
@@ -230,7 +230,7 @@ def _numeric(slide: Any, panel: Panel, area: Place) -> Any:
         return _strip(slide, panel, area)
     data, dressed = XyChartData(), []
     shift = EXCEL_EPOCH if panel.x.kind == "date" else 0.0
-    for name, x, y, mark in sorted(_lines(panel), key=lambda told: isinstance(told[3], Line)):  # guides last
+    for name, x, y, mark in sorted(_lines(panel), key=lambda line: isinstance(line[3], Line)):  # guides last
         known = np.isfinite(x) & np.isfinite(y)
         if not known.any():
             continue
@@ -260,27 +260,27 @@ def _numeric(slide: Any, panel: Panel, area: Place) -> Any:
 
 def _lines(panel: Panel) -> list[tuple[str, Floats, Floats, Any]]:
     """Series of points by name, with the marks they are of. What stands behind comes first."""
-    found: list[tuple[str, Floats, Floats, Any]] = []
+    lines: list[tuple[str, Floats, Floats, Any]] = []
     for mark in panel.marks:
         match mark:
             case Steps():
                 for k, (first, end) in enumerate(_known(mark.values)):  # a gap is no line: a series for each piece
                     x, y = np.repeat(mark.edges[first : end + 1], 2)[1:-1], np.repeat(mark.values[first:end], 2)
                     name = f"{mark.name or 'curve'}{END if k else ''}"
-                    found.append((name, *((y, x) if mark.upright else (x, y)), mark))
+                    lines.append((name, *((y, x) if mark.upright else (x, y)), mark))
             case Ribbon():
                 x = np.repeat(mark.edges, 2)[1:-1]
                 for name, values in ((mark.name or "band", mark.lower), (f"{mark.name or 'band'}{END}", mark.upper)):
-                    found.append((name, x, np.repeat(values, 2), mark))
+                    lines.append((name, x, np.repeat(values, 2), mark))
             case Path() | Points():
-                found.append((mark.name or "line", mark.x, mark.y, mark))
+                lines.append((mark.name or "line", mark.x, mark.y, mark))
             case Line():
-                found += _guide(panel, mark)
+                lines += _guide(panel, mark)
             case Area():
                 name = mark.text or "segment"
                 for at, called in ((mark.low, name), (mark.high, f"{name}{END}")):
-                    found += _guide(panel, Line(at, True, mark.role, False), called)
-    return found
+                    lines += _guide(panel, Line(at, True, mark.role, False), called)
+    return lines
 
 
 def _known(values: Floats) -> list[tuple[int, int]]:
@@ -342,19 +342,19 @@ def _strip(slide: Any, panel: Panel, area: Place) -> Any:
 
 def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
     """The strongest numbers of a plot as a table."""
-    found = plot.numbers
-    score = next((name for name in ("(score)", "score") if name in found.columns), None)
+    numbers = plot.numbers
+    score = next((name for name in ("(score)", "score") if name in numbers.columns), None)
     if score is not None:
-        counted = next((name for name in ("(rows)", "rows") if name in found.columns), None)
-        found = found[found[counted] > 0] if counted is not None else found
-        size = np.abs(np.log(found[score])) if _is_ratio(plot) else found[score].abs()
-        found = found.reindex(size.sort_values(ascending=False).index)
-        kept = [name for name in found.columns if not str(name).endswith((" (from)", " (below)"))][:2]
-        found = found[[*kept, score, *(name for name in ("(rows)", "rows") if name in found.columns)]]
-    found = found.iloc[:most, :5]
+        counted = next((name for name in ("(rows)", "rows") if name in numbers.columns), None)
+        numbers = numbers[numbers[counted] > 0] if counted is not None else numbers
+        size = np.abs(np.log(numbers[score])) if _is_ratio(plot) else numbers[score].abs()
+        numbers = numbers.reindex(size.sort_values(ascending=False).index)
+        kept = [name for name in numbers.columns if not str(name).endswith((" (from)", " (below)"))][:2]
+        numbers = numbers[[*kept, score, *(name for name in ("(rows)", "rows") if name in numbers.columns)]]
+    numbers = numbers.iloc[:most, :5]
     rows = [
-        [{"(score)": "score", "(rows)": "rows"}.get(str(name), str(name)) for name in found.columns],
-        *([_cell(v) for v in line] for line in found.to_numpy()),
+        [{"(score)": "score", "(rows)": "rows"}.get(str(name), str(name)) for name in numbers.columns],
+        *([_cell(v) for v in line] for line in numbers.to_numpy()),
     ]
     return grid(slide, rows, box, 10)
 

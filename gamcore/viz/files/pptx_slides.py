@@ -40,9 +40,13 @@ def new_deck(title: str, about: str = "") -> Any:
     """An empty deck of the house's size."""
     deck = Presentation()
     deck.slide_width, deck.slide_height = Inches(WIDTH), Inches(HEIGHT)
-    told = deck.core_properties
-    told.title, told.author, told.subject = clean(cut(title, MOST_PROPERTY)), "Shapewise", "Strategy review"
-    told.comments = clean(cut(about, MOST_PROPERTY))
+    properties = deck.core_properties
+    properties.title, properties.author, properties.subject = (
+        clean(cut(title, MOST_PROPERTY)),
+        "Shapewise",
+        "Strategy review",
+    )
+    properties.comments = clean(cut(about, MOST_PROPERTY))
     return deck
 
 

@@ -50,11 +50,11 @@ def write_csv(parts: Iterable[pd.DataFrame], file: TextIO) -> None:
 
 def _guarded(table: pd.DataFrame) -> pd.DataFrame:
     """Text that a spreadsheet would calculate, behind an apostrophe; numbers are left alone."""
-    found = table.rename(columns=_guard)
-    for place, kind in enumerate(found.dtypes):
+    safe = table.rename(columns=_guard)
+    for place, kind in enumerate(safe.dtypes):
         if kind.kind not in "fiubmM":
-            found.isetitem(place, found.iloc[:, place].astype(object).map(_guard))
-    return found
+            safe.isetitem(place, safe.iloc[:, place].astype(object).map(_guard))
+    return safe
 
 
 def _guard(cell: object) -> object:
@@ -129,12 +129,12 @@ def _cell(cell: Any) -> Any:
 
 def sheet_names(names: list[str]) -> list[str]:
     """Names as a workbook takes them: 31 characters, none of its signs, each once."""
-    found: list[str] = []
+    sheets: list[str] = []
     for name in names:
         plain = "".join(" " if c in "[]:*?/\\'" or not c.isprintable() else c for c in name).strip()[:31] or "table"
         unique, k = plain, 1
-        while unique.lower() in (other.lower() for other in found):
+        while unique.lower() in (other.lower() for other in sheets):
             k += 1
             unique = f"{plain[: 30 - len(str(k))]} {k}"
-        found.append(unique)
-    return found
+        sheets.append(unique)
+    return sheets

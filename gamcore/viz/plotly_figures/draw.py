@@ -99,23 +99,23 @@ def _panel(layout: Told, panel: Panel, place: Place, color: Palette) -> None:
 def _around(plot: Plot, titled: bool, color: Palette) -> Told:
     """Height, margins, title and legend."""
     named = len(plot.named())
-    told: Told = {"showlegend": named > 0, "legend": {}, "dragmode": "pan"}
+    layout: Told = {"showlegend": named > 0, "legend": {}, "dragmode": "pan"}
     top = 100 if titled else 34 if named else BARE
     if plot.legend != "right":
-        told["legend"] = {"x": 0, "xanchor": "left", "y": 1.01, "yanchor": "bottom"}
+        layout["legend"] = {"x": 0, "xanchor": "left", "y": 1.01, "yanchor": "bottom"}
         top += 50 if titled else 0
     if plot.legend == "list":
-        told["legend"]["orientation"] = "v"
+        layout["legend"]["orientation"] = "v"
         top += LEGEND_PIXELS * named - 70
     if plot.small:
         title = {"text": escape(plot.title, 40), "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.96}
         margin = {"l": 36, "r": 8, "t": 30, "b": 24}
-        return told | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
+        return layout | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
     top += more_pixels(plot.title) if titled else 0
-    told["height"] = plot.height + top - BARE
+    layout["height"] = plot.height + top - BARE
     if titled:
-        return told | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}
-    return told | {"margin": {"t": top, "r": 60 if any(_texts(plot)) else 16, "b": 44}}
+        return layout | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}
+    return layout | {"margin": {"t": top, "r": 60 if any(_texts(plot)) else 16, "b": 44}}
 
 
 def _texts(plot: Plot) -> list[str]:

@@ -35,10 +35,10 @@ def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:
     )  # fmt: skip
 
 
-def boxable(figure: go.Figure, found: Surface) -> None:
+def boxable(figure: go.Figure, surface: Surface) -> None:
     """Let somebody drag a rectangle on a heat map."""
-    first, second = np.meshgrid(centres(found.first), centres(found.second))
-    handles = _handles(places(first.ravel(), found.first.kind), places(second.ravel(), found.second.kind))
+    first, second = np.meshgrid(centres(surface.first), centres(surface.second))
+    handles = _handles(places(first.ravel(), surface.first.kind), places(second.ravel(), surface.second.kind))
     (cells, *_) = figure.select_traces(selector={"type": "heatmap"})
     figure.add_trace(handles.update(xaxis=cells.xaxis, yaxis=cells.yaxis))
     figure.update_layout(dragmode="select")

@@ -67,14 +67,14 @@ def label(mark: Mark, panel: Panel, place: Place, color: Palette) -> list[Told]:
     """What is written at a line or an area."""
     if not isinstance(mark, Line | Area) or not mark.text:
         return []
-    told = {"text": escape(mark.text), "showarrow": False}
+    style = {"text": escape(mark.text), "showarrow": False}
     if isinstance(mark, Area):
         quiet = color.muted if mark.role == "density" else color.of(mark.role)
         at = {"x": places(np.array([mark.low]), panel.x.kind)[0], "y": 1, "xanchor": "left", "yanchor": "top"}
-        return [{**told, **at, **place.at(x=True), "font": {"color": quiet, "size": 12}, "xshift": 4}]
+        return [{**style, **at, **place.at(x=True), "font": {"color": quiet, "size": 12}, "xshift": 4}]
     at = {"x": mark.at, "y": 1, "xanchor": "left"} if mark.upright else {"x": 1, "y": mark.at, "xanchor": "right"}
     font = {"size": 11, "color": color.muted}
-    return [{**told, **at, "yanchor": "bottom", "font": font, **place.at(x=mark.upright, y=not mark.upright)}]
+    return [{**style, **at, "yanchor": "bottom", "font": font, **place.at(x=mark.upright, y=not mark.upright)}]
 
 
 def note(text: str, place: Place, color: Palette) -> Told:

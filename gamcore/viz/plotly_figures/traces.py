@@ -40,11 +40,11 @@ def places(values: Floats, kind: str) -> Any:
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
-def _hover(told: Sequence[str]) -> Told:
+def _hover(texts: Sequence[str]) -> Told:
     """What a mark says where somebody points at it: names are data, so they are escaped, and in no template."""
-    if not len(told):
+    if not len(texts):
         return {"hoverinfo": "skip"}
-    return {"hovertext": ["<br>".join(escape(line, 400) for line in text.split("\n")) for text in told],
+    return {"hovertext": ["<br>".join(escape(line, 400) for line in text.split("\n")) for text in texts],
             "hoverinfo": "text"}  # fmt: skip
 
 
@@ -82,8 +82,8 @@ def _lines(x: Any, y: Any, **told: Any) -> Told:
 
 def _path(mark: Path, panel: Panel, color: Palette) -> Told:
     line = {"color": color.of(mark.role), "width": mark.width, "dash": mark.dash or "solid"}
-    told = _named(mark.name) | _hover(mark.told)
-    return _lines(places(mark.x, panel.x.kind), mark.y, line=line, opacity=mark.opacity, **told)
+    style = _named(mark.name) | _hover(mark.hover)
+    return _lines(places(mark.x, panel.x.kind), mark.y, line=line, opacity=mark.opacity, **style)
 
 
 def _corners(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
@@ -95,8 +95,8 @@ def _steps(mark: Steps, panel: Panel, color: Palette) -> Told:
     along, across = _corners(mark.edges, mark.values)
     x, y = (across, places(along, panel.y.kind)) if mark.upright else (places(along, panel.x.kind), across)
     line = {"color": color.of(mark.role), "width": mark.width, "dash": "dot" if mark.dotted else "solid"}
-    told = _named(mark.name) | _hover([text for text in mark.told for _ in range(2)])
-    return _lines(x, y, line=line, opacity=mark.opacity, **told)
+    style = _named(mark.name) | _hover([text for text in mark.hover for _ in range(2)])
+    return _lines(x, y, line=line, opacity=mark.opacity, **style)
 
 
 def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Told]:
@@ -125,7 +125,7 @@ def _bars(mark: Bars, panel: Panel, color: Palette) -> Told:
                   "insidetextfont": {"color": inside}, "outsidetextfont": {"color": color.ink}}  # fmt: skip
     x, y = (mark.sizes, along) if mark.lying else (along, mark.sizes)
     drawn |= {"x": x, "y": y, "orientation": "h" if mark.lying else "v"}
-    return drawn | _named(mark.name) | _hover(mark.told)
+    return drawn | _named(mark.name) | _hover(mark.hover)
 
 
 def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Told]:
@@ -150,17 +150,17 @@ def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Told:
         marker["line"] = {"width": 2, "color": paint}
     drawn = {"type": "scattergl" if mark.x.size > MANY and not flat else "scatter", "mode": "markers", "marker": marker,
              "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind)}  # fmt: skip
-    return drawn | _named(mark.name) | _hover(mark.told)
+    return drawn | _named(mark.name) | _hover(mark.hover)
 
 
 def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Told]:
     """The cells that many rows are behind, and the pale ones."""
     shared: Told = {
         "type": "heatmap", "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind), "xgap": mark.gap,
-        "ygap": mark.gap, "hoverongaps": False, "hoverinfo": "text" if mark.told.size else "skip",
+        "ygap": mark.gap, "hoverongaps": False, "hoverinfo": "text" if mark.hover.size else "skip",
     }  # fmt: skip
-    if mark.told.size:
-        shared["hovertext"] = [_hover(list(row))["hovertext"] for row in mark.told]
+    if mark.hover.size:
+        shared["hovertext"] = [_hover(list(row))["hovertext"] for row in mark.hover]
     if mark.texts.size:
         shared["text"] = [[escape(text).replace("\n", "<br>") for text in row] for row in mark.texts]
         shared |= {"texttemplate": "%{text}", "textfont": {"color": color.ink}}

@@ -26,18 +26,18 @@ def levels(names: list[str], title: str = "", flipped: bool = True) -> Axis:
 
 
 def importance(
-    found: Importance, most: int = 20, measure: str = "mean_abs", axis: str | None = None, detail: str = ""
+    ranking: Importance, most: int = 20, measure: str = "mean_abs", axis: str | None = None, detail: str = ""
 ) -> Plot:
     """Bars, the most important on top; `axis` is what they are, where they are not effects."""
-    frame = found.frame().sort_values(measure, ascending=False, ignore_index=True).head(most)
+    frame = ranking.frame().sort_values(measure, ascending=False, ignore_index=True).head(most)
     what = "mean absolute effect" if measure == "mean_abs" else "range of the effect"
     sizes = frame[measure].to_numpy(np.float64)
-    said = [say(size, found.scale).lstrip("+") for size in sizes]
-    told = [f"{cut(name, 400)}\n{text}" for name, text in zip(frame["feature"], said, strict=True)]
-    bars = Bars(np.arange(len(frame), dtype=np.float64), sizes - found.zero, found.zero, lying=True, told=told)
-    title = axis or f"{what} ({LOSSES[found.loss].unit(found.scale, 'units of the target')})"
+    said = [say(size, ranking.scale).lstrip("+") for size in sizes]
+    hover = [f"{cut(name, 400)}\n{text}" for name, text in zip(frame["feature"], said, strict=True)]
+    bars = Bars(np.arange(len(frame), dtype=np.float64), sizes - ranking.zero, ranking.zero, lying=True, hover=hover)
+    title = axis or f"{what} ({LOSSES[ranking.loss].unit(ranking.scale, 'units of the target')})"
     panel = Panel(
-        effect_axis(title, found.scale), levels([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,)
+        effect_axis(title, ranking.scale), levels([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,)
     )
     first = str(frame["feature"].iloc[0]) if len(frame) else "Nothing"
     return Plot(
@@ -51,9 +51,9 @@ def importance(
     )
 
 
-def task_importance(found: TaskImportance, most: int = 20, detail: str = "") -> Plot:
+def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -> Plot:
     """Bars of all gain by feature, the common part beside the specific one, the most important on top."""
-    frame = found.frame().head(most)
+    frame = ranking.frame().head(most)
     at = np.arange(len(frame), dtype=np.float64)
     marks: list[Mark] = []
     parts: list[tuple[str, str, Role]] = [
@@ -62,8 +62,8 @@ def task_importance(found: TaskImportance, most: int = 20, detail: str = "") -> 
     base = np.zeros(len(frame))
     for part, label, role in parts:
         sizes = frame[part].to_numpy(np.float64)
-        told = [f"{cut(name, 400)}\n{size:.1%} {label}" for name, size in zip(frame["feature"], sizes, strict=True)]
-        marks.append(Bars(at, sizes, base, roles=role, lying=True, name=label, told=told))
+        hover = [f"{cut(name, 400)}\n{size:.1%} {label}" for name, size in zip(frame["feature"], sizes, strict=True)]
+        marks.append(Bars(at, sizes, base, roles=role, lying=True, name=label, hover=hover))
         base = base + sizes
     x = Axis("share of all gain", format="percent", grid=True)
     panel = Panel(x, levels([cut(name, MOST_LABEL) for name in frame["feature"]]), tuple(marks), stacked=True)
@@ -95,7 +95,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
     pairs = list(zip(shown["feature_1"], shown["feature_2"], strict=True))
     at, strength = np.arange(len(shown), dtype=np.float64), shown["strength"].to_numpy(np.float64)
     names = [cut(f"{a} × {b}", 200) for a, b in pairs]
-    told = [
+    hover = [
         f"{name}\nrank {rank}: {size:.2e}" for name, rank, size in zip(names, shown["rank"], strength, strict=True)
     ]  # fmt: skip
     roles: list[Role] = ["primary" if pair in fitted else "density" for pair in pairs]
@@ -103,13 +103,13 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
     error = LOSSES[loss].error
     gain = Axis(f"what one cut of both takes off the {error}", format="power", grid=True)
     panels = [
-        Panel(gain, y, (Bars(at, strength, roles=roles, lying=True, told=told),
+        Panel(gain, y, (Bars(at, strength, roles=roles, lying=True, hover=hover),
                         Line(chance, True, text="by chance")))
     ]  # fmt: skip
     if fitted:
         gains = np.array([fitted.get(pair, np.nan) for pair in pairs], np.float64)
-        told = [f"{name}\nheld-out gain {value:.2e}" for name, value in zip(names, gains, strict=True)]
-        worths = Bars(at, gains, lying=True, told=told)
+        hover = [f"{name}\nheld-out gain {value:.2e}" for name, value in zip(names, gains, strict=True)]
+        worths = Bars(at, gains, lying=True, hover=hover)
         panels.append(
             Panel(Axis("gain on held-out rows", format="power", grid=True), y, (worths, Line(0.0, True, dotted=False)))
         )
@@ -127,7 +127,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
 
 
 def waterfall(
-    found: Breakdown, row: int, target: str, scale: Scale = "link", cells: dict[str, str] | None = None,
+    breakdown: Breakdown, row: int, target: str, scale: Scale = "link", cells: dict[str, str] | None = None,
     most: int = 12, detail: str = "",
 ) -> Plot:  # fmt: skip
     """The parts of one row's score, the largest first, from the average to the score; the small ones together.
@@ -137,37 +137,37 @@ def waterfall(
     In points, each part is what it adds to the chance after those above it: their sum is exact, their sizes depend on
     the order a little.
     """
-    parts = found.contributions[row]
+    parts = breakdown.contributions[row]
     order = np.argsort(-np.abs(parts), kind="stable")
     order = order[parts[order] != 0.0]
     shown, rest = order[:most], order[most:]
     known = cells or {}
-    names = [f"{name} = {known[name]}" if name in known else name for name in (found.features[j] for j in shown)]
+    names = [f"{name} = {known[name]}" if name in known else name for name in (breakdown.features[j] for j in shown)]
     values = [float(parts[j]) for j in shown]
     if rest.size:
         names.append(f"{rest.size} others")
         values.append(float(parts[rest].sum()))
-    at = found.intercept + np.concatenate([[0.0], np.cumsum(values)])
-    at[-1] = found.scores[row]
+    at = breakdown.intercept + np.concatenate([[0.0], np.cumsum(values)])
+    at[-1] = breakdown.scores[row]
     drawn = 100 * expit(at) if scale == "points" else at
     steps = np.diff(drawn)
-    told = [_total(at[0], found.loss, scale), *_parts(at, scale), _total(at[-1], found.loss, scale)]
+    ticks = [_total(at[0], breakdown.loss, scale), *_parts(at, scale), _total(at[-1], breakdown.loss, scale)]
     roles: list[Role] = ["muted", *("accent" if step > 0 else "primary" for step in steps), "muted"]
     bars = Bars(
         np.arange(len(names) + 2, dtype=np.float64), np.array([drawn[0], *steps, drawn[-1]]),
-        np.array([0.0, *drawn[:-1], 0.0]), roles=roles, lying=True, texts=told,
+        np.array([0.0, *drawn[:-1], 0.0]), roles=roles, lying=True, texts=ticks,
     )  # fmt: skip
     low, high = min(float(drawn.min()), 0.0), max(float(drawn.max()), 0.0)
     margin = 0.12 * (high - low or 1.0)  # room for the numbers beside the bars
-    x = Axis(_axis(found.loss, scale, target), limits=(low - margin, high + margin), grid=True)
+    x = Axis(_axis(breakdown.loss, scale, target), limits=(low - margin, high + margin), grid=True)
     y = levels([cut(name, LONGEST) for name in ("average row", *names, "this row")])
     numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})
-    end = _total(at[-1], found.loss, scale)
+    end = _total(at[-1], breakdown.loss, scale)
     return Plot(
-        "row", f"From {told[0]} to {end}: {names[0] if names else 'nothing'} moves this row most",
+        "row", f"From {ticks[0]} to {end}: {names[0] if names else 'nothing'} moves this row most",
         detail=detail or "the parts of one prediction, the largest first", panels=single(Panel(x, y, (bars,))),
-        words=f"From the average row ({told[0]}) to this row ({end}), part by part.", numbers=numbers,
-        height=80 + 30 * len(told),
+        words=f"From the average row ({ticks[0]}) to this row ({end}), part by part.", numbers=numbers,
+        height=80 + 30 * len(ticks),
     )  # fmt: skip
 
 

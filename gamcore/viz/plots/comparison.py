@@ -25,9 +25,9 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     title, detail, target = words
     labels = tuple(value_names(first))
     marks: list[Mark] = []
-    for k, (name, found) in enumerate(curves.items()):
+    for k, (name, one) in enumerate(curves.items()):
         shift = WIDTH * ((k + 0.5) / len(curves) - 0.5)
-        marks += _levels(found, labels, shift, name, k) if labels else _line(found, name, k, len(curves) <= 2)
+        marks += _levels(one, labels, shift, name, k) if labels else _line(one, name, k, len(curves) <= 2)
     units = LOSSES[first.loss].unit(first.scale, target)
     x = value_axis(first)
     if labels:
@@ -39,14 +39,14 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
         axis = effect_axis("difference", minus.scale, common_limits([minus]))
         rows = ((Panel(Axis("", x.kind, x.limits, x.ticks, named=False), top.y, top.marks),),
                 (Panel(x, axis, (*_difference(minus, labels), Line(minus.zero))),))  # fmt: skip
-    told = f"Curves of {first.feature} in {', '.join(curves)}. {title}"
-    numbers = pd.concat([found.frame().assign(model=name) for name, found in curves.items()], ignore_index=True)
+    spoken = f"Curves of {first.feature} in {', '.join(curves)}. {title}"
+    numbers = pd.concat([one.frame().assign(model=name) for name, one in curves.items()], ignore_index=True)
     return Plot(
         first.feature,
         title,
         detail=detail,
         panels=rows,
-        words=told,
+        words=spoken,
         numbers=numbers,
         heights=(0.6, 0.4) if minus else (1.0,),
         height=502 if minus else 302,
@@ -54,37 +54,37 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
     )
 
 
-def value_names(found: Curve) -> list[str]:
+def value_names(curve: Curve) -> list[str]:
     """Levels in the order of their effects; none of numbers and dates."""
-    return [found.labels[k] for k in level_order(found)] if found.labels else []
+    return [curve.labels[k] for k in level_order(curve)] if curve.labels else []
 
 
-def _line(found: Curve, name: str, role: Role, band: bool) -> list[Mark]:
+def _line(curve: Curve, name: str, role: Role, band: bool) -> list[Mark]:
     """A step line, with its band where there is room for it."""
-    edges = visible_edges(found)
-    told = [f"{cut(name, 80)}\n{found.place(k)}\n{say(score, found.scale)}" for k, score in enumerate(found.scores)]
-    ribbon = [Ribbon(edges, found.lower, found.upper, role)] if band and found.has_band else []
-    return [*ribbon, Steps(edges, found.scores, role, 2.2, name=name, told=told)]
+    edges = visible_edges(curve)
+    hover = [f"{cut(name, 80)}\n{curve.place(k)}\n{say(score, curve.scale)}" for k, score in enumerate(curve.scores)]
+    ribbon = [Ribbon(edges, curve.lower, curve.upper, role)] if band and curve.has_band else []
+    return [*ribbon, Steps(edges, curve.scores, role, 2.2, name=name, hover=hover)]
 
 
-def _levels(found: Curve, labels: tuple[str, ...], shift: float, name: str, role: Role) -> list[Mark]:
+def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role: Role) -> list[Mark]:
     """A mark a level, beside those of other curves, with its band as a bar; none for a level that it lacks."""
-    known = [(at, found.labels.index(label)) for at, label in enumerate(labels) if label in found.labels]
+    known = [(at, curve.labels.index(label)) for at, label in enumerate(labels) if label in curve.labels]
     if not known:
         return []
     at, pick = (np.array(part, np.int64) for part in zip(*known, strict=True))
     places = at.astype(np.float64) + shift
-    told = [f"{cut(name, 80)}\n{labels[k]}\n{say(found.scores[j], found.scale)}" for k, j in known]
+    hover = [f"{cut(name, 80)}\n{labels[k]}\n{say(curve.scores[j], curve.scale)}" for k, j in known]
     whiskers = (
-        [Whiskers(places, found.lower[pick], upper=found.upper[pick], role=role, width=1.6, capped=True)]
-        if found.has_band
+        [Whiskers(places, curve.lower[pick], upper=curve.upper[pick], role=role, width=1.6, capped=True)]
+        if curve.has_band
         else []
     )
-    return [*whiskers, Points(places, found.scores[pick], role, 9, name=name, told=told)]
+    return [*whiskers, Points(places, curve.scores[pick], role, 9, name=name, hover=hover)]
 
 
 def _difference(minus: Curve, labels: tuple[str, ...]) -> list[Mark]:
     if labels:
         return _levels(minus, labels, 0.0, "difference", "primary")
-    told = [f"{minus.place(k)}\n{say(score, minus.scale)}" for k, score in enumerate(minus.scores)]
-    return [*ribbons(minus), Steps(visible_edges(minus), minus.scores, width=2.0, name="difference", told=told)]
+    hover = [f"{minus.place(k)}\n{say(score, minus.scale)}" for k, score in enumerate(minus.scores)]
+    return [*ribbons(minus), Steps(visible_edges(minus), minus.scores, width=2.0, name="difference", hover=hover)]

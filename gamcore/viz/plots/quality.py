@@ -14,58 +14,58 @@ WHOLE = (0.0, 1.02)
 MOST_POINTS = 1_000
 
 
-def ranked(found: Ranked, name: str, words: str, axes: tuple[str, str], guide: tuple[list[float], list[float]]) -> Plot:
+def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tuple[list[float], list[float]]) -> Plot:
     """A curve of shares, with the line that no skill gives."""
-    each = [f"{x:.1%}\n{y:.1%}" for x, y in zip(found.x, found.y, strict=True)]
-    marks = (Path(np.array(guide[0]), np.array(guide[1]), "zero", 1.0, "dot"), Path(found.x, found.y, told=each))
+    each = [f"{x:.1%}\n{y:.1%}" for x, y in zip(line.x, line.y, strict=True)]
+    marks = (Path(np.array(guide[0]), np.array(guide[1]), "zero", 1.0, "dot"), Path(line.x, line.y, hover=each))
     x, y = (Axis(title, limits=WHOLE, format="percent") for title in axes)
-    numbers = pd.DataFrame({axes[0]: found.x, axes[1]: found.y})
-    told = f"{axes[1]} by {axes[0]}. {words}"
+    numbers = pd.DataFrame({axes[0]: line.x, axes[1]: line.y})
+    summary = f"{axes[1]} by {axes[0]}. {words}"
     return Plot(
         name,
         words,
         detail="held-out rows",
         panels=single(Panel(x, _grid(y), marks)),
-        words=told,
+        words=summary,
         numbers=numbers,
         height=HEIGHT,
     )
 
 
-def calibration(found: pd.DataFrame, chance: Floats) -> Plot:
+def calibration(parts: pd.DataFrame, chance: Floats) -> Plot:
     """What happened against what was said, with intervals; where the chances are, below."""
-    top = float(max(found["upper"].max(), found["predicted"].max())) * 1.05
+    top = float(max(parts["upper"].max(), parts["predicted"].max())) * 1.05
     counts, edges = np.histogram(chance, np.linspace(0, min(top, 1.0), 41))
     bars = Bars(
         (edges[:-1] + edges[1:]) / 2, 0.12 * top * counts / max(counts.max(), 1), width=np.diff(edges), roles="density",
-        told=[f"{n:,} rows" for n in counts],
+        hover=[f"{n:,} rows" for n in counts],
     )  # fmt: skip
     ends = np.array([0.0, top])
-    marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *_interval(found, "predicted", "observed", ".1%"))
+    marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *_interval(parts, "predicted", "observed", ".1%"))
     x, y = (Axis(title, limits=(0.0, top), format="percent") for title in ("predicted chance", "what happened"))
-    inside = int(((found["predicted"] >= found["lower"]) & (found["predicted"] <= found["upper"])).sum())
-    words = f"What happened against what was predicted; {inside} of {len(found)} parts agree."
+    inside = int(((parts["predicted"] >= parts["lower"]) & (parts["predicted"] <= parts["upper"])).sum())
+    words = f"What happened against what was predicted; {inside} of {len(parts)} parts agree."
     return Plot(
-        "calibration", f"Predicted chances hold in {inside} of {len(found)} parts of the held-out rows",
+        "calibration", f"Predicted chances hold in {inside} of {len(parts)} parts of the held-out rows",
         detail="each part with its 95% interval; on the dotted line, a chance is just what it says",
-        panels=single(Panel(x, _grid(y), marks)), words=words, numbers=found, height=420,
+        panels=single(Panel(x, _grid(y), marks)), words=words, numbers=parts, height=420,
     )  # fmt: skip
 
 
-def cost_line(found: Costs, chosen: float) -> Plot:
+def cost_line(costs: Costs, chosen: float) -> Plot:
     """Cost a row by where the line is drawn; the cheapest, and the one that is chosen."""
-    told = [f"{x:.1%}\n{y:,.4g} a row" for x, y in zip(found.thresholds, found.costs, strict=True)]
+    hover = [f"{x:.1%}\n{y:,.4g} a row" for x, y in zip(costs.thresholds, costs.costs, strict=True)]
     marks = (
-        Path(found.thresholds, found.costs, told=told),
+        Path(costs.thresholds, costs.costs, hover=hover),
         Line(chosen, True, "accent", False, 1.6),
-        Points(np.array([found.best]), np.array([found.least]), size=9),
+        Points(np.array([costs.best]), np.array([costs.least]), size=9),
     )
     x, y = Axis("say yes from a chance of", limits=(0.0, 1.0), format="percent"), Axis("cost a row", from_zero=True)
-    numbers = pd.DataFrame({"threshold": found.thresholds, "cost a row": found.costs})
-    said = f"Cost a row by threshold; the cheapest is {found.best:.3f}."
+    numbers = pd.DataFrame({"threshold": costs.thresholds, "cost a row": costs.costs})
+    said = f"Cost a row by threshold; the cheapest is {costs.best:.3f}."
     return Plot(
         "costs",
-        f"A row costs least with a line at {found.best:.1%}",
+        f"A row costs least with a line at {costs.best:.1%}",
         detail=f"held-out rows · the line is at {chosen:.1%}",
         panels=single(Panel(x, _grid(y), marks)),
         words=said,
@@ -74,19 +74,19 @@ def cost_line(found: Costs, chosen: float) -> Plot:
     )
 
 
-def residuals(found: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
+def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
     """Residuals of some rows, and their means by the prediction."""
     dots = Points(predicted, gaps, "density", 4, opacity=0.6)
-    marks = (dots, Line(0.0), *_interval(found, "predicted", "residual", ",.4g"))
+    marks = (dots, Line(0.0), *_interval(parts, "predicted", "residual", ",.4g"))
     x, y = Axis(f"predicted {target}"), Axis("what was minus what was predicted")
-    off = int(((found["lower"] > 0) | (found["upper"] < 0)).sum())
+    off = int(((parts["lower"] > 0) | (parts["upper"] < 0)).sum())
     return Plot(
         "residuals",
-        f"Residuals are off zero in {off} of {len(found)} parts of the held-out rows",
+        f"Residuals are off zero in {off} of {len(parts)} parts of the held-out rows",
         detail=f"a dot a row; means by parts of equal size, with 95% intervals · {target}",
         panels=single(Panel(x, _grid(y), marks)),
         words="Residuals against predictions.",
-        numbers=found,
+        numbers=parts,
         height=420,
     )
 
@@ -95,8 +95,8 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
     """Some rows: what was, against what was predicted."""
     both = np.concatenate([predicted, y])
     ends = np.array([float(both.min()), float(both.max())])
-    told = [f"{a:,.4g}\n{b:,.4g}" for a, b in zip(predicted, y, strict=True)]
-    marks = (Points(predicted, y, size=4, opacity=0.35, told=told), Path(ends, ends, "zero", 1.0, "dot"))
+    hover = [f"{a:,.4g}\n{b:,.4g}" for a, b in zip(predicted, y, strict=True)]
+    marks = (Points(predicted, y, size=4, opacity=0.35, hover=hover), Path(ends, ends, "zero", 1.0, "dot"))
     panel = Panel(Axis(f"predicted {target}"), _grid(Axis(f"{target} as it was")), marks)
     numbers = pd.DataFrame({"predicted": predicted, "actual": y})
     return Plot(
@@ -110,23 +110,23 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
     )
 
 
-def over_time(found: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
+def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
     """What was, with its interval, and what the model says, by period; where the held-out rows begin."""
-    at, digits = np.arange(len(found), dtype=np.float64), ".1%" if binary else ",.4g"
+    at, digits = np.arange(len(periods), dtype=np.float64), ".1%" if binary else ",.4g"
     marks: list[Mark] = []
     if held_from is not None:
-        marks.append(Area(held_from - 0.5, len(found) - 0.5, "density", 0.25, "held out"))
-    marks += _interval(found.assign(at=at), "at", y="observed", digits=digits, name="as it was", labels=labels)
-    said = found["predicted"].to_numpy(np.float64)
-    told = [f"{value:{digits}} predicted" for value in said]
-    marks.append(Path(at, said, "accent", 1.8, "dash", name="predicted", told=told))
+        marks.append(Area(held_from - 0.5, len(periods) - 0.5, "density", 0.25, "held out"))
+    marks += _interval(periods.assign(at=at), "at", y="observed", digits=digits, name="as it was", labels=labels)
+    said = periods["predicted"].to_numpy(np.float64)
+    hover = [f"{value:{digits}} predicted" for value in said]
+    marks.append(Path(at, said, "accent", 1.8, "dash", name="predicted", hover=hover))
     step = max(1, len(labels) // 12)
     x = Axis(ticks=tuple((float(k), labels[k]) for k in range(0, len(labels), step)))
     y = Axis("rate" if binary else "mean", format="percent" if binary else "plain")
-    words = f"Means of {len(found)} periods."
+    words = f"Means of {len(periods)} periods."
     return Plot(
         "over-time", "What was, and what the model says, over time", detail="by period, with 95% intervals of what was",
-        panels=single(Panel(x, _grid(y), tuple(marks))), words=words, numbers=found.assign(period=labels), height=360,
+        panels=single(Panel(x, _grid(y), tuple(marks))), words=words, numbers=periods.assign(period=labels), height=360,
     )  # fmt: skip
 
 
@@ -143,19 +143,19 @@ def _grid(axis: Axis) -> Axis:
 
 
 def _interval(
-    found: pd.DataFrame, x: str, y: str, digits: str, name: str = "", labels: list[str] | None = None
+    table: pd.DataFrame, x: str, y: str, digits: str, name: str = "", labels: list[str] | None = None
 ) -> list[Mark]:
     """Points with intervals, joined by a line."""
-    at, values = found[x].to_numpy(np.float64), found[y].to_numpy(np.float64)
-    lower, upper = found["lower"].to_numpy(np.float64), found["upper"].to_numpy(np.float64)
+    at, values = table[x].to_numpy(np.float64), table[y].to_numpy(np.float64)
+    lower, upper = table["lower"].to_numpy(np.float64), table["upper"].to_numpy(np.float64)
     where = labels or [f"{place:{digits}}" for place in at]
-    told = [
+    hover = [
         f"{place}\n{value:{digits}} ({low:{digits}} to {high:{digits}})\n{rows:,.0f} rows"
-        for place, value, low, high, rows in zip(where, values, lower, upper, found["rows"], strict=True)
+        for place, value, low, high, rows in zip(where, values, lower, upper, table["rows"], strict=True)
     ]
     return [
         Whiskers(at, lower, upper=upper, role="primary", width=1.4, capped=True), Path(at, values, width=1.4),
-        Points(at, values, name=name, told=told),
+        Points(at, values, name=name, hover=hover),
     ]  # fmt: skip
 
 

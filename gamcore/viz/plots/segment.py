@@ -25,10 +25,10 @@ def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
     spans, missing = _asked(curve, asked)
     areas = [Area(*span, text="" if k else label, lined=not curve.labels) for k, span in enumerate(spans)]
     top = list(plot.panels[0])
-    for place, found in ((0, areas), (1, [Area(-0.4, 0.4)] if missing else [])):
+    for place, marked_areas in ((0, areas), (1, [Area(-0.4, 0.4)] if missing else [])):
         panel = top[place] if place < len(top) else None
-        if panel is not None and found:
-            behind: tuple[Mark, ...] = tuple(found)
+        if panel is not None and marked_areas:
+            behind: tuple[Mark, ...] = tuple(marked_areas)
             top[place] = replace(panel, marks=(*behind, *panel.marks))
     return replace(plot, panels=(tuple(top), *plot.panels[1:]))
 

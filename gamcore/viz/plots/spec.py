@@ -48,7 +48,7 @@ class Steps:
     dotted: bool = False
     opacity: float = 1.0
     name: str = ""
-    told: Sequence[str] = NO_TEXT
+    hover: Sequence[str] = NO_TEXT
     upright: bool = False
 
 
@@ -75,7 +75,7 @@ class Bars:
     roles: Role | Sequence[Role] = "primary"
     lying: bool = False
     name: str = ""
-    told: Sequence[str] = NO_TEXT
+    hover: Sequence[str] = NO_TEXT
     texts: Sequence[str] = NO_TEXT
     outlined: bool = False
 
@@ -114,7 +114,7 @@ class Points:
     symbol: Literal["dot", "dash", "bar"] = "dot"
     opacity: float = 1.0
     name: str = ""
-    told: Sequence[str] = NO_TEXT
+    hover: Sequence[str] = NO_TEXT
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Path:
     dash: Literal["", "dot", "dash"] = ""
     opacity: float = 1.0
     name: str = ""
-    told: Sequence[str] = NO_TEXT
+    hover: Sequence[str] = NO_TEXT
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Scale:
 class Cells:
     """A heat map: values (n_y, n_x) between borders (n_x + 1,) and (n_y + 1,), blank where NaN, pale where asked.
 
-    told, texts : (n_y, n_x) of strings, or empty.
+    hover, texts : (n_y, n_x) of strings, or empty.
     """
 
     x: Floats
@@ -155,7 +155,7 @@ class Cells:
     values: Floats
     scale: Scale
     pale: NDArray[np.bool_]
-    told: NDArray[np.object_] = field(default_factory=lambda: np.empty((0, 0), object))
+    hover: NDArray[np.object_] = field(default_factory=lambda: np.empty((0, 0), object))
     texts: NDArray[np.object_] = field(default_factory=lambda: np.empty((0, 0), object))
     gap: float = 0.0
 

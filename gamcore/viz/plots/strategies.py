@@ -19,58 +19,58 @@ PALE = 1.8
 """What would have the full colour of a matrix of shares: text has to be read on all of them."""
 
 
-def ledger_frame(found: Ledger, names: Sequence[str]) -> pd.DataFrame:
+def ledger_frame(ledger: Ledger, names: Sequence[str]) -> pd.DataFrame:
     """The ledger as a table."""
     return pd.DataFrame(
-        {"strategy": [*names, "(none)"], "raw reach": [*found.raw, found.remainder], "lost": [*found.lost, 0],
-         "exclusive reach": [*found.exclusive, found.remainder]}
+        {"strategy": [*names, "(none)"], "raw reach": [*ledger.raw, ledger.remainder], "lost": [*ledger.lost, 0],
+         "exclusive reach": [*ledger.exclusive, ledger.remainder]}
     )  # fmt: skip
 
 
-def reach(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
+def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     """A bar a strategy, the highest first: exclusive reach, then what higher ones take; at the end who is left."""
     k = len(names)
-    at, whole = np.arange(k + 1, dtype=np.float64), max(found.eligible, 1)
-    exclusive, lost = np.asarray(found.exclusive, np.float64), np.asarray(found.lost, np.float64)
-    taken = [", ".join(cut(names[j], 40) for j in range(k) if found.lost_to[i, j]) for i in range(k)]
+    at, whole = np.arange(k + 1, dtype=np.float64), max(ledger.eligible, 1)
+    exclusive, lost = np.asarray(ledger.exclusive, np.float64), np.asarray(ledger.lost, np.float64)
+    taken = [", ".join(cut(names[j], 40) for j in range(k) if ledger.lost_to[i, j]) for i in range(k)]
     marks = (
-        Bars(at[:k], exclusive, lying=True, name="exclusive reach", told=[f"{n:,.0f} rows reached" for n in exclusive],
+        Bars(at[:k], exclusive, lying=True, name="exclusive reach", hover=[f"{n:,.0f} rows reached" for n in exclusive],
              texts=[f"{n:,.0f} · {n / whole:.0%}" for n in exclusive]),
         Bars(at[:k], lost, exclusive, roles="density", lying=True, name="lost to higher ones",
-             told=[f"{n:,.0f} rows go to {who}" for n, who in zip(lost, taken, strict=True)]),
-        Bars(at[k:], np.array([float(found.remainder)]), roles="background", lying=True, name="remainder",
-             outlined=True, told=[f"{found.remainder:,} eligible rows get nothing"],
-             texts=[f"{found.remainder:,} · {found.remainder / whole:.0%}"]),
+             hover=[f"{n:,.0f} rows go to {who}" for n, who in zip(lost, taken, strict=True)]),
+        Bars(at[k:], np.array([float(ledger.remainder)]), roles="background", lying=True, name="remainder",
+             outlined=True, hover=[f"{ledger.remainder:,} eligible rows get nothing"],
+             texts=[f"{ledger.remainder:,} · {ledger.remainder / whole:.0%}"]),
     )  # fmt: skip
     y = levels([*(cut(name, MOST_LABEL) for name in names), "nobody's"])
     panel = Panel(Axis("eligible rows", format="count", grid=True, from_zero=True), y, marks, stacked=True)
-    reached = 1 - found.remainder / whole
+    reached = 1 - ledger.remainder / whole
     title = (
-        f"{k} {'strategies reach' if k != 1 else 'strategy reaches'} {reached:.0%} of {found.eligible:,} eligible rows"
+        f"{k} {'strategies reach' if k != 1 else 'strategy reaches'} {reached:.0%} of {ledger.eligible:,} eligible rows"
     )
     return Plot(
         "reach",
-        title if found.eligible else "No row is eligible",
+        title if ledger.eligible else "No row is eligible",
         detail=detail or "each row counts once, for the highest strategy that it matches",
         panels=single(panel),
         words="Reach of each strategy, the highest first.",
-        numbers=ledger_frame(found, names),
+        numbers=ledger_frame(ledger, names),
         height=90 + ROW * (k + 1),
         legend="left",
     )
 
 
-def overlap(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
+def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     """How many eligible rows each two rules match, and their share of the row's rule."""
     k = len(names)
     labels = [cut(name, MOST_LABEL) for name in names]
-    share = found.overlap / np.maximum(found.raw, 1)[:, None]
-    texts = np.array([[f"{found.overlap[i, j]:,}\n{share[i, j]:.0%}" for j in range(k)] for i in range(k)], object)
+    share = ledger.overlap / np.maximum(ledger.raw, 1)[:, None]
+    texts = np.array([[f"{ledger.overlap[i, j]:,}\n{share[i, j]:.0%}" for j in range(k)] for i in range(k)], object)
     edges = np.arange(k + 1, dtype=np.float64) - 0.5
     cells = Cells(edges, edges, share, Scale(0.0, PALE, ("background", "primary"), shown=False),
                   np.zeros((k, k), bool), texts=texts.reshape(k, k), gap=2.0)  # fmt: skip
     panel = Panel(levels(labels, flipped=False), levels(labels), (cells,))
-    numbers = pd.DataFrame(found.overlap, columns=list(names))
+    numbers = pd.DataFrame(ledger.overlap, columns=list(names))
     numbers.insert(0, "strategy", list(names), allow_duplicates=True)
     return Plot(
         "overlap",
@@ -84,9 +84,9 @@ def overlap(found: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     )
 
 
-def lifts(found: ReadOut, detail: str = "") -> Plot:
+def lifts(outcome: ReadOut, detail: str = "") -> Plot:
     """Measured lifts with their intervals, a row a comparison, and what was planned."""
-    listed = [effect for effect in found.effects if np.isfinite([effect.lift, *effect.lift_interval]).all()]
+    listed = [effect for effect in outcome.effects if np.isfinite([effect.lift, *effect.lift_interval]).all()]
     marks: list[Mark] = [Line(0.0, True)]
     groups: list[tuple[bool, str, Role]] = [(True, "found", "primary"), (False, "not told from chance", "few")]
     for held, name, role in groups:
@@ -96,8 +96,8 @@ def lifts(found: ReadOut, detail: str = "") -> Plot:
     planned = [(k, e.planned) for k, e in enumerate(listed) if e.role == "primary" and np.isfinite(e.planned)]
     if planned:
         at, lift = (np.array(part, np.float64) for part in zip(*planned, strict=True))
-        told = [f"{value:+.0%} planned" for value in lift]
-        marks.append(Points(lift, at, "accent", 16, "bar", name="planned", told=told))
+        hover = [f"{value:+.0%} planned" for value in lift]
+        marks.append(Points(lift, at, "accent", 16, "bar", name="planned", hover=hover))
     names = [
         cut(f"{e.strategy} · {e.metric}" + _aside(e), 60)
         for e in listed
@@ -112,7 +112,7 @@ def lifts(found: ReadOut, detail: str = "") -> Plot:
         detail=detail or "treated against control, 95% intervals",
         panels=single(Panel(x, levels(names), tuple(marks))),
         words="Measured lifts with 95% intervals.",
-        numbers=found.frame(),
+        numbers=outcome.frame(),
         height=110 + 30 * max(len(listed), 3),
         legend="left",
     )
@@ -129,5 +129,5 @@ def _intervals(some: list[tuple[int, Effect]], name: str, role: Role) -> list[Ma
     at = np.array([k for k, _ in some], np.float64)
     lift = np.array([effect.lift for _, effect in some])
     low, high = np.array([effect.lift_interval for _, effect in some]).T
-    told = [f"{value:+.1%} ({a:+.1%} to {b:+.1%})" for value, a, b in zip(lift, low, high, strict=True)]
-    return [Whiskers(at, low, high, role, lying=True), Points(lift, at, role, 9, name=name, told=told)]
+    hover = [f"{value:+.1%} ({a:+.1%} to {b:+.1%})" for value, a, b in zip(lift, low, high, strict=True)]
+    return [Whiskers(at, low, high, role, lying=True), Points(lift, at, role, 9, name=name, hover=hover)]

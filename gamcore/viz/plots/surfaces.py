@@ -20,69 +20,71 @@ MOST_SLICES = 5
 
 
 def surface(
-    found: Surface, target: str, detail: str, chosen: Rectangle | None = None, title: str | None = None,
+    shape: Surface, target: str, detail: str, chosen: Rectangle | None = None, title: str | None = None,
     height: int = 532,
 ) -> Plot:  # fmt: skip
     """The joint effect as a heat map, grey where no row is, pale where few are; the curves of the two features in the
     margins, each with its own scale. `chosen` is framed; title : None for what the surface says (`reading`)."""
-    limit = found.reach or 1.0
-    units = LOSSES[found.margins[0].loss].unit(found.scale, target)
-    colors = Scale(-limit, limit, ("primary", "background", "accent"), units, _factors(limit, found.scale == "ratio"))
-    seen = found.counts > 0
-    logs = np.log(found.scores) if found.scale == "ratio" else found.scores
-    few = seen & (found.counts < FEW_ROWS)
-    x, y = borders(found.first), borders(found.second)
+    limit = shape.reach or 1.0
+    units = LOSSES[shape.margins[0].loss].unit(shape.scale, target)
+    colors = Scale(-limit, limit, ("primary", "background", "accent"), units, _factors(limit, shape.scale == "ratio"))
+    seen = shape.counts > 0
+    logs = np.log(shape.scores) if shape.scale == "ratio" else shape.scores
+    few = seen & (shape.counts < FEW_ROWS)
+    x, y = borders(shape.first), borders(shape.second)
     marks: list[Mark] = [
-        Cells(x, y, values=np.where(seen, logs, np.nan).T, scale=colors, pale=few.T, told=_told(found))
+        Cells(x, y, values=np.where(seen, logs, np.nan).T, scale=colors, pale=few.T, hover=_told(shape))
     ]
     if chosen is not None:
         marks.append(
             Frame((x[chosen.rows[0]], x[chosen.rows[1]]), (y[chosen.columns[0]], y[chosen.columns[1]]))
         )  # fmt: skip
-    along, beside = _axis(found.first, found.margins[0]), _axis(found.second, found.margins[1])
+    along, beside = _axis(shape.first, shape.margins[0]), _axis(shape.second, shape.margins[1])
     quiet_x, quiet_y = (replace(axis, title="", named=False) for axis in (along, beside))
-    effects = [effect_axis("", curve.scale) for curve in found.margins]
+    effects = [effect_axis("", curve.scale) for curve in shape.margins]
     return Plot(
-        name=f"{found.names[0]} x {found.names[1]}",
-        title=title or read_surface(found),
+        name=f"{shape.names[0]} x {shape.names[1]}",
+        title=title or read_surface(shape),
         detail=detail,
         panels=(
-            (Panel(quiet_x, effects[0], _margin(found, 0)), None),
+            (Panel(quiet_x, effects[0], _margin(shape, 0)), None),
             (
                 Panel(along, beside, tuple(marks), blank=True),
-                Panel(replace(effects[1], grid=False), quiet_y, _margin(found, 1)),
+                Panel(replace(effects[1], grid=False), quiet_y, _margin(shape, 1)),
             ),
         ),
         widths=(0.84, 0.16),
         heights=(0.2, 0.8),
         height=height,
-        words=title or read_surface(found),
-        numbers=found.frame(),
+        words=title or read_surface(shape),
+        numbers=shape.frame(),
     )
 
 
-def slices(found: Surface, places: list[int], target: str, detail: str) -> Plot:
+def slices(surface: Surface, places: list[int], target: str, detail: str) -> Plot:
     """The joint effect along the first feature, a line for each of these bins of the second."""
     marks: list[Mark] = []
     for k, place in enumerate(places[:MOST_SLICES]):
-        scores = np.where(found.counts[:, place] > 0, found.scores[:, place], np.nan)
-        name = f"{found.names[1]} {found.second.place(place)}"
-        told = [f"{found.first.place(i)}\n{say(score, found.scale)}" for i, score in enumerate(scores)]
-        if found.first.labels:
-            marks.append(Points(np.arange(scores.size, dtype=np.float64), scores, k, 9, name=name, told=told))
+        scores = np.where(surface.counts[:, place] > 0, surface.scores[:, place], np.nan)
+        name = f"{surface.names[1]} {surface.second.place(place)}"
+        hover = [f"{surface.first.place(i)}\n{say(score, surface.scale)}" for i, score in enumerate(scores)]
+        if surface.first.labels:
+            marks.append(Points(np.arange(scores.size, dtype=np.float64), scores, k, 9, name=name, hover=hover))
         else:
-            marks.append(Steps(found.first.edges.astype(np.float64), scores, k, 2.0, name=name, told=told))
-    units = LOSSES[found.margins[0].loss].unit(found.scale, target)
-    panel = Panel(_axis(found.first, found.margins[0]), effect_axis(units, found.scale), (*marks, Line(found.zero)))
-    shown = [found.second.place(place) for place in places[:MOST_SLICES]]
-    numbers = found.frame()
+            marks.append(Steps(surface.first.edges.astype(np.float64), scores, k, 2.0, name=name, hover=hover))
+    units = LOSSES[surface.margins[0].loss].unit(surface.scale, target)
+    panel = Panel(
+        _axis(surface.first, surface.margins[0]), effect_axis(units, surface.scale), (*marks, Line(surface.zero))
+    )
+    shown = [surface.second.place(place) for place in places[:MOST_SLICES]]
+    numbers = surface.frame()
     return Plot(
-        f"{found.names[0]} by {found.names[1]}",
-        f"Along {found.names[0]}",
+        f"{surface.names[0]} by {surface.names[1]}",
+        f"Along {surface.names[0]}",
         detail=detail,
         panels=((panel,),),
-        words=found.words(),
-        numbers=numbers[numbers[found.names[1]].isin(shown)],
+        words=surface.words(),
+        numbers=numbers[numbers[surface.names[1]].isin(shown)],
         height=312,
         legend="list",
     )
@@ -114,17 +116,17 @@ def _axis(side: Side, curve: Curve) -> Axis:
     return Axis(side.feature, "date" if side.kind == "date" else "number", view(curve) or whole if ends.size else None)
 
 
-def _told(found: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
+def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
     """What a cell says where somebody points at it, (K_2, K_1)."""
-    told = np.empty(found.scores.T.shape, object)
-    for i, j in np.ndindex(*found.scores.shape):
-        low, high, score = (float(values[i, j]) for values in (found.lower, found.upper, found.scores))
-        ends = f" ({say(low, found.scale)} to {say(high, found.scale)})"
-        told[j, i] = (
-            f"{found.first.place(i)}\n{found.second.place(j)}\n{say(score, found.scale)}"
-            f"{ends if found.margins[0].has_band else ''}\n{found.counts[i, j]:,.0f} rows"
+    hover = np.empty(surface.scores.T.shape, object)
+    for i, j in np.ndindex(*surface.scores.shape):
+        low, high, score = (float(values[i, j]) for values in (surface.lower, surface.upper, surface.scores))
+        ends = f" ({say(low, surface.scale)} to {say(high, surface.scale)})"
+        hover[j, i] = (
+            f"{surface.first.place(i)}\n{surface.second.place(j)}\n{say(score, surface.scale)}"
+            f"{ends if surface.margins[0].has_band else ''}\n{surface.counts[i, j]:,.0f} rows"
         )
-    return told
+    return hover
 
 
 def _factors(limit: float, ratio: bool) -> tuple[tuple[float, str], ...] | None:
@@ -134,9 +136,9 @@ def _factors(limit: float, ratio: bool) -> tuple[tuple[float, str], ...] | None:
     return tuple((float(value), f"×{np.exp(value):.2g}") for value in np.linspace(-limit, limit, 5))
 
 
-def _margin(found: Surface, side: int) -> tuple[Mark, ...]:
+def _margin(surface: Surface, side: int) -> tuple[Mark, ...]:
     """A feature's own curve along its side of the heat map: above it (side 0) or beside it (1)."""
-    axis, curve, alone = (found.first, found.second)[side], found.margins[side], found.alone[side]
+    axis, curve, alone = (surface.first, surface.second)[side], surface.margins[side], surface.alone[side]
     upright = side == 1
     zero = Line(curve.zero, upright=upright)
     if axis.labels:

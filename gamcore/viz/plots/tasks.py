@@ -12,21 +12,21 @@ MOST_NAMED, MOST_WRITTEN = 30, 12
 """Tasks beyond which a matrix has no room for their names, and for numbers in its cells."""
 
 
-def similarity(found: pd.DataFrame, detail: str = "") -> Plot:
+def similarity(cosines: pd.DataFrame, detail: str = "") -> Plot:
     """How alike the curves of each two tasks are: a matrix, alike blue, reversed orange."""
-    n = len(found)
-    names = [shorten(str(name), n) for name in found.index]
-    values = found.to_numpy(np.float64)
-    told, texts = np.empty((n, n), object), np.empty((0, 0), object)
+    n = len(cosines)
+    names = [shorten(str(name), n) for name in cosines.index]
+    values = cosines.to_numpy(np.float64)
+    hover, texts = np.empty((n, n), object), np.empty((0, 0), object)
     for i, j in np.ndindex(n, n):
-        told[i, j] = f"{names[i]}, {names[j]}: {values[i, j]:.2f}"
+        hover[i, j] = f"{names[i]}, {names[j]}: {values[i, j]:.2f}"
     if n <= MOST_WRITTEN:
         texts = np.where(np.isnan(values), "", np.char.mod("%.2f", np.nan_to_num(values))).astype(object)
     ends = ((-1.0, "reversed"), (0.0, "unlike"), (1.0, "alike"))
     edges = np.arange(n + 1, dtype=np.float64) - 0.5
     cells = Cells(
         x=edges, y=edges, values=values, scale=Scale(-1.0, 1.0, ("accent", "background", "primary"), ticks=ends),
-        pale=np.zeros((n, n), bool), told=told, texts=texts, gap=1.0,
+        pale=np.zeros((n, n), bool), hover=hover, texts=texts, gap=1.0,
     )  # fmt: skip
     ticks = tuple((float(k), name) for k, name in enumerate(names)) if n <= MOST_NAMED else ()
     axis = Axis(ticks=ticks, named=n <= MOST_NAMED, limits=(-0.5, n - 0.5))
@@ -38,7 +38,7 @@ def similarity(found: pd.DataFrame, detail: str = "") -> Plot:
         detail=detail or "1: the same up to a factor; -1: reversed",
         panels=single(Panel(axis, flipped, (cells,))),
         words="A matrix of how alike the curves of each two tasks are.",
-        numbers=found.reset_index(names="task"),
+        numbers=cosines.reset_index(names="task"),
         height=side + 90,
         width=300 + 2 * side,
     )

@@ -34,9 +34,14 @@ def show(then: TableAbout, now: TableAbout) -> None:
         if any(alike(spec, other) for other in shown):  # trained twice alike: once is enough here
             continue
         shown.append(spec)
-        found = carried(spec, state.frame(then.id), now.id, state.frame(now.id))
-        twin = counterpart(found.spec, again) if found.spec else None
-        _line(model, found, twin, next((run for run in running if found.spec and alike(run.spec, found.spec)), None))
+        carried_over = carried(spec, state.frame(then.id), now.id, state.frame(now.id))
+        twin = counterpart(carried_over.spec, again) if carried_over.spec else None
+        _line(
+            model,
+            carried_over,
+            twin,
+            next((run for run in running if carried_over.spec and alike(run.spec, carried_over.spec)), None),
+        )
         if twin and not model.of_tasks:
             pairs.append((model, twin))
     st.caption("What a model reaches is measured on the held-out rows of its own version.")
@@ -44,7 +49,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
         _curves(pairs)
 
 
-def _line(model: ModelAbout, found: Carried, twin: ModelAbout | None, run: Run | None) -> None:
+def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run | None) -> None:
     """One model, and what can be done with it."""
     failed = st.session_state.pop(f"again-failed-{model.id}", None)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -60,11 +65,11 @@ def _line(model: ModelAbout, found: Carried, twin: ModelAbout | None, run: Run |
             _watch(run.id, model.id)
         elif (
             not twin
-            and found.spec
+            and carried.spec
             and st.button("Train again on the newer version", key=f"again-{model.id}", icon=":material/refresh:")
         ):
-            begin(found.spec, model.id)
-    for sentence in _told(found):
+            begin(carried.spec, model.id)
+    for sentence in _told(carried):
         st.caption(md(sentence))
     if failed:
         st.error(md(failed), icon=":material/error:")
@@ -75,14 +80,14 @@ def _metrics(model: ModelAbout, twin: ModelAbout | None) -> str:
     return f"{metric(model)} then, {metric(twin)} now" if twin else f"{metric(model)} on the older version"
 
 
-def _told(found: Carried) -> list[str]:
+def _told(carried: Carried) -> list[str]:
     """What becomes of a specification, in sentences."""
-    told = [found.why] if found.why else []
-    if found.left_out:
-        told.append(f"Without the features that are gone: {', '.join(found.left_out)}.")
-    if found.retyped:
-        told.append(f"Of another type now, so its curve cannot be compared: {', '.join(found.retyped)}.")
-    return told
+    lines = [carried.why] if carried.why else []
+    if carried.left_out:
+        lines.append(f"Without the features that are gone: {', '.join(carried.left_out)}.")
+    if carried.retyped:
+        lines.append(f"Of another type now, so its curve cannot be compared: {', '.join(carried.retyped)}.")
+    return lines
 
 
 def begin(spec: Spec, model: str) -> None:
@@ -112,8 +117,8 @@ def _watch(identifier: str, model: str) -> None:
 @state.kept(show_spinner="Holding the curves against each other", max_entries=32)
 def _moves(then: str, now: str, bands: tuple[int, int], scale: Scale) -> CurveMoves:
     old, new = state.estimator(then), state.estimator(now)
-    return curve_moves(*({name: found.explain_shape(name) for name in found.importance().ranked_features()}
-                         for found in (old, new)), scale)  # fmt: skip
+    return curve_moves(*({name: one.explain_shape(name) for name in one.importance().ranked_features()}
+                         for one in (old, new)), scale)  # fmt: skip
 
 
 def _curves(pairs: list[Pair]) -> None:
@@ -127,25 +132,25 @@ def _curves(pairs: list[Pair]) -> None:
     old, new = known[chosen]
     loss = default_loss(new.kind.endswith("classifier"))
     scale = state.scale(loss.name)
-    found = _moves(old.id, new.id, (old.bands, new.bands), scale)
-    if not found.moves:
+    moves = _moves(old.id, new.id, (old.bands, new.bands), scale)
+    if not moves.moves:
         st.caption("The two have no curve in common.")
     else:
-        first = found.frame().iloc[0]
+        first = moves.frame().iloc[0]
         st.markdown(
             f"{md(first['feature'])} moved most: by {say(first['distance'], scale).lstrip('+')} on average over the "
             "rows of the newer version."
         )
-        _table(found, loss.unit(scale, state.goal(new)))
-    if found.left:
-        st.caption(f"Not compared: {'; '.join(f'{md(name)} ({md(why)})' for name, why in found.left[:8])}.")
+        _table(moves, loss.unit(scale, state.goal(new)))
+    if moves.left:
+        st.caption(f"Not compared: {'; '.join(f'{md(name)} ({md(why)})' for name, why in moves.left[:8])}.")
 
 
-def _table(found: CurveMoves, units: str) -> None:
+def _table(moves: CurveMoves, units: str) -> None:
     size, percent = st.column_config.NumberColumn(format="%.3g"), st.column_config.NumberColumn(format="percent")
     names = {"feature": "Feature", "distance": "Moved by", "band_then": "Band then", "band_now": "Band now",
              "clear": "Clearly apart", "covered": "Rows in both"}  # fmt: skip
-    frame = found.frame().rename(columns=names)
+    frame = moves.frame().rename(columns=names)
     missing = [name for name in ("Band then", "Band now", "Clearly apart") if frame[name].isna().all()]
     st.dataframe(
         frame.drop(columns=missing), hide_index=True, height=min(38 + 35 * len(frame), 420),
@@ -168,16 +173,16 @@ def _table(found: CurveMoves, units: str) -> None:
 def retrain(model: ModelAbout) -> None:
     """A button that trains a model again on the newest version of its table, where there is one."""
     tables = state.workspace().tables.listed()
-    found = newest(tables, model.table) if model.spec else None
-    if found is None:
+    latest = newest(tables, model.table) if model.spec else None
+    if latest is None:
         return
     label = "Retrain on the newest"
-    if not st.button(label, icon=":material/update:", help=f"Of {date(found.created)}, with the same settings."):
+    if not st.button(label, icon=":material/update:", help=f"Of {date(latest.created)}, with the same settings."):
         return
     then = state.frame(model.table) if model.table in {table.id for table in tables} else None
-    made = carried(Spec.from_dict(model.spec), then, found.id, state.frame(found.id))
+    made = carried(Spec.from_dict(model.spec), then, latest.id, state.frame(latest.id))
     for sentence in _told(made):
         st.toast(md(sentence), icon=":material/info:")
     if made.spec:
         run = runs.start(state.workspace(), made.spec, state.n_jobs())
-        st.switch_page(cards.PAGES / "train.py", query_params={"table": found.id, "run": run})
+        st.switch_page(cards.PAGES / "train.py", query_params={"table": latest.id, "run": run})

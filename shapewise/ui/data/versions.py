@@ -44,13 +44,13 @@ def _add(of: TableAbout, store: loading.Store) -> TableAbout:
 
 def newer(table: TableAbout) -> None:
     """The way to the newest version, where the table is not it."""
-    found = versions.newest(state.workspace().tables.listed(), table.id)
-    if found is None:
+    latest = versions.newest(state.workspace().tables.listed(), table.id)
+    if latest is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/update: There is a newer version of this table, of {date(found.created)}.")
+        st.markdown(f":material/update: There is a newer version of this table, of {date(latest.created)}.")
         if st.button("Open the newest"):
-            state.choose("table", found.id)
+            state.choose("table", latest.id)
             st.rerun()
 
 
@@ -77,8 +77,8 @@ def _line(then: TableAbout, now: TableAbout) -> str:
     old, new = state.columns(then.id), state.columns(now.id)
     said = f"It replaces the version of {date(then.created)}: {count(then.rows)} rows then, {count(now.rows)} now"
     came, went = [name for name in new if name not in old], [name for name in old if name not in new]
-    told = [f"{verb}: {_some(names)}" for verb, names in (("columns that came", came), ("that went", went)) if names]
-    return f"{said}; {', '.join(told) if told else 'the same columns'}."
+    parts = [f"{verb}: {_some(names)}" for verb, names in (("columns that came", came), ("that went", went)) if names]
+    return f"{said}; {', '.join(parts) if parts else 'the same columns'}."
 
 
 def _some(names: list[str]) -> str:
@@ -95,15 +95,15 @@ def _moved(then: str, now: str) -> Moved:
 
 def _columns(then: TableAbout, now: TableAbout) -> None:
     """How the columns that both have moved, the most moved first, and one of them drawn."""
-    found = _moved(then.id, now.id)
-    st.markdown(f"**{md(found.words())}**")
-    for name, old, new in found.retyped[:MOST_NAMED]:
+    moves = _moved(then.id, now.id)
+    st.markdown(f"**{md(moves.words())}**")
+    for name, old, new in moves.retyped[:MOST_NAMED]:
         st.markdown(f":material/swap_horiz: *{md(cut(name, 60))}* was a {old} and is a {new} now: it is not compared.")
-    if len(found.retyped) > MOST_NAMED:
-        st.caption(f"{count(len(found.retyped) - MOST_NAMED)} more columns changed their type.")
-    if not found.columns:
+    if len(moves.retyped) > MOST_NAMED:
+        st.caption(f"{count(len(moves.retyped) - MOST_NAMED)} more columns changed their type.")
+    if not moves.columns:
         return
-    frame = found.frame()
+    frame = moves.frame()
     percent = st.column_config.NumberColumn(format="percent", width=105)
     st.dataframe(
         frame.drop(columns=["type", "p", "p of missing"]).rename(columns=str.capitalize), hide_index=True,
@@ -124,18 +124,20 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
     )
     name = export.file_name(now.name, "what moved", "csv")
     downloads.button("CSV", lambda: export.safe_csv(frame), name, f"moved-csv-{now.id}", ":material/download:")
-    _drawn(then, now, found)
+    _drawn(then, now, moves)
 
 
 def _sampled(then: TableAbout, now: TableAbout) -> str:
     """Which of two versions is compared by its sample."""
-    told = [f"of {count(table.sampled)} rows {word}" for table, word in ((then, "then"), (now, "now")) if table.sampled]
-    return f" Compared on a sample {' and '.join(told)}." if told else ""
+    parts = [
+        f"of {count(table.sampled)} rows {word}" for table, word in ((then, "then"), (now, "now")) if table.sampled
+    ]
+    return f" Compared on a sample {' and '.join(parts)}." if parts else ""
 
 
-def _drawn(then: TableAbout, now: TableAbout, found: Moved) -> None:
+def _drawn(then: TableAbout, now: TableAbout, moved: Moved) -> None:
     """A column's two distributions over each other."""
-    columns = {one.name: one for one in found.columns if one.verdict != "unusable"}
+    columns = {one.name: one for one in moved.columns if one.verdict != "unusable"}
     if not columns:
         return
     chosen = st.selectbox("Column, the most moved first", list(columns), key=f"moved-column-{now.id}")

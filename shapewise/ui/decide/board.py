@@ -67,22 +67,22 @@ def _remove(identifier: str, name: str) -> None:
     act(identifier, without)
 
 
-def funnel(board: Board, made: StrategySet, found: Ledger) -> None:
+def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """All, eligible, reached, nobody's."""
     row = st.container(horizontal=True)
     plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
-    reached, eligible = int(found.exclusive.sum()), max(found.eligible, 1)
-    row.metric("All rows", count(found.rows), "in the table", **plain)
-    row.metric("Eligible", count(found.eligible), f"{found.eligible / max(found.rows, 1):.1%} of all", **plain)
+    reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
+    row.metric("All rows", count(ledger.rows), "in the table", **plain)
+    row.metric("Eligible", count(ledger.eligible), f"{ledger.eligible / max(ledger.rows, 1):.1%} of all", **plain)
     row.metric("Reached by a strategy", count(reached), f"{reached / eligible:.1%} of the eligible", **plain)
-    row.metric("Nobody's", count(found.remainder), f"{found.remainder / eligible:.1%} of the eligible", **plain)
+    row.metric("Nobody's", count(ledger.remainder), f"{ledger.remainder / eligible:.1%} of the eligible", **plain)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/filter_alt: **Eligible:** {md(made.gate.words())}")
         if st.button("Change", icon=":material/edit:", type="tertiary", key="change-gate"):
             builder.begin("gate-draft", made.gate)
             gate(board)
     st.caption(
-        f"{' + '.join(count(n) for n in [*found.exclusive, found.remainder])} = {count(found.eligible)}: exclusive "
+        f"{' + '.join(count(n) for n in [*ledger.exclusive, ledger.remainder])} = {count(ledger.eligible)}: exclusive "
         "reaches and who is left add up to the eligible."
     )
 
@@ -102,19 +102,19 @@ def gate(board: Board) -> None:
             st.rerun()
 
 
-def show(board: Board, made: StrategySet, found: Ledger) -> None:
+def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """The cards, and the bars beside them."""
     if not made.strategies:
         st.caption("No strategy yet: add one from a segment, or write a rule.")
     for place, strategy in enumerate(made.strategies):
         with st.container(border=True):
-            _card(board, made, found, place, strategy)
+            _card(board, made, ledger, place, strategy)
     if made.strategies:
         names = [strategy.name for strategy in made.strategies]
-        cards.figure(plots.reach(found, names), f"reach-{board.id}", board.name, titled=False)
+        cards.figure(plots.reach(ledger, names), f"reach-{board.id}", board.name, titled=False)
 
 
-def _card(board: Board, made: StrategySet, found: Ledger, place: int, strategy: Strategy) -> None:
+def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy: Strategy) -> None:
     """One strategy."""
     last, names = len(made.strategies) - 1, [one.name for one in made.strategies]
     head, buttons = st.columns([4, 3], vertical_alignment="center")
@@ -142,11 +142,11 @@ def _card(board: Board, made: StrategySet, found: Ledger, place: int, strategy: 
         )  # fmt: skip
     plain = {"border": False, "delta_color": "off", "delta_arrow": "off"}
     row = st.container(horizontal=True)
-    row.metric("Exclusive reach", count(found.exclusive[place]), f"of {count(found.raw[place])} that match", **plain)
-    lost = [f"{count(found.lost_to[place, j])} to {md(names[j])}" for j in range(place) if found.lost_to[place, j]]
-    row.metric("Lost to higher", count(found.lost[place]), ", ".join(lost) or "none", **plain)
+    row.metric("Exclusive reach", count(ledger.exclusive[place]), f"of {count(ledger.raw[place])} that match", **plain)
+    lost = [f"{count(ledger.lost_to[place, j])} to {md(names[j])}" for j in range(place) if ledger.lost_to[place, j]]
+    row.metric("Lost to higher", count(ledger.lost[place]), ", ".join(lost) or "none", **plain)
     _opportunity(row, strategy, plain)
-    low, mid, high = strategy.worth(int(found.exclusive[place]))
+    low, mid, high = strategy.worth(int(ledger.exclusive[place]))
     if strategy.value:
         row.metric(
             "Scenario value", number(mid), f"{number(low)} to {number(high)}", **plain,
@@ -160,19 +160,19 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy, pla
     """What held-out rows of the strategy's scenario say of its segment."""
     model = model_of(strategy)
     try:
-        found = reach.evidence(model, strategy.rule) if model is not None else None
+        measured = reach.evidence(model, strategy.rule) if model is not None else None
     except TableError:
-        found = None
-    if found is None:
+        measured = None
+    if measured is None:
         row.metric("Opportunity", "not known", "no model of its scenario here", **plain, help=evidence.OPPORTUNITY)
         return
     row.metric(
-        "Opportunity", evidence.points(found.opportunity, found.binary),
-        evidence.between(found.opportunity_interval, found.binary, signed=True), **plain,
+        "Opportunity", evidence.points(measured.opportunity, measured.binary),
+        evidence.between(measured.opportunity_interval, measured.binary, signed=True), **plain,
         help=f"{evidence.OPPORTUNITY} Of all held-out rows of the scenario, before gate and priority.",
     )  # fmt: skip
     row.metric(
-        "Model contrast", evidence.points(found.contrast, found.binary), evidence.agreeing(found), **plain,
+        "Model contrast", evidence.points(measured.contrast, measured.binary), evidence.agreeing(measured), **plain,
         help=evidence.CONTRAST,
     )  # fmt: skip
 
@@ -248,8 +248,8 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
 def _lift(column: st.delta_generator.DeltaGenerator, label: str, lift: float, key: str) -> float:
     """A relative lift as a slider in percent; one that is not moved stays to its last digit."""
     percent = round(100 * lift)
-    found = column.slider(label, min(-50, percent), max(200, percent), percent, format="%d%%", key=key)
-    return lift if found == percent else found / 100
+    percent_now = column.slider(label, min(-50, percent), max(200, percent), percent, format="%d%%", key=key)
+    return lift if percent_now == percent else percent_now / 100
 
 
 def next_name(made: StrategySet) -> str:
@@ -286,11 +286,11 @@ def add(board: Board) -> None:
     _save(board, changed, lambda now, one: replace(now, strategies=(*now.strategies, one)))
 
 
-def overlaps(board: Board, made: StrategySet, found: Ledger) -> None:
+def overlaps(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """How rules overlap, before priority."""
     names = [strategy.name for strategy in made.strategies]
     if len(names) < 2:
         st.caption("Two strategies can overlap: add another.")
         return
-    cards.figure(plots.overlap(found, names), f"overlap-{board.id}", board.name, titled=False)
+    cards.figure(plots.overlap(ledger, names), f"overlap-{board.id}", board.name, titled=False)
     st.caption("Eligible rows that both rules match, and their share of the rows of the rule at the left.")

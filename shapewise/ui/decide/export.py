@@ -33,10 +33,10 @@ def warn(made: StrategySet) -> None:
     if not used:
         st.caption("No rule goes by a column whose name tells of sex, age, origin, belief, family, health or place.")
         return
-    told = "; ".join(f"{md(column)} ({what})" for column, what in used.items())
+    columns = "; ".join(f"{md(column)} ({what})" for column, what in used.items())
     by = [one.name for one in made.strategies if set(one.rule.columns) & set(used)]
     st.warning(
-        f"Sensitive features decide who gets {md(' and '.join(by)) or 'in'}: {told}. Have this agreed before it "
+        f"Sensitive features decide who gets {md(' and '.join(by)) or 'in'}: {columns}. Have this agreed before it "
         "is rolled out.", icon=":material/shield_person:",
     )  # fmt: skip
 
@@ -53,12 +53,12 @@ def alike(board: Board, made: StrategySet) -> None:
     )  # fmt: skip
     names = [strategy.name for strategy in made.strategies]
     try:
-        found = _parity(board.table, json.dumps(made.to_dict()), by)
+        rates = _parity(board.table, json.dumps(made.to_dict()), by)
     except (TableError, ValueError) as error:
         st.error(md(error), icon=":material/error:")
         return
     st.dataframe(
-        found, hide_index=True, alt="Share of each group that each strategy reaches.",
+        rates, hide_index=True, alt="Share of each group that each strategy reaches.",
         column_config={
             **{name: st.column_config.NumberColumn(format="percent") for name in names},
             ANY: st.column_config.NumberColumn("any strategy", format="percent"),
@@ -66,14 +66,14 @@ def alike(board: Board, made: StrategySet) -> None:
             ROWS: st.column_config.NumberColumn("eligible rows", format="localized"),
         },
     )  # fmt: skip
-    low = [(name, ratio) for name, ratio in found.attrs["ratio"].items() if ratio < FOUR_FIFTHS]
+    low = [(name, ratio) for name, ratio in rates.attrs["ratio"].items() if ratio < FOUR_FIFTHS]
     if low:
-        told = ", ".join(f"{'any strategy' if name == ANY else md(name)} {ratio:.2f}" for name, ratio in low)
+        words = ", ".join(f"{'any strategy' if name == ANY else md(name)} {ratio:.2f}" for name, ratio in low)
         st.caption(
-            f":material/warning: The lowest share in the highest, of groups with 30 rows: {told}. Under "
+            f":material/warning: The lowest share in the highest, of groups with 30 rows: {words}. Under "
             f"{FOUR_FIFTHS:g} the four-fifths rule would ask why."
         )
-    elif any(math.isnan(ratio) for ratio in found.attrs["ratio"].values()):
+    elif any(math.isnan(ratio) for ratio in rates.attrs["ratio"].values()):
         st.caption("No two groups of 30 eligible rows, or a strategy that reaches nobody: alike or not cannot be told.")
     else:
         st.caption(f"In all of them the lowest share is at least {FOUR_FIFTHS:g} of the highest (four-fifths rule).")
@@ -94,7 +94,7 @@ def _proof(table: str, made: str) -> Proof:
 def files(board: Board, made: StrategySet) -> None:
     """The three files, and that they do the same."""
     table = state.workspace().tables.about(board.table)
-    cascade, told = made.cascade(), json.dumps(made.to_dict(), ensure_ascii=False, indent=1)
+    cascade, as_text = made.cascade(), json.dumps(made.to_dict(), ensure_ascii=False, indent=1)
     try:
         kinds = kinds_of(state.frame(board.table), cascade.columns)
         alias = free_name(state.columns(board.table))
@@ -103,21 +103,21 @@ def files(board: Board, made: StrategySet) -> None:
         st.error(f"These strategies cannot be exported for this table: {md(error)}", icon=":material/error:")
         return
     with st.container(horizontal=True):
-        for label, text, ending in (("JSON", told, "json"), ("SQL", sql, "sql"), ("Python", python, "py")):
+        for label, text, ending in (("JSON", as_text, "json"), ("SQL", sql, "sql"), ("Python", python, "py")):
             name = export.file_name(board.name, "strategies", ending)
             downloads.button(label, text.encode, name, f"{label}-{board.id}", ":material/download:")
         key = f"proved-{board.id}"
         if st.button("Prove them on this table", icon=":material/rule:", key=f"prove-{board.id}"):
-            st.session_state[key] = told
-    if st.session_state.get(key) == told:
+            st.session_state[key] = as_text
+    if st.session_state.get(key) == as_text:
         try:
-            found = _proof(board.table, json.dumps(made.to_dict()))
+            proof = _proof(board.table, json.dumps(made.to_dict()))
         except ProofError as error:
             st.error(md(error), icon=":material/error:")
             return
-        st.dataframe(found.counts, hide_index=True, alt="Rows of each strategy as board, SQL and Python count them.")
+        st.dataframe(proof.counts, hide_index=True, alt="Rows of each strategy as board, SQL and Python count them.")
         rows = f"{count(table.sampled)} rows of the sample" if table.sampled else f"{count(table.rows)} rows"
-        if found.same:
+        if proof.same:
             st.success(
                 f"Each of the {rows} has the same strategy on the board, by the SQL (run in SQLite) "
                 "and by the Python module (run as a program).", icon=":material/check_circle:",

@@ -30,25 +30,25 @@ def read(board: Board, made: StrategySet) -> dict[str, Any]:
     return {"a_day": 1000.0, "share": 0.5, "power": 0.8, "metrics": rows or [dict(USUAL)]}
 
 
-def show(board: Board, made: StrategySet, found: Ledger) -> None:
+def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
     """The form and what it leads to."""
-    told = read(board, made)
+    form = read(board, made)
     with st.container(border=True):
-        changed = _form(board, told)
-    _keep(board, told, changed)
+        changed = _form(board, form)
+    _keep(board, form, changed)
     with st.container(border=True):
         try:
-            planned = outcome.planned(changed, made, found)
+            planned = outcome.planned(changed, made, ledger)
         except ExperimentError as error:
             st.error(md(error), icon=":material/error:")
             return
         _result(board, planned)
-    _begin(board, made, {**told, **changed})
+    _begin(board, made, {**form, **changed})
 
 
-def _begin(board: Board, made: StrategySet, told: dict[str, Any]) -> None:
+def _begin(board: Board, made: StrategySet, form: dict[str, Any]) -> None:
     """Keep the board as it is tested: the read-out has to deal customers as the test did."""
-    tested = told.get("tested")
+    tested = form.get("tested")
     with st.container(horizontal=True, vertical_alignment="center"):
         if tested is None:
             st.caption("Once the test begins, keep the board as it is now: the read-out goes by that.")
@@ -57,17 +57,17 @@ def _begin(board: Board, made: StrategySet, told: dict[str, Any]) -> None:
         else:
             st.caption(":material/warning: The board has changed since the test began: it is read by the older.")
         if tested != made.to_dict() and st.button("The test begins with this board", icon=":material/flag:"):
-            stored.change(state.workspace(), board.id, plan={**told, "tested": made.to_dict()})
+            stored.change(state.workspace(), board.id, plan={**form, "tested": made.to_dict()})
             st.rerun()
 
 
-def _keep(board: Board, told: dict[str, Any], changed: dict[str, Any]) -> None:
+def _keep(board: Board, form: dict[str, Any], changed: dict[str, Any]) -> None:
     """Store what somebody changed here; a page that is merely drawn again writes nothing."""
     key = f"plan-seen-{board.id}"
-    seen = st.session_state.setdefault(key, {name: told[name] for name in changed})
+    seen = st.session_state.setdefault(key, {name: form[name] for name in changed})
     if changed != seen:
         st.session_state[key] = changed
-        stored.change(state.workspace(), board.id, plan={**told, **changed})
+        stored.change(state.workspace(), board.id, plan={**form, **changed})
 
 
 def _columns() -> dict[str, Any]:
@@ -91,24 +91,24 @@ def _columns() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _form(board: Board, told: dict[str, Any]) -> dict[str, Any]:
+def _form(board: Board, form: dict[str, Any]) -> dict[str, Any]:
     """The fields of a plan."""
     st.subheader("What to measure", anchor=False)
     first, left, right = st.columns(3)
     a_day = first.number_input(
-        "Eligible customers a day", 1.0, value=float(told["a_day"]), step=100.0, key=f"a-day-{board.id}", format="%.0f",
+        "Eligible customers a day", 1.0, value=float(form["a_day"]), step=100.0, key=f"a-day-{board.id}", format="%.0f",
         help="Who passes the gate, before strategies share them out.",
     )  # fmt: skip
     share = left.slider(
-        "Treated", 5, 95, round(100 * told["share"]), 5, format="%d%%", key=f"share-{board.id}",
+        "Treated", 5, 95, round(100 * form["share"]), 5, format="%d%%", key=f"share-{board.id}",
         help="The rest is the control: they get nothing new. Half and half needs the fewest customers.",
     )  # fmt: skip
     power = right.slider(
-        "Power", 50, 99, round(100 * told["power"]), format="%d%%", key=f"power-{board.id}",
+        "Power", 50, 99, round(100 * form["power"]), format="%d%%", key=f"power-{board.id}",
         help="The chance to find the lift, where it is there.",
     )  # fmt: skip
     edited = st.data_editor(
-        pd.DataFrame(_began(board, told), columns=list(USUAL)), key=f"metrics-{board.id}", num_rows="dynamic",
+        pd.DataFrame(_began(board, form), columns=list(USUAL)), key=f"metrics-{board.id}", num_rows="dynamic",
         hide_index=True, column_config=_columns(), alt="Metrics of the experiment.",
     )  # fmt: skip
     rows = [
@@ -117,11 +117,11 @@ def _form(board: Board, told: dict[str, Any]) -> dict[str, Any]:
     return {"a_day": float(a_day), "share": share / 100, "power": power / 100, "metrics": rows}
 
 
-def _began(board: Board, told: dict[str, Any]) -> list[dict[str, Any]]:
+def _began(board: Board, form: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows that the editor began with: given others, it would lose its edits."""
     key = f"metrics-began-{board.id}"
     if f"metrics-{board.id}" not in st.session_state or key not in st.session_state:
-        st.session_state[key] = told["metrics"]
+        st.session_state[key] = form["metrics"]
     return list(st.session_state[key])
 
 

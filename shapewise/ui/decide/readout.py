@@ -47,23 +47,23 @@ def show(board: Board, made: StrategySet) -> None:
         format_func=WAYS.__getitem__, key=f"way-{board.id}",
     )  # fmt: skip
     with st.container(border=True):
-        told = _rows(board, board.outcome.get("rows", {})) if way == "rows" else _counts(board, made)
-    if told is None:
+        asked = _rows(board, board.outcome.get("rows", {})) if way == "rows" else _counts(board, made)
+    if asked is None:
         return
-    _keep(board, way, told)
+    _keep(board, way, asked)
     try:
         planned = json.dumps(board.plan.get("metrics", []))
-        found = _read(json.dumps(made.to_dict()), json.dumps(told), planned, way)
+        outcome = _read(json.dumps(made.to_dict()), json.dumps(asked), planned, way)
     except (ExperimentError, TableError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    result(board, made, found)
+    result(board, made, outcome)
 
 
-def _keep(board: Board, way: str, told: dict[str, Any]) -> None:
+def _keep(board: Board, way: str, asked: dict[str, Any]) -> None:
     """Store what somebody chose here; a page that is merely drawn again writes nothing."""
     key = f"outcome-seen-{board.id}-{way}"
-    stored_now = {"way": way, way: told}
+    stored_now = {"way": way, way: asked}
     was = {"way": board.outcome.get("way", way), way: board.outcome.get(way)}
     if st.session_state.setdefault(key, was) != stored_now:
         st.session_state[key] = stored_now
@@ -144,7 +144,7 @@ TREATED = {
 def _treated(levels: list[str]) -> int | None:
     """Which of two arms is the treated one, by name; nothing where the names do not tell."""
     words = [set(re.findall(r"[a-z]+|[0-9]+", level.lower())) for level in levels]
-    controls, treated = ([bool(told & names) for told in words] for names in (CONTROLS, TREATED))
+    controls, treated = ([bool(words_of_level & names) for words_of_level in words] for names in (CONTROLS, TREATED))
     sure = [k for k in (0, 1) if treated[k] and not treated[1 - k]]
     sure = sure or [k for k in (0, 1) if controls[1 - k] and not controls[k]]
     return sure[0] if len(sure) == 1 and not controls[sure[0]] else None
@@ -198,8 +198,8 @@ def _counts(board: Board, made: StrategySet) -> dict[str, Any]:
     share = st.slider("Planned share treated", 5, 95, usual_share, 5, format="%d%%", key=f"{key}-share")
     st.caption("Among those who would get the strategy, in both arms. Rows that are not complete are left out.")
     roles = {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
-    told = {"counts": rows, "share": share / 100, "roles": roles}
-    return told if any(all(value is not None for value in row.values()) for row in rows) else None
+    asked = {"counts": rows, "share": share / 100, "roles": roles}
+    return asked if any(all(value is not None for value in row.values()) for row in rows) else None
 
 
 @state.kept(show_spinner="Reading the experiment", max_entries=16)
@@ -208,22 +208,22 @@ def _read(strategies: str, outcome: str, metrics: str, way: str) -> ReadOut:
     return read_out(made, way, json.loads(outcome), json.loads(metrics), state.rows_of)
 
 
-def result(board: Board, made: StrategySet, found: ReadOut) -> None:
+def result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
     """The verdict first, then arms, lifts and numbers."""
-    tone, words = verdicts.overall(found)
+    tone, words = verdicts.overall(outcome)
     box = {"good": st.success, "bad": st.warning, "open": st.info, "stop": st.error}[tone]
     box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
-    _arms(found)
-    if found.stopped:
+    _arms(outcome)
+    if outcome.stopped:
         st.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
         return
     for strategy in made.strategies:
-        if any(effect.strategy == strategy.name for effect in found.effects):
-            tone, words = verdicts.of_strategy(found, strategy.name)
+        if any(effect.strategy == strategy.name for effect in outcome.effects):
+            tone, words = verdicts.of_strategy(outcome, strategy.name)
             with st.container(border=True):
                 st.markdown(f"{ICONS[tone]} **{md(strategy.name)}** · {md(strategy.action)}")
                 st.markdown(md(words))
-                for effect in found.effects:
+                for effect in outcome.effects:
                     if effect.strategy == strategy.name:
                         own, said = verdicts.verdict(effect)
                         less = (
@@ -233,8 +233,8 @@ def result(board: Board, made: StrategySet, found: ReadOut) -> None:
                         )
                         st.caption(f"{ICONS[own]} **{md(effect.metric)}** ({effect.role}): {md(said)}{less}")
     st.subheader("Measured lifts", anchor=False)
-    cards.figure(plots.lifts(found), f"lifts-{board.id}", board.name, titled=False)
-    left = [e for e in found.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
+    cards.figure(plots.lifts(outcome), f"lifts-{board.id}", board.name, titled=False)
+    left = [e for e in outcome.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
     if left:
         named = ", ".join(f"{md(e.strategy)} {md(e.metric)}" for e in left)
         st.caption(f"Not drawn, because no ratio can be told: {named}. The numbers have their differences.")
@@ -244,11 +244,11 @@ def result(board: Board, made: StrategySet, found: ReadOut) -> None:
     )
 
 
-def _arms(found: ReadOut) -> None:
+def _arms(outcome: ReadOut) -> None:
     """The sample ratio, before anything else."""
-    whole = found.ratios[0]
+    whole = outcome.ratios[0]
     each = [f"{md(one.where)} {count(one.treated)} / {count(one.control)}, {verdicts.p_words(one.p)}"
-            for one in found.ratios[1:]]  # fmt: skip
+            for one in outcome.ratios[1:]]  # fmt: skip
     st.caption(
         f"Sample ratio: {count(whole.treated)} treated, {count(whole.control)} controls, {verdicts.p_words(whole.p)} "
         f"(alarm below .001). By strategy: {'; '.join(each)}."

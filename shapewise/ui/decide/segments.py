@@ -33,14 +33,14 @@ def show(table: TableAbout) -> None:
     names = told_apart({i: model.name for i, model in models.items()})
     chosen = st.selectbox("Model", list(models), format_func=names.__getitem__, key=f"suggest-{table.id}")
     model = models[chosen]
-    found = reach.suggested(model)
-    if not found:
+    suggested = reach.suggested(model)
+    if not suggested:
         st.caption(
             "Its curves set nothing apart from the average row: measure its bands on Shapes, or train on more rows."
         )
         return
-    listed = [(one.rule.words(), one.evidence) for one in found]
-    frame, binary = evidence.table(listed), found[0].evidence.binary
+    listed = [(one.rule.words(), one.evidence) for one in suggested]
+    frame, binary = evidence.table(listed), suggested[0].evidence.binary
     percent = st.column_config.NumberColumn(format="percent")
     sizes = {"held-out rows": st.column_config.NumberColumn(format="localized"), "reach": percent}
     rates = dict.fromkeys(("opportunity", "lower", "upper", "model contrast"), percent) if binary else {}
@@ -51,28 +51,27 @@ def show(table: TableAbout) -> None:
         alt="Segments that the model suggests, with what held-out rows say of them.",
     )  # fmt: skip
     st.caption(
-        f"Cuts are the model's; rows, rates and opportunity are of held-out rows; {found[0].evidence.tried} ranges "
+        f"Cuts are the model's; rows, rates and opportunity are of held-out rows; {suggested[0].evidence.tried} ranges "
         "were looked at. Pick a row to keep it."
     )
     name = export.file_name(model.name, "segments", "csv")
     downloads.button("CSV", lambda: export.safe_csv(frame), name, f"segments-csv-{chosen}", ":material/download:")
     for place in picked["selection"]["rows"]:
-        rule = found[place].rule
+        rule = suggested[place].rule
         if st.checkbox("rounded", key=f"suggested-rounded-{chosen}", help=evidence.ROUNDED):
             rule = reach.rounded(table.id, rule)
-        told = evidence.card(model, rule, found[place].evidence.tried)
-        evidence.keep(model, rule, told, f"suggested-{chosen}-{place}")
+        card = evidence.card(model, rule, suggested[place].evidence.tried)
+        evidence.keep(model, rule, card, f"suggested-{chosen}-{place}")
 
 
 def _line(one: stored.SavedSegment) -> None:
     """One kept segment."""
-    told = one.told()
+    facts = one.told()
     said = ""
-    if told is not None:
-        level, apart = evidence.level(told.mean, told.binary), evidence.points(told.opportunity, told.binary)
-        said = (
-            f": {level} inside, opportunity {apart} ({evidence.between(told.opportunity_interval, told.binary, True)})"
-        )
+    if facts is not None:
+        level, apart = evidence.level(facts.mean, facts.binary), evidence.points(facts.opportunity, facts.binary)
+        between = evidence.between(facts.opportunity_interval, facts.binary, True)
+        said = f": {level} inside, opportunity {apart} ({between})"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/bookmark: **{md(one.name)}** · *{md(one.scenario)}*{md(said)}")
         st.button(

@@ -33,24 +33,24 @@ def _days(value: date | float | None) -> float | None:
 
 def marked(model: ModelAbout, curve: Curve) -> Rule | None:
     """What is marked on a curve in this session."""
-    told = {
+    saved = {
         name: st.session_state.get(_key(name, model, curve)) for name in ("low", "high", "levels", "missing", "not")
     }
     parts: list[Rule] = []
     if curve.labels:
-        if told["levels"]:
-            parts.append(Levels(curve.feature, tuple(told["levels"])))
-    elif told["low"] is not None or told["high"] is not None:
+        if saved["levels"]:
+            parts.append(Levels(curve.feature, tuple(saved["levels"])))
+    elif saved["low"] is not None or saved["high"] is not None:
         try:
-            parts.append(Range(curve.feature, _days(told["low"]), _days(told["high"]), date=curve.kind == "date"))
+            parts.append(Range(curve.feature, _days(saved["low"]), _days(saved["high"]), date=curve.kind == "date"))
         except RuleError:
             return None
-    if told["missing"]:
+    if saved["missing"]:
         parts.append(Missing(curve.feature))
     if not parts:
         return None
     rule = either(parts)
-    rule = Not(rule) if told["not"] else rule
+    rule = Not(rule) if saved["not"] else rule
     return reach.rounded(model.table, rule) if st.session_state.get(_key("rounded", model, curve)) else rule
 
 
@@ -142,8 +142,8 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
         return
     seen = st.session_state.setdefault(f"tried-{model.id}", set())
     seen.add(rule.words())
-    found = evidence.card(model, rule, len(seen))
-    evidence.keep(model, rule, found, f"{model.id}-{curve.feature}")
+    seen_evidence = evidence.card(model, rule, len(seen))
+    evidence.keep(model, rule, seen_evidence, f"{model.id}-{curve.feature}")
 
 
 def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
@@ -174,7 +174,7 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
 
 def label(model: ModelAbout, rule: Rule) -> str:
     """Rows and rate of a mark, as it is written on the plot."""
-    found = reach.evidence(model, rule)
-    if found is None:
+    evidence_now = reach.evidence(model, rule)
+    if evidence_now is None:
         return ""
-    return f"{count(found.inside)} held-out rows, {evidence.level(found.mean, found.binary)}"
+    return f"{count(evidence_now.inside)} held-out rows, {evidence.level(evidence_now.mean, evidence_now.binary)}"

@@ -41,15 +41,17 @@ def moved(model: str, column: str) -> Moved | None:
     if np.unique(codes[known]).size < 2:
         return None
     weight = None if data.weight is None else data.weight[known]
-    told = quality.over_time(codes[known], data.y.to_numpy(float)[known], predicted(estimator, data.X)[known], weight)
+    by_period = quality.over_time(
+        codes[known], data.y.to_numpy(float)[known], predicted(estimator, data.X)[known], weight
+    )
     by_time = (state.workspace().tables.about(about.table).held_out_by or {}).get("time") == column
     held, fitted = data.held_out & known, ~data.held_out & known
     by_time = by_time and bool(held.any()) and bool(fitted.any())
-    first = float(np.searchsorted(told["period"], codes[held].min())) if by_time else None
+    first = float(np.searchsorted(by_period["period"], codes[held].min())) if by_time else None
     later = data.held_out if by_time else codes > _border(codes[known])
     others = tuple(bins for bins in estimator.model_.bins if bins.feature.column != column)
     shifts = drift(data.X[known], others, later[known])
-    return told, [names[k] for k in told["period"]], first, shifts
+    return by_period, [names[k] for k in by_period["period"]], first, shifts
 
 
 def _border(codes: NDArray[np.int64]) -> int:
@@ -79,12 +81,12 @@ def show(model: ModelAbout) -> None:
     column = columns[0]
     if len(columns) > 1:
         column = st.selectbox("By", columns, key=f"time-{model.id}")
-    found = moved(model.id, column)
-    if found is None:
+    shown = moved(model.id, column)
+    if shown is None:
         st.caption(f"{md(column)} has fewer than two periods.")
         return
-    told, names, held_from, shifts = found
-    plot = plots.over_time(told, names, data.binary, held_from)
+    periods, names, held_from, shifts = shown
+    plot = plots.over_time(periods, names, data.binary, held_from)
     cards.figure(plot, f"over-time-{model.id}", model.name, state.card(model), titled=False)
     if held_from is None:
         st.caption(

@@ -39,11 +39,11 @@ def names(estimator: Estimator) -> list[tuple[str, str]]:
     return [(bins[i].feature.name, bins[j].feature.name) for i, j in places]
 
 
-def key_of(about: ModelAbout, found: Surface, is_model: bool) -> str:
+def key_of(about: ModelAbout, surface: Surface, is_model: bool) -> str:
     """A key of widgets about one pair on these axes: a rectangle means nothing on others."""
-    axes = [(axis.feature, axis.labels, axis.edges.tolist()) for axis in _axes(found)]
-    told = json.dumps([about.id, is_model, found.scale, axes])
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    axes = [(axis.feature, axis.labels, axis.edges.tolist()) for axis in _axes(surface)]
+    identity = json.dumps([about.id, is_model, surface.scale, axes])
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: bool, scale: Scale) -> None:
@@ -54,26 +54,26 @@ def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: b
         st.session_state["pair"] = asked if asked in known else next(iter(known))
     picked = st.selectbox("Pair, by importance", list(known), key="pair", persist_state="session")
     st.query_params["pair"] = picked
-    found = state.surface(about.id, *known[picked]) if is_model else estimator.explain_pair(*known[picked])
-    found = found.on(scale)
+    surface = state.surface(about.id, *known[picked]) if is_model else estimator.explain_pair(*known[picked])
+    surface = surface.on(scale)
     goal = state.goal(about)
-    detail = state.detail(about, found.margins[0], draft=not is_model)
-    key = key_of(about, found, is_model)
+    detail = state.detail(about, surface.margins[0], draft=not is_model)
+    key = key_of(about, surface, is_model)
     title = headlines.of(about, picked) if is_model else f"{picked}, one refit with these pairs"
     with st.container(border=True):
-        chosen = _heat_map(about, found, key, (goal, detail, title))
+        chosen = _heat_map(about, surface, key, (goal, detail, title))
         if is_model:
-            sureness.line(about, found.margins[0].band)
-            headlines.edit(about, picked, read_surface(found))
-        st.caption(_notes(found))
+            sureness.line(about, surface.margins[0].band)
+            headlines.edit(about, picked, read_surface(surface))
+        st.caption(_notes(surface))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
-        _rectangle(about, found, chosen=chosen, estimator=estimator, data=data, is_model=is_model)
+        _rectangle(about, surface, chosen=chosen, estimator=estimator, data=data, is_model=is_model)
     with right.container(border=True, height="stretch"):
-        _slices(about, found, key, (goal, detail))
+        _slices(about, surface, key, (goal, detail))
 
 
-def _heat_map(about: ModelAbout, found: Surface, key: str, words: tuple[str, str, str | None]) -> Rectangle | None:
+def _heat_map(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str, str | None]) -> Rectangle | None:
     """The heat map with its downloads; the rectangle that was dragged on it, or typed.
 
     words : what is predicted, the line under the title, and the title where it is not what the map says by itself.
@@ -82,31 +82,31 @@ def _heat_map(about: ModelAbout, found: Surface, key: str, words: tuple[str, str
     element, kept = f"heat-{key}", f"rectangle-{key}"
 
     def take() -> None:
-        dragged = rectangle_of(st.session_state[element]["selection"]["box"], found)
+        dragged = rectangle_of(st.session_state[element]["selection"]["box"], surface)
         if dragged:
             st.session_state[kept] = (dragged.rows, dragged.columns)
             st.session_state[f"drags-{key}"] = st.session_state.get(f"drags-{key}", 0) + 1
 
     sides = st.session_state.get(kept)
     chosen = Rectangle(rows=sides[0], columns=sides[1]) if sides else None
-    plot = plots.surface(found, goal, detail, chosen, title)
+    plot = plots.surface(surface, goal, detail, chosen, title)
     drawn = figures.draw(plot, state.mode())
-    figures.boxable(drawn, found)
+    figures.boxable(drawn, surface)
     cards.figure(plot, element, about.name, state.card(about), drawn=drawn, on_box=take)
     return chosen
 
 
-def rectangle_of(boxes: list[dict[str, Any]], found: Surface) -> Rectangle | None:
+def rectangle_of(boxes: list[dict[str, Any]], surface: Surface) -> Rectangle | None:
     """The rectangle that was dragged last on the heat map; none where only the margins were dragged over."""
     inside = [box for box in boxes if (box["xref"], box["yref"]) == HEAT_AXES]
     if not inside:
         return None
-    x, y = (sorted(_as_numbers(inside[-1][side], axis)) for side, axis in zip("xy", _axes(found), strict=True))
-    return Rectangle(found.first.nearest(*x), found.second.nearest(*y))
+    x, y = (sorted(_as_numbers(inside[-1][side], axis)) for side, axis in zip("xy", _axes(surface), strict=True))
+    return Rectangle(surface.first.nearest(*x), surface.second.nearest(*y))
 
 
-def _axes(found: Surface) -> tuple[Axis, Axis]:
-    return found.first, found.second
+def _axes(surface: Surface) -> tuple[Axis, Axis]:
+    return surface.first, surface.second
 
 
 def _as_numbers(values: list[float] | list[str], axis: Axis) -> list[float]:
@@ -117,62 +117,67 @@ def _as_numbers(values: list[float] | list[str], axis: Axis) -> list[float]:
     return [float(day) for day in days.astype(np.int64)]
 
 
-def _notes(found: Surface) -> str:
+def _notes(surface: Surface) -> str:
     """What the heat map alone does not say."""
-    few = int(((found.counts > 0) & (found.counts < FEW_ROWS)).sum())
-    cut = any(plots.is_cut(curve) for curve in found.margins)
+    few = int(((surface.counts > 0) & (surface.counts < FEW_ROWS)).sum())
+    cut = any(plots.is_cut(curve) for curve in surface.margins)
     words = [
-        ("Grey: no training row." if not (found.counts > 0).all() else "")
+        ("Grey: no training row." if not (surface.counts > 0).all() else "")
         + (f" Pale: {few} cells with under {FEW_ROWS} rows." if few else "")
         + " The curves beside it are what each feature does alone, each on a scale of its own.",
         "The axes open on the middle 99% of rows: double click for all." if cut else "",
         "Drag a rectangle to see who is in it.",
     ]
-    missing = found.missing_first, found.missing_second
-    told = [
-        f"{md(name)} missing: {say(values.min(), found.scale)} to {say(values.max(), found.scale)}"
-        for name, values, curve in zip(found.names, missing, found.margins, strict=True)
+    missing = surface.missing_first, surface.missing_second
+    notes = [
+        f"{md(name)} missing: {say(values.min(), surface.scale)} to {say(values.max(), surface.scale)}"
+        for name, values, curve in zip(surface.names, missing, surface.margins, strict=True)
         if curve.missing[3]
     ]
-    return " ".join(w for w in words if w) + (f" Where {'; where '.join(told)}." if told else "")
+    return " ".join(w for w in words if w) + (f" Where {'; where '.join(notes)}." if notes else "")
 
 
 def _rectangle(
-    about: ModelAbout, found: Surface, chosen: Rectangle | None, estimator: Estimator, data: Data | None, is_model: bool
+    about: ModelAbout,
+    surface: Surface,
+    chosen: Rectangle | None,
+    estimator: Estimator,
+    data: Data | None,
+    is_model: bool,
 ) -> None:
     """Type a rectangle, and read who is in it."""
     st.markdown("**A rectangle**")
-    key = key_of(about, found, is_model)
-    kept, whole_axes = f"rectangle-{key}", ((0, found.first.size), (0, found.second.size))
+    key = key_of(about, surface, is_model)
+    kept, whole_axes = f"rectangle-{key}", ((0, surface.first.size), (0, surface.second.size))
     drags = st.session_state.get(f"drags-{key}", 0)  # a dragged rectangle moves the sliders: they begin anew
-    told = []
-    for k, (axis, (low, end)) in enumerate(zip(_axes(found), st.session_state.get(kept, whole_axes), strict=True)):
+    columns = []
+    for k, (axis, (low, end)) in enumerate(zip(_axes(surface), st.session_state.get(kept, whole_axes), strict=True)):
         if axis.size < 2:
-            told.append((0, 1))
+            columns.append((0, 1))
             continue
         low, high = st.select_slider(
             md(axis.feature), list(range(axis.size)), (low, end - 1), format_func=_place_of(axis),
             key=f"side-{k}-{drags}-{key}",
         )  # fmt: skip
-        told.append((low, high + 1))
-    told = tuple(told)
-    whole = told == whole_axes
-    if told != st.session_state.get(kept) and not (whole and kept not in st.session_state):
+        columns.append((low, high + 1))
+    columns = tuple(columns)
+    whole = columns == whole_axes
+    if columns != st.session_state.get(kept) and not (whole and kept not in st.session_state):
         if whole:
             st.session_state.pop(kept)
         else:
-            st.session_state[kept] = told
+            st.session_state[kept] = columns
         st.rerun()
     if chosen is None:
         st.caption("Drag one on the heat map, or set its sides here.")
         return
-    mean = found.mean(chosen)
-    st.metric("Joint effect, mean", say(mean, found.scale) if np.isfinite(mean) else "no rows", border=True)
-    sides = [bins for name in found.names for bins in estimator.model_.bins if bins.feature.name == name]
+    mean = surface.mean(chosen)
+    st.metric("Joint effect, mean", say(mean, surface.scale) if np.isfinite(mean) else "no rows", border=True)
+    sides = [bins for name in surface.names for bins in estimator.model_.bins if bins.feature.name == name]
     if data is None or any(bins.feature.part != "value" for bins in sides):
-        st.markdown(f"Rows where {md(found.rectangle_words(chosen))}.")
+        st.markdown(f"Rows where {md(surface.rectangle_words(chosen))}.")
         return
-    rule = rectangle_rule(sides, found, chosen)
+    rule = rectangle_rule(sides, surface, chosen)
     if not is_model:  # a draft, which is not kept
         st.markdown(f"**Rows where** {md(rule.words())}")
         weight = None if data.weight is None else data.weight[data.held_out]
@@ -191,14 +196,14 @@ def _place_of(axis: Axis) -> Callable[[int], str]:
     return lambda k: md(axis.place(k))
 
 
-def _slices(about: ModelAbout, found: Surface, key: str, words: tuple[str, str]) -> None:
+def _slices(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str]) -> None:
     """Curves along one feature at some values of the other."""
     goal, detail = words
-    names = list(found.names)
+    names = list(surface.names)
     along = st.segmented_control(
         "Slices along", names, default=names[0], required=True, format_func=md, key=f"along-{key}"
     )
-    turned = found if along == names[0] else found.turned()
+    turned = surface if along == names[0] else surface.turned()
     places = list(range(turned.second.size))
     few = [places[round(q * (len(places) - 1))] for q in (0.1, 0.5, 0.9)] if len(places) > MOST_SLICES else places
     chosen = st.multiselect(

@@ -42,30 +42,30 @@ def show(model: ModelAbout) -> None:
     if data is None:
         st.caption("The table of this model is no longer here, so its predictions cannot be looked at.")
         return
-    found = held_out(model.id)
-    told, share = quality.deviance(found.y, found.predicted, found.baseline, found.binary, found.weight)
-    mean = "the base rate" if found.binary else "the mean"
-    name = "deviance a row" if found.binary else "squared error a row"
+    held = held_out(model.id)
+    losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
+    mean = "the base rate" if held.binary else "the mean"
+    name = "deviance a row" if held.binary else "squared error a row"
     st.caption(
-        f"On {count(found.y.size)} held-out rows, which no fit, refit or early stop has seen: {name} {number(told)}, "
+        f"On {count(held.y.size)} held-out rows, which no fit, refit or early stop has seen: {name} {number(losses)}, "
         f"{share:.1%} less than {mean} of the training rows gives."
     )
-    if found.binary:
+    if held.binary:
         ranking, calibration, line = st.tabs(["Ranking", "Calibration", "Where to draw the line"])
         with ranking:
-            _ranking(model, found)
+            _ranking(model, held)
         with calibration:
-            _calibration(model, found)
+            _calibration(model, held)
         with line:
-            _line(model, found)
+            _line(model, held)
     else:
         actual, residuals = st.tabs(["Predicted and actual", "Residuals"])
-        some = _some(found.y.size)
+        some = _some(held.y.size)
         with actual:
-            _card(plots.actual(found.predicted[some], found.y[some], state.goal(model)), model)
+            _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
             st.caption(f"{count(some.size)} held-out rows. On the dotted line, a prediction is right.")
         with residuals:
-            _residuals(model, found, some)
+            _residuals(model, held, some)
 
 
 def _card(plot: plots.Plot, model: ModelAbout) -> None:
@@ -82,8 +82,8 @@ def _some(n: int) -> NDArray[np.int64]:
 @state.kept(show_spinner=False, max_entries=8)
 def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]:
     """Precision by recall, ROC and gain of a stored model's held-out rows."""
-    found = held_out(model)
-    y, predicted, weight = found.y, found.predicted, found.weight
+    held = held_out(model)
+    y, predicted, weight = held.y, held.predicted, held.weight
     return (
         quality.precision_recall(y, predicted, weight),
         quality.roc(y, predicted, weight),
@@ -91,10 +91,10 @@ def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]
     )
 
 
-def _ranking(model: ModelAbout, found: HeldOut) -> None:
+def _ranking(model: ModelAbout, held: HeldOut) -> None:
     """ROC, precision and recall, gain, each with its number and a line to read it by."""
     goal = md(state.goal(model))
-    rate = float(np.average(found.y, weights=found.weight))
+    rate = float(np.average(held.y, weights=held.weight))
     pr, roc, gain = ranking_lines(model.id)
     shown = [
         ("ROC", roc, ("negatives taken for positives", "positives found"), ([0, 1], [0, 1]),
@@ -112,11 +112,11 @@ def _ranking(model: ModelAbout, found: HeldOut) -> None:
             st.caption(words)
 
 
-def _calibration(model: ModelAbout, found: HeldOut) -> None:
+def _calibration(model: ModelAbout, held: HeldOut) -> None:
     """Whether a chance of a third happens a third of the time."""
-    table = quality.calibration(found.y, found.predicted, found.weight)
+    table = quality.calibration(held.y, held.predicted, held.weight)
     inside = int(((table["predicted"] >= table["lower"]) & (table["predicted"] <= table["upper"])).sum())
-    _card(plots.calibration(table, found.predicted), model)
+    _card(plots.calibration(table, held.predicted), model)
     st.caption(
         f"Held-out rows in {len(table)} parts of equal size by their predicted chance, each with Wilson's 95% "
         f"interval of what happened. In {inside} of them the prediction is inside. On the dotted line, a chance is "
@@ -124,7 +124,7 @@ def _calibration(model: ModelAbout, found: HeldOut) -> None:
     )
 
 
-def _line(model: ModelAbout, found: HeldOut) -> None:
+def _line(model: ModelAbout, held: HeldOut) -> None:
     """A threshold by what mistakes cost."""
     form, picture = st.columns([1, 2])
     with form:
@@ -134,28 +134,29 @@ def _line(model: ModelAbout, found: HeldOut) -> None:
         miss = st.number_input(
             "A miss costs", 0.0, value=1.0, key=f"miss-{model.id}", help="Saying no where it is yes."
         )
-        told = quality.costs(found.y, found.predicted, alarm, miss, found.weight)
+        costs = quality.costs(held.y, held.predicted, alarm, miss, held.weight)
         key = f"threshold-{model.id}-{alarm:g}-{miss:g}"
-        chosen = st.slider("Say yes from a chance of", 0.0, 1.0, round(told.best, 5), 1e-5, key=key, format="%.5g")
-        table = quality.confusion(found.y, found.predicted, chosen)
+        chosen = st.slider("Say yes from a chance of", 0.0, 1.0, round(costs.best, 5), 1e-5, key=key, format="%.5g")
+        table = quality.confusion(held.y, held.predicted, chosen)
         st.dataframe(table, alt="Held-out rows by what they were and what the model says.")
     with picture:
-        _card(plots.cost_line(told, chosen), model)
+        _card(plots.cost_line(costs, chosen), model)
         fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
-        said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(found.y.size, 1)
+        said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(held.y.size, 1)
         st.caption(
             f"From {chosen:.5g} on, a row costs {number(said)} (unweighted). The cheapest line on these rows is "
-            f"{told.best:.5g} ({number(told.least)} a row); for exact chances it would be {fair:.3f}. Never saying yes "
-            f"costs {number(told.never)} a row, always {number(told.always)}."
+            f"{costs.best:.5g} ({number(costs.least)} per row); for exact chances it would be {fair:.3f}. Never saying "
+            "yes "
+            f"costs {number(costs.never)} a row, always {number(costs.always)}."
         )
 
 
-def _residuals(model: ModelAbout, found: HeldOut, some: NDArray[np.int64]) -> None:
+def _residuals(model: ModelAbout, held: HeldOut, some: NDArray[np.int64]) -> None:
     """What is left over, and whether its mean is anywhere not 0."""
-    table = quality.residuals(found.y, found.predicted, found.weight)
-    gaps = found.y - found.predicted
+    table = quality.residuals(held.y, held.predicted, held.weight)
+    gaps = held.y - held.predicted
     off = int(((table["lower"] > 0) | (table["upper"] < 0)).sum())
-    _card(plots.residuals(table, found.predicted[some], gaps[some], state.goal(model)), model)
+    _card(plots.residuals(table, held.predicted[some], gaps[some], state.goal(model)), model)
     st.caption(
         f"Each dot is a held-out row; the line is the mean residual in {len(table)} parts of equal size by the "
         f"prediction, with its 95% interval. In {off} of them it is off 0: by chance, about {0.05 * len(table):.0f} "
@@ -177,8 +178,8 @@ def permutation(model: str) -> pd.Series:
     scoring: Any = "neg_mean_squared_error"
     if data.binary:  # some rows may be of one class
         scoring = make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", labels=[0, 1])
-    found = permutation_importance(
+    importance = permutation_importance(
         estimator, data.X.iloc[places], data.y.iloc[places], scoring=scoring, n_repeats=5, random_state=0,
         sample_weight=weight,
     )  # fmt: skip
-    return pd.Series(found["importances_mean"], data.X.columns)
+    return pd.Series(importance["importances_mean"], data.X.columns)

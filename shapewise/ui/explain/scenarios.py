@@ -74,10 +74,10 @@ def show(table: TableAbout, made: StrategySet) -> None:
 def _curve(model: ModelAbout, feature: str) -> Curve | None:
     """A feature's curve in a model, on the scale in hand; None where it has none."""
     try:
-        found = state.estimator(model.id).explain_shape(feature)
+        curve = state.estimator(model.id).explain_shape(feature)
     except KeyError:
         return None
-    return found.on(state.scale(found.loss)) if found.scores.size else None
+    return curve.on(state.scale(curve.loss)) if curve.scores.size else None
 
 
 def _one(
@@ -90,10 +90,10 @@ def _one(
     for strategy in mine:
         plot = plots.marked(plot, curve, strategy.rule, strategy.name)
     cards.small(plot, f"scenario-{model.id}")
-    told = [f"Strategy {md(strategy.name)} is read off here." for strategy in mine]
+    words = [f"Strategy {md(strategy.name)} is read off here." for strategy in mine]
     if first is not None:
         raw = [state.estimator(m.id).explain_shape(feature) for m in (first, model)]
         verdict = agreement(*raw)
         mark = ":material/warning: " if verdict == "Reverses" else ""
-        told.append(f"{mark}{verdict} {md(first.name)}.")
-    st.caption(" ".join(told) or "The others are held against this one.")
+        words.append(f"{mark}{verdict} {md(first.name)}.")
+    st.caption(" ".join(words) or "The others are held against this one.")

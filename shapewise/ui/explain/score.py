@@ -44,13 +44,13 @@ def score(model: ModelAbout) -> None:
         top = st.number_input("Reasons a row", 0, 20, 3, key=f"score-top-{model.id}",
                               help="The parts of the score that are largest, by name and size.")  # fmt: skip
     try:
-        found = _fits(model.id, chosen)
+        fits = _fits(model.id, chosen)
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return
-    stops = [one for one in found if one.stops]
-    if found:
-        frame = pd.DataFrame([{"column": one.column, "problem": one.problem, "rows": one.rows} for one in found])
+    stops = [one for one in fits if one.stops]
+    if fits:
+        frame = pd.DataFrame([{"column": one.column, "problem": one.problem, "rows": one.rows} for one in fits])
         st.dataframe(frame, hide_index=True, alt="What of the table does not fit the model.")
     else:
         st.caption(":material/check: Every column is there, with levels and ranges that the model has seen.")

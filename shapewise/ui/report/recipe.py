@@ -17,11 +17,11 @@ from shapewise.ui.session.words import md
 
 def pairs_of(estimator: Estimator) -> list[tuple[str, str]]:
     """Pairs of a model, by the names of their features."""
-    found = estimator.model_
-    if not isinstance(found, AdditiveModel):
+    model = estimator.model_
+    if not isinstance(model, AdditiveModel):
         return []
     return [
-        (found.bins[i].feature.name, found.bins[j].feature.name) for i, j in (pair.features for pair in found.pairs)
+        (model.bins[i].feature.name, model.bins[j].feature.name) for i, j in (pair.features for pair in model.pairs)
     ]
 
 
@@ -29,13 +29,13 @@ def _candidates(recipe: Recipe, model: ModelAbout) -> list[Item]:
     """Everything that a report on this model can hold."""
     estimator = state.estimator(model.id)
     binary = model.kind.endswith("classifier")
-    found = [Item(kind) for kind in OF_BOARD] if recipe.board else []
+    items = [Item(kind) for kind in OF_BOARD] if recipe.board else []
     if model.table and stored.segments(state.workspace(), model.table):
-        found.append(Item("segments"))
-    found.append(Item("importance"))
-    found += [Item("curve", (name,)) for name in estimator.importance().ranked_features()]
-    found += [Item("pair", pair) for pair in pairs_of(estimator)]
-    return found + ([Item("ROC"), Item("calibration")] if binary else [Item("residuals")])
+        items.append(Item("segments"))
+    items.append(Item("importance"))
+    items += [Item("curve", (name,)) for name in estimator.importance().ranked_features()]
+    items += [Item("pair", pair) for pair in pairs_of(estimator)]
+    return items + ([Item("ROC"), Item("calibration")] if binary else [Item("residuals")])
 
 
 def edit(recipe: Recipe, model: ModelAbout, key: str) -> list[Item]:

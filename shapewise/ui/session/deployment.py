@@ -42,18 +42,18 @@ def lacks() -> list[str]:
 def auth() -> Mapping[str, Any]:
     """The section [auth] of secrets.toml, where there is one."""
     try:
-        found: Mapping[str, Any] = st.secrets.get("auth", {})
+        options: Mapping[str, Any] = st.secrets.get("auth", {})
     except FileNotFoundError:
         return {}
-    return found
+    return options
 
 
 def refuse() -> None:
     """End a server that is told to be shared, and is not ready to be."""
-    found = lacks()
-    if not found:
+    lacking = lacks()
+    if not lacking:
         return
-    log.critical("GAMCORE_MODE=shared is not ready: %s", " ".join(found))
+    log.critical("GAMCORE_MODE=shared is not ready: %s", " ".join(lacking))
     st.error(
         "This server is not ready to be shared, so it stops. Its log says what is missing.", icon=":material/lock:"
     )
@@ -69,9 +69,9 @@ def launch(script: str) -> None:
     serve = bootstrap.run
 
     def checked(*of: Any, **options: Any) -> None:
-        found = lacks()  # the options are known by now, wherever they were set
-        if found:
-            print("GAMCORE_MODE=shared is not ready:", *found, sep="\n- ", file=sys.stderr)
+        lacking = lacks()  # the options are known by now, wherever they were set
+        if lacking:
+            print("GAMCORE_MODE=shared is not ready:", *lacking, sep="\n- ", file=sys.stderr)
             sys.exit(2)
         serve(*of, **options)
 

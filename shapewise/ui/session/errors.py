@@ -42,6 +42,6 @@ def watch() -> None:
     if type(serving) is not runtime.Runtime:  # a test of a page, which wants to see what was raised
         return
     # Streamlit takes a handler only from apps that are started as its App; the session hands it to each of its runs.
-    found = serving._session_mgr.get_session_info(context.session_id)
-    if found is not None:
-        context.on_script_error = found.session._on_script_error = tell
+    session = serving._session_mgr.get_session_info(context.session_id)
+    if session is not None:
+        context.on_script_error = session.session._on_script_error = tell

@@ -32,11 +32,11 @@ def person(space: Workspace) -> Person:
     if seen is not None and seen[0] == identifier and time.monotonic() - seen[2] < FRESH_SECONDS:
         return Person(*seen[:2], seen[3])
     if seen is None or seen[0] != identifier:
-        found = people.arrive(space, identifier, name)
+        member = people.arrive(space, identifier, name)
     else:
-        found = people.now(space, identifier) or people.arrive(space, identifier, name)
-    st.session_state["_person"] = (found.id, found.name, time.monotonic(), found.role)
-    return found
+        member = people.now(space, identifier) or people.arrive(space, identifier, name)
+    st.session_state["_person"] = (member.id, member.name, time.monotonic(), member.role)
+    return member
 
 
 def _told() -> tuple[str, str] | None:
@@ -66,9 +66,9 @@ def _ask() -> None:
     st.stop()
 
 
-def menu(found: Person) -> None:
+def menu(member: Person) -> None:
     """Who is here, below the menu, and the way out."""
     with st.sidebar:
-        st.caption(f":material/person: {md(found.name)} · {found.role}")
+        st.caption(f":material/person: {md(member.name)} · {member.role}")
         if "is_logged_in" in st.user.to_dict():
             st.button("Sign out", on_click=st.logout, type="tertiary", icon=":material/logout:")

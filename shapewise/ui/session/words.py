@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$:~^])")
 
 def md(text: object) -> str:
     """A name from data as plain Markdown: streamlit's labels would take it for markup."""
-    plain = _LINKED.sub(lambda found: found.group() + WORD_JOINER, " ".join(str(text).split()))
+    plain = _LINKED.sub(lambda match: match.group() + WORD_JOINER, " ".join(str(text).split()))
     return _SPECIAL.sub(r"\\\1", plain)
 
 

@@ -56,8 +56,8 @@ def curve_of(draft: Draft, feature: str) -> Curve | None:
 
 @state.kept(show_spinner=False, max_entries=48)
 def _fitted(spec: str, held_out_by: str) -> Packed:
-    told = Spec.from_dict(json.loads(spec))
-    return live.draft(read_data(state.frame(told.table), told, json.loads(held_out_by)), told).packed()
+    asked = Spec.from_dict(json.loads(spec))
+    return live.draft(read_data(state.frame(asked.table), asked, json.loads(held_out_by)), asked).packed()
 
 
 def _draft(spec: str) -> Draft:
@@ -70,11 +70,11 @@ def _draft(spec: str) -> Draft:
         return stopped
     held_out_by = json.dumps(state.workspace().tables.about(json.loads(spec)["table"]).held_out_by)
     st.session_state.pop(STOPPED, None)
-    found = _fitted(spec, held_out_by).draft()
-    if not found.complete:
+    draft = _fitted(spec, held_out_by).draft()
+    if not draft.complete:
         _fitted.clear(spec, held_out_by)
-        st.session_state[STOPPED] = (spec, found)
-    return found
+        st.session_state[STOPPED] = (spec, draft)
+    return draft
 
 
 def _as_key(spec: Spec) -> str:
@@ -111,15 +111,15 @@ def shown(key: str, spec: Spec) -> Shown | None:
     now, memory = _as_key(spec), f"live-seen-{key}"
     before, last = st.session_state.get(memory, (None, None))
     try:
-        found = _draft(now)
+        draft = _draft(now)
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return None
     if last != now:
         before = last if last and _task(Spec.from_dict(json.loads(last))) == _task(spec) else None
     # Only whole refits are compared, and only those that could be fitted.
-    st.session_state[memory] = (before, now if found.complete else None)
-    return Shown(found, _draft(before) if before and found.complete else None)
+    st.session_state[memory] = (before, now if draft.complete else None)
+    return Shown(draft, _draft(before) if before and draft.complete else None)
 
 
 INPUTS = inputs(AdditiveParameters)
@@ -170,9 +170,9 @@ def _without(spec: Spec, off: set[str]) -> Spec:
     return replace(spec, features=kept, changes=changes)
 
 
-def metric(found: Shown) -> None:
+def metric(shown: Shown) -> None:
     """The held-out metric of the refit, and how the change moved it."""
-    now, before = found.now.metrics, found.before.metrics if found.before else {}
+    now, before = shown.now.metrics, shown.before.metrics if shown.before else {}
     name, label, fewer = ("auc", "Held-out AUC", False) if "auc" in now else ("rmse", "Held-out RMSE", True)
     moved = now[name] - before[name] if name in before else None
     change = None
@@ -182,10 +182,10 @@ def metric(found: Shown) -> None:
     st.metric(
         label, f"{now[name]:.4f}" if name == "auc" else number(now[name]), change,
         delta_color="off" if change == "no change" else "inverse" if fewer else "normal",
-        help=f"Of one refit, which took {duration(found.now.seconds)}; the change is against the settings before. "
+        help=f"Of one refit, which took {duration(shown.now.seconds)}; the change is against the settings before. "
         "Settings picked for this number alone will look a little better on these rows than on new ones.",
     )  # fmt: skip
-    if not found.now.complete:
+    if not shown.now.complete:
         st.caption("This refit was stopped for time: train the full model for the rest.")
 
 
@@ -202,15 +202,15 @@ def full_model(key: str, spec: Spec) -> None:
 def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
     """On Train: the strongest shape of the form's settings, moving with them."""
     with st.container(border=True):
-        if not switch(key, rows, n_features, spec) or (found := shown(key, spec)) is None:
+        if not switch(key, rows, n_features, spec) or (draft := shown(key, spec)) is None:
             return
-        names = found.now.estimator.importance().ranked_features()
+        names = draft.now.estimator.importance().ranked_features()
         with st.container(horizontal=True, vertical_alignment="bottom"):
             feature = st.selectbox("Feature, by importance", names, key=f"preview-{key}")
-            metric(found)
-        curve = found.now.estimator.explain_shape(feature)
+            metric(draft)
+        curve = draft.now.estimator.explain_shape(feature)
         goal = f"{spec.target} = {' or '.join(spec.positive)}" if spec.positive else spec.target
-        before = found.curve_before(feature)
+        before = draft.curve_before(feature)
         before = before.on(state.scale(before.loss)) if before else None
         curve = curve.on(state.scale(curve.loss))
         detail = f"effect on {goal} · one refit, no band"

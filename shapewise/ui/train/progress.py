@@ -24,37 +24,39 @@ from shapewise.ui.widgets import task_table as tables
 MOST_QUITS = 8
 
 
-def left_seconds(found: Standing) -> float | None:
+def left_seconds(standing: Standing) -> float | None:
     """Time left in the stage, from the refits that have ended; unknown during the first."""
-    begun = np.unique(found.points[:, 0]).size
+    begun = np.unique(standing.points[:, 0]).size
     ended = max(begun - state.n_jobs(), 0)
-    return found.seconds / ended * (found.n_refits - ended) if ended else None
+    return standing.seconds / ended * (standing.n_refits - ended) if ended else None
 
 
-def _words(found: Standing) -> tuple[float, str]:
+def _words(standing: Standing) -> tuple[float, str]:
     """How far a stage is, as a share and in words."""
-    if found.stage == "reading the table":
-        done = float(found.points[-1, 1])
-        return done / max(found.most, 1), f"reading the table: {done / max(found.most, 1):.0%} of the rows"
-    if found.stage == "ranking":
-        done = float(found.points[-1, 1])
-        return done / max(found.most, 1), f"ranking pairs: {count(done)} of {count(found.most)} grids"
-    if found.stage == "tuning":
-        done = float(found.points[-1, 1])
-        return done / max(found.most, 1), f"trying settings: {count(done)} of {count(found.most)} fits"
-    if found.stage == "comparison":
-        done = float(found.points[-1, 1])
-        return done / max(found.most, 1), f"comparing with simpler models: {count(done)} of {count(found.most)} done"
-    begun, rounds, rest = np.unique(found.points[:, 0]).size, len(found.points), left_seconds(found)
+    if standing.stage == "reading the table":
+        done = float(standing.points[-1, 1])
+        return done / max(standing.most, 1), f"reading the table: {done / max(standing.most, 1):.0%} of the rows"
+    if standing.stage == "ranking":
+        done = float(standing.points[-1, 1])
+        return done / max(standing.most, 1), f"ranking pairs: {count(done)} of {count(standing.most)} grids"
+    if standing.stage == "tuning":
+        done = float(standing.points[-1, 1])
+        return done / max(standing.most, 1), f"trying settings: {count(done)} of {count(standing.most)} fits"
+    if standing.stage == "comparison":
+        done = float(standing.points[-1, 1])
+        return done / max(
+            standing.most, 1
+        ), f"comparing with simpler models: {count(done)} of {count(standing.most)} done"
+    begun, rounds, rest = np.unique(standing.points[:, 0]).size, len(standing.points), left_seconds(standing)
     ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
     words = [
-        f"{found.n_pairs} pairs" if found.stage == "pairs" else found.stage,
-        f"refit {begun} of {found.n_refits}",
+        f"{standing.n_pairs} pairs" if standing.stage == "pairs" else standing.stage,
+        f"refit {begun} of {standing.n_refits}",
         f"{count(rounds)} rounds",
-        f"{rounds / max(found.seconds, 0.1):,.0f} rounds a second",
+        f"{rounds / max(standing.seconds, 0.1):,.0f} rounds a second",
         f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
     ]
-    return ended / found.n_refits, " · ".join(words)
+    return ended / standing.n_refits, " · ".join(words)
 
 
 def belongs(identifier: str, table: str) -> bool:
@@ -90,10 +92,10 @@ def show(identifier: str) -> bool:
                 if st.button("Begin again", key=f"again-{identifier}", icon=":material/refresh:"):
                     st.query_params["run"] = runs.again(state.workspace(), identifier)
                     st.rerun()
-                told = jobs.log_of(state.workspace(), runs.KIND, identifier)
-                if told:
+                log = jobs.log_of(state.workspace(), runs.KIND, identifier)
+                if log:
                     with st.popover("Log", icon=":material/notes:"):
-                        st.code(told, language=None, wrap_lines=True)
+                        st.code(log, language=None, wrap_lines=True)
         return False
     return True
 
@@ -109,18 +111,18 @@ def _watch(identifier: str) -> None:
         if run.state == "running" and jobs.is_stopping(state.workspace(), runs.KIND, identifier):
             st.caption("Stopping.")
             return
-        found = run.standing
+        standing = run.standing
         if run.state == "queued":
             before = "It is next." if run.place == 1 else f"Number {count(run.place)} in the queue."
             st.progress(0.0, f"Waiting for a free place. {before}")
-        elif not len(found.points):
+        elif not len(standing.points):
             st.progress(0.0, "Starting the worker and reading the table")
         else:
-            st.progress(*_words(found))
-            _quits(found)
-            if found.stage not in ("reading the table", "ranking", "comparison", "tuning"):
+            st.progress(*_words(standing))
+            _quits(standing)
+            if standing.stage not in ("reading the table", "ranking", "comparison", "tuning"):
                 st.plotly_chart(
-                    figures.draw(plots.progress(found.points), state.mode(), titled=False),
+                    figures.draw(plots.progress(standing.points), state.mode(), titled=False),
                     key=f"progress-{identifier}", theme=None, config={"displayModeBar": False},
                     alt="Training and validation loss by round.",
                 )  # fmt: skip
@@ -129,19 +131,19 @@ def _watch(identifier: str) -> None:
             st.rerun(scope="fragment")
 
 
-def _quits(found: Standing) -> None:
+def _quits(standing: Standing) -> None:
     """The tasks that have left the common trees so far, by the mean round they keep, in the refits that got there."""
     rounds: dict[str, list[int]] = {}
-    for _, name, number in found.quits:
+    for _, name, number in standing.quits:
         rounds.setdefault(name, []).append(number)
     if not rounds:
         return
-    told = [
-        f"**{md(name)}** keeps {np.mean(kept):.0f} rounds ({len(kept)} of {found.n_refits} refits)"
+    words = [
+        f"**{md(name)}** keeps {np.mean(kept):.0f} rounds ({len(kept)} of {standing.n_refits} refits)"
         for name, kept in list(rounds.items())[:MOST_QUITS]
     ]
     more = f", and {len(rounds) - MOST_QUITS} more tasks" if len(rounds) > MOST_QUITS else ""
-    st.caption(f"Tasks that quit the common trees: {'; '.join(told)}{more}.")
+    st.caption(f"Tasks that quit the common trees: {'; '.join(words)}{more}.")
 
 
 def result(identifier: str) -> None:

@@ -58,11 +58,11 @@ class Scenario:
 def scenario(table: TableAbout, frame: pd.DataFrame) -> Scenario | None:
     """Choose target, levels and rows; None where the target cannot be used (a message says why)."""
     columns = frame.columns.tolist()
-    told = next((name for name, role in table.roles.items() if role == "target"), columns[-1])
+    marked = next((name for name, role in table.roles.items() if role == "target"), columns[-1])
     target = st.selectbox(
         "Predict",
         columns,
-        index=columns.index(told),
+        index=columns.index(marked),
         key=f"target-{table.id}",
         help="The column that is to be explained.",
     )
@@ -148,12 +148,12 @@ def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: t
 
 def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, str]]:
     """The columns of all tables that are learnt from, each with its role in the first table that has it."""
-    found: dict[str, tuple[ColumnReport, str]] = {}
+    reports: dict[str, tuple[ColumnReport, str]] = {}
     for identifier in dict.fromkeys([table.id, *tasks.tables.values()]):
         about = state.workspace().tables.about(identifier)
         for report in state.reports(identifier):
-            found.setdefault(report.name, (report, about.roles.get(report.name, report.role)))
-    return found
+            reports.setdefault(report.name, (report, about.roles.get(report.name, report.role)))
+    return reports
 
 
 def features(table: TableAbout, chosen: Scenario) -> tuple[list[str], list[str]]:

@@ -62,12 +62,12 @@ def _columns(table: TableAbout, target: str) -> list[str]:
 
 def _others(table: TableAbout, target: str) -> dict[str, str]:
     """Other tables with the target, by a name of their own."""
-    found: dict[str, str] = {}
+    tables: dict[str, str] = {}
     for other in state.workspace().tables.listed():
         if other.id != table.id and target in state.columns(other.id):
-            name = other.name if other.name not in {*found, table.name} else f"{other.name} ({other.id[:4]})"
-            found[name] = other.id
-    return found
+            name = other.name if other.name not in {*tables, table.name} else f"{other.name} ({other.id[:4]})"
+            tables[name] = other.id
+    return tables
 
 
 def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str]) -> Tasks:
@@ -178,19 +178,19 @@ def _expert(table: TableAbout, preset: str, usual: dict[str, Any]) -> dict[str, 
             help="Else all of them quit together, by the loss over all validation rows.",
         )  # fmt: skip
         parts = columns[0].toggle("Month and weekday of dates", key=f"task-dates-{table.id}")
-    told = {"criterion": criterion, "common_features": features, "task_column": column, "own_quit": quit_alone}
-    changes |= {name: value for name, value in told.items() if value != usual[name]}
+    asked = {"criterion": criterion, "common_features": features, "task_column": column, "own_quit": quit_alone}
+    changes |= {name: value for name, value in asked.items() if value != usual[name]}
     return changes | ({"date_parts": True} if parts else {})
 
 
 def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
     """The tasks that are about to be trained: their rows, and the rate or mean of each."""
     rows = pd.DataFrame({"task": task, "training": ~held_out, "y": y})
-    found = rows.groupby("task", sort=False).agg(rows=("training", "sum"), rate=("y", "mean")).reset_index()
-    found = found.sort_values("rows", ascending=False)
+    of_tasks = rows.groupby("task", sort=False).agg(rows=("training", "sum"), rate=("y", "mean")).reset_index()
+    of_tasks = of_tasks.sort_values("rows", ascending=False)
     st.subheader("Tasks", anchor=False)
     st.dataframe(
-        found, hide_index=True, height=min(38 + 35 * len(found), 420),
+        of_tasks, hide_index=True, height=min(38 + 35 * len(of_tasks), 420),
         column_config={
             "task": "Task",
             "rows": st.column_config.NumberColumn("Training rows", format="localized"),
@@ -198,7 +198,7 @@ def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
         },
         alt="One row a task: its training rows, and its rate or mean.",
     )  # fmt: skip
-    few = found.loc[found["rows"] < 50, "task"].astype(str).tolist()
+    few = of_tasks.loc[of_tasks["rows"] < 50, "task"].astype(str).tolist()
     if few:
         shown = ", ".join(md(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
         st.caption(f"Under 50 training rows: {shown}. Such tasks lean on what the others share.")

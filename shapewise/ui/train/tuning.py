@@ -43,10 +43,10 @@ def verdict(trials: list[dict[str, Any]], own: dict[str, Any]) -> str:
         return "Nothing that was tried is better than the settings at hand."
     others = sum(trial["stage"] == best["stage"] for trial in trials) - 1
     gap, error, whole = -(best["gap"] or 0.0), best["error"] or 0.0, own["loss"] or 1.0
-    told = f"{gap / whole:.2%} of the validation loss, ± {error / whole:.2%} (one standard error)"
+    words = f"{gap / whole:.2%} of the validation loss, ± {error / whole:.2%} (one standard error)"
     if gap > float(norm.ppf(1 - CLEAR / max(others, 1))) * error:
-        return f"The best settings take off {told}."
-    return f"The best settings are no clear gain: they take off {told}."
+        return f"The best settings take off {words}."
+    return f"The best settings are no clear gain: they take off {words}."
 
 
 def result(run: Run) -> None:
@@ -63,8 +63,8 @@ def result(run: Run) -> None:
         names = list(dict.fromkeys(name for trial in run.tuned for name in trial["changes"]))
         known, rows = {**GAMClassifier().get_params(), **run.spec.parameters()}, []
         for trial in run.tuned[:MOST_SHOWN]:
-            told = known | trial["changes"]
-            cells = {settings.label(name): str(told[name]) for name in names}
+            changes = known | trial["changes"]
+            cells = {settings.label(name): str(changes[name]) for name in names}
             gap = "" if trial["gap"] is None else f"{trial['gap']:+.3g} ± {trial['error']:.2g}"
             mark = "at hand" if trial is own else ""
             rows.append({"": mark, **cells, "Validation loss": number(trial["loss"]), "Against those at hand": gap,

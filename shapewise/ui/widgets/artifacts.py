@@ -45,39 +45,39 @@ def show(work: Work) -> None:
 @st.fragment(run_every=0.7)
 def _watch(identifier: str) -> None:
     try:
-        found = packs.pack(state.workspace(), identifier)
+        made = packs.pack(state.workspace(), identifier)
     except StoreError:
         st.rerun()
-    if not found.goes_on:
+    if not made.goes_on:
         st.rerun()
     with st.container(border=True):
-        st.progress(found.share, md(found.words))
-        if found.state == "running" and jobs.is_stopping(state.workspace(), packs.KIND, identifier):
+        st.progress(made.share, md(made.words))
+        if made.state == "running" and jobs.is_stopping(state.workspace(), packs.KIND, identifier):
             st.caption("Stopping.")
         elif st.button("Cancel", key=f"cancel-pack-{identifier}", icon=":material/cancel:"):
             packs.cancel(state.workspace(), identifier)
             st.rerun(scope="fragment")
 
 
-def _ended(found: Pack) -> None:
-    if found.state == "cancelled":
+def _ended(made: Pack) -> None:
+    if made.state == "cancelled":
         st.caption("Cancelled: nothing was made.")
-    elif found.state != "done":
-        st.error(md(found.message[:600]), icon=":material/error:")
+    elif made.state != "done":
+        st.error(md(made.message[:600]), icon=":material/error:")
     else:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f":material/check_circle: **{md(found.name)}** · {size(found.size)}")
-            _download(found, "Download the file")
-            _delete(found)
+            st.markdown(f":material/check_circle: **{md(made.name)}** · {size(made.size)}")
+            _download(made, "Download the file")
+            _delete(made)
 
 
-def _download(found: Pack, label: str = "") -> None:
-    make = partial(packs.content, state.workspace(), found.id)
-    downloads.button(label or md(found.name), make, found.name, f"pack-{found.id}", ":material/download:")
+def _download(made: Pack, label: str = "") -> None:
+    make = partial(packs.content, state.workspace(), made.id)
+    downloads.button(label or md(made.name), make, made.name, f"pack-{made.id}", ":material/download:")
 
 
-def _delete(found: Pack) -> None:
+def _delete(made: Pack) -> None:
     st.button(
-        "", icon=":material/delete:", key=f"delete-pack-{found.id}", type="tertiary", help="Delete this file",
-        on_click=packs.delete, args=(state.workspace(), found.id),
+        "", icon=":material/delete:", key=f"delete-pack-{made.id}", type="tertiary", help="Delete this file",
+        on_click=packs.delete, args=(state.workspace(), made.id),
     )  # fmt: skip

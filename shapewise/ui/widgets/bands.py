@@ -41,9 +41,9 @@ def line(model: ModelAbout, band: str) -> None:
         elif state.workspace().models.about(model.id).bands:  # they came while this page was drawn
             st.rerun()
         else:
-            told = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, at each place alone."
+            words = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, at each place alone."
             failed = runs.last_failure(state.workspace(), model.id)
-            st.caption(told + (f" Measuring it ended early: {md(failed[:300])}" if failed else ""))
+            st.caption(words + (f" Measuring it ended early: {md(failed[:300])}" if failed else ""))
             if st.button("Measure bands", icon=":material/query_stats:", type="tertiary"):
                 spec = Spec.from_dict(model.spec | {"bands": model.spec.get("bands") or BANDS})
                 runs.start(state.workspace(), spec, state.n_jobs(), model.id)

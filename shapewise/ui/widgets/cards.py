@@ -120,41 +120,41 @@ def _model_label(model: ModelAbout) -> str:
 
 def metrics(model: ModelAbout) -> None:
     """The held-out metrics of a model beside their baseline."""
-    found = model.metrics
-    if not found:
+    numbers = model.metrics
+    if not numbers:
         st.caption("This model was imported: it has not been measured on a table here.")
         return
     row = st.container(horizontal=True)  # wraps where the window is narrow
-    if "auc" in found:
+    if "auc" in numbers:
         row.metric(
             "AUC, mean of tasks" if model.of_tasks else "AUC, held-out rows",
-            f"{found['auc']:.3f}",
+            f"{numbers['auc']:.3f}",
             border=True,
             height="stretch",
             help="0.5 is guessing, 1 is perfect.",
         )
         row.metric(
-            "Log-loss, held-out rows", f"{found['log_loss']:.4f}",
-            _change(found["log_loss"], found["baseline_log_loss"], _baseline(model, "base rate")),
+            "Log-loss, held-out rows", f"{numbers['log_loss']:.4f}",
+            _change(numbers["log_loss"], numbers["baseline_log_loss"], _baseline(model, "base rate")),
             delta_color="inverse", border=True, height="stretch",
         )  # fmt: skip
         row.metric(
-            "Base rate", f"{found['base_rate']:.1%}", border=True, height="stretch", help="Share of positive rows."
+            "Base rate", f"{numbers['base_rate']:.1%}", border=True, height="stretch", help="Share of positive rows."
         )
     else:
         row.metric(
-            "RMSE, held-out rows", number(found["rmse"]),
-            _change(found["rmse"], found["baseline_rmse"], _baseline(model, "mean")),
+            "RMSE, held-out rows", number(numbers["rmse"]),
+            _change(numbers["rmse"], numbers["baseline_rmse"], _baseline(model, "mean")),
             delta_color="inverse", border=True, height="stretch",
         )  # fmt: skip
         row.metric(
             "R², held-out rows",
-            f"{found['r2']:.3f}",
+            f"{numbers['r2']:.3f}",
             border=True,
             height="stretch",
             help=f"1 is perfect, 0 is {_baseline(model, 'mean')}.",
         )
-        row.metric("Mean of the target", number(found["mean"]), border=True, height="stretch")
+        row.metric("Mean of the target", number(numbers["mean"]), border=True, height="stretch")
     part = learnt_from(model.rows)
     row.metric(
         "Training rows", count(model.rows["training"]), border=True, height="stretch",

@@ -53,26 +53,28 @@ def between(ends: tuple[float, float], binary: bool, signed: bool = False) -> st
     return f"{number(ends[0])} to {number(ends[1])}"
 
 
-def agreeing(found: Evidence) -> str:
+def agreeing(evidence: Evidence) -> str:
     """How many refits have the model contrast on the same side."""
-    return f"{found.agree:.0%} of refits agree" if math.isfinite(found.agree) else "nothing of the model inside"
+    return f"{evidence.agree:.0%} of refits agree" if math.isfinite(evidence.agree) else "nothing of the model inside"
 
 
-def metrics(found: Evidence) -> None:
+def metrics(evidence: Evidence) -> None:
     """The four numbers side by side."""
     row = st.container(horizontal=True)
     plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
-    row.metric("Held-out rows inside", count(found.inside), f"{found.share:.1%} of {count(found.rows)}", **plain)
-    name = "Rate inside" if found.binary else "Mean inside"
-    row.metric(name, level(found.mean, found.binary), between(found.interval, found.binary), **plain,
-               help=f"Of rows that no fit has seen; elsewhere {level(found.rest, found.binary)}.")  # fmt: skip
     row.metric(
-        "Opportunity", points(found.opportunity, found.binary),
-        between(found.opportunity_interval, found.binary, signed=True), **plain, help=OPPORTUNITY,
+        "Held-out rows inside", count(evidence.inside), f"{evidence.share:.1%} of {count(evidence.rows)}", **plain
+    )
+    name = "Rate inside" if evidence.binary else "Mean inside"
+    row.metric(name, level(evidence.mean, evidence.binary), between(evidence.interval, evidence.binary), **plain,
+               help=f"Of rows that no fit has seen; elsewhere {level(evidence.rest, evidence.binary)}.")  # fmt: skip
+    row.metric(
+        "Opportunity", points(evidence.opportunity, evidence.binary),
+        between(evidence.opportunity_interval, evidence.binary, signed=True), **plain, help=OPPORTUNITY,
     )  # fmt: skip
-    row.metric("Model contrast", points(found.contrast, found.binary), agreeing(found), **plain, help=CONTRAST)
-    tried = f"{count(found.tried)} ranges were" if found.tried > 1 else "One range was"
-    few = f" Under {FEW} rows inside: read nothing from them." if found.inside < FEW else ""
+    row.metric("Model contrast", points(evidence.contrast, evidence.binary), agreeing(evidence), **plain, help=CONTRAST)
+    tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
+    few = f" Under {FEW} rows inside: read nothing from them." if evidence.inside < FEW else ""
     st.caption(f"{tried} looked at to find it; the interval is of this one alone.{few}")
 
 
@@ -80,25 +82,30 @@ def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
     """A rule in words, with what held-out rows say of it; None where they cannot be asked."""
     st.markdown(f"**Rows where** {md(rule.words())}")
     try:
-        found = reach.evidence(model, rule, tried)
+        evidence = reach.evidence(model, rule, tried)
     except TableError as error:
         st.error(md(error), icon=":material/error:")
         return None
-    if found is None:
+    if evidence is None:
         st.caption("What they do cannot be told: the table of this model is no longer here.")
         return None
-    metrics(found)
-    return found
+    metrics(evidence)
+    return evidence
 
 
-def keep(model: ModelAbout, rule: Rule, found: Evidence | None, key: str) -> None:
+def keep(model: ModelAbout, rule: Rule, evidence: Evidence | None, key: str) -> None:
     """A name, and a button to save a segment."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name of the segment", placeholder=rule.words(), key=f"name-{key}", max_chars=120)
         if st.button("Save as segment", icon=":material/bookmark_add:", key=f"save-{key}"):
             named = name.strip() or rule.words()
             board.add_segment(
-                state.workspace(), named, rule=rule, table=model.table, scenario=(model.id, model.name), evidence=found
+                state.workspace(),
+                named,
+                rule=rule,
+                table=model.table,
+                scenario=(model.id, model.name),
+                evidence=evidence,
             )
             st.toast(f"Saved: {md(named)}. It is on the page Strategies.", icon=":material/bookmark_added:")
 
@@ -108,13 +115,13 @@ def table(listed: list[tuple[str, Evidence]]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "segment": [name for name, _ in listed],
-            "held-out rows": [found.inside for _, found in listed],
-            "reach": [found.share for _, found in listed],
-            "mean inside": [found.mean for _, found in listed],
-            "opportunity": [found.opportunity for _, found in listed],
-            "lower": [found.opportunity_interval[0] for _, found in listed],
-            "upper": [found.opportunity_interval[1] for _, found in listed],
-            "model contrast": [found.contrast for _, found in listed],
-            "refits agree": [found.agree for _, found in listed],
+            "held-out rows": [evidence.inside for _, evidence in listed],
+            "reach": [evidence.share for _, evidence in listed],
+            "mean inside": [evidence.mean for _, evidence in listed],
+            "opportunity": [evidence.opportunity for _, evidence in listed],
+            "lower": [evidence.opportunity_interval[0] for _, evidence in listed],
+            "upper": [evidence.opportunity_interval[1] for _, evidence in listed],
+            "model contrast": [evidence.contrast for _, evidence in listed],
+            "refits agree": [evidence.agree for _, evidence in listed],
         }
     )

@@ -32,21 +32,21 @@ def table() -> TableAbout | None:
     return example.find(state.workspace(), example.FUNNEL)
 
 
-def board_of(found: TableAbout | None) -> Board | None:
+def board_of(table_now: TableAbout | None) -> Board | None:
     """The example's board, where it is made."""
-    boards = stored.boards(state.workspace(), found.id) if found else []
+    boards = stored.boards(state.workspace(), table_now.id) if table_now else []
     return next((one for one in boards if one.name == example.NAME), None)
 
 
 def done() -> int:
     """How many of the steps are done."""
-    found = table()
-    if found is None:
+    table_now = table()
+    if table_now is None:
         return 0
-    models = [example.model(state.workspace(), found.id, part) for part in example.PARTS]
+    models = [example.model(state.workspace(), table_now.id, part) for part in example.PARTS]
     if not all(about and about.bands for about in models):
         return 1
-    board = board_of(found)
+    board = board_of(table_now)
     if board is None:
         return 2
     return 3 + bool(board.plan) + bool(board.plan and board.outcome)
@@ -80,30 +80,30 @@ def _go(step: int) -> None:
             with st.spinner("Reading the table"):
                 state.choose("table", example.load(space, example.FUNNEL).id)
             st.rerun()
-        found = table()
-        if found is None:
+        table_now = table()
+        if table_now is None:
             raise StoreError("The table of the example is gone: load it again.")
-        state.choose("table", found.id)
+        state.choose("table", table_now.id)
         if step == 1:
-            _train(found)
+            _train(table_now)
         elif step == 2:
             with st.spinner("Reading segments off the curves"):
-                made = example.make_board(space, space.tables.about(found.id))
+                made = example.make_board(space, space.tables.about(table_now.id))
             state.choose("board", made.id)
         else:
-            _prepare(step, board_of(found))
+            _prepare(step, board_of(table_now))
     except (StoreError, TableError, OSError) as error:
         st.error(md(error), icon=":material/error:")
         return
     st.rerun()
 
 
-def _train(found: TableAbout) -> None:
+def _train(table_now: TableAbout) -> None:
     """The three models, one after the other: a second or two each."""
     space = state.workspace()
-    columns = state.columns(found.id)
+    columns = state.columns(table_now.id)
     with st.status("Training three models, with their bands", expanded=True) as status:
-        while part := example.train_next(space, found, columns, state.n_jobs()):
+        while part := example.train_next(space, table_now, columns, state.n_jobs()):
             st.write(f":material/check: {part.scenario}")
         status.update(label="Trained", state="complete")
 

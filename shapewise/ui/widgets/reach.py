@@ -41,8 +41,8 @@ def ledger(table: str, made: StrategySet) -> Ledger:
     """Who is reached in a table. What an order changes is read off counts that are the same in all orders."""
     rules = [json.dumps(strategy.rule.to_dict()) for strategy in made.strategies]
     order = sorted(range(len(rules)), key=rules.__getitem__)
-    found = _matches(table, json.dumps(made.gate.to_dict()), tuple(rules[k] for k in order))
-    return found.ledger([order.index(k) for k in range(len(rules))])
+    matches = _matches(table, json.dumps(made.gate.to_dict()), tuple(rules[k] for k in order))
+    return matches.ledger([order.index(k) for k in range(len(rules))])
 
 
 @state.kept(show_spinner=False, max_entries=16)
@@ -66,8 +66,8 @@ def _evidence(model: str, bands: int, rule: str) -> Evidence | None:
 
 def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
     """What a model's held-out rows say of a rule; None where its table is gone. TableError where a column is."""
-    found = _evidence(model.id, model.bands, json.dumps(rule.to_dict()))
-    return found and replace(found, tried=tried)
+    evidence_now = _evidence(model.id, model.bands, json.dumps(rule.to_dict()))
+    return evidence_now and replace(evidence_now, tried=tried)
 
 
 @state.kept(show_spinner="Reading segments off the curves", max_entries=16)

@@ -31,7 +31,7 @@ class Line:
 
 def groups_of(rule: Rule) -> list[list[Line]] | None:
     """A rule as groups of conditions; None where it nests deeper than that."""
-    told = []
+    groups = []
     for group in rule.of if isinstance(rule, AnyOf) else (rule,):
         lines = []
         for one in group.of if isinstance(group, All) else (group,):
@@ -39,8 +39,8 @@ def groups_of(rule: Rule) -> list[list[Line]] | None:
             if not isinstance(inner, Range | Levels | Missing):
                 return None
             lines.append(Line(secrets.token_hex(4), inner, isinstance(one, Not)))
-        told.append(lines)
-    return told
+        groups.append(lines)
+    return groups
 
 
 def begin(key: str, rule: Rule | None) -> None:
@@ -61,9 +61,9 @@ def edit(key: str, table: str) -> Rule | None:
             for n, line in enumerate(group):
                 if n:
                     st.caption("and")
-                found = _line(key, table, line)
-                whole &= found is not None
-                rules += [found] if found is not None else []
+                rule = _line(key, table, line)
+                whole &= rule is not None
+                rules += [rule] if rule is not None else []
             st.button("And", icon=":material/add:", key=f"{key}-and-{k}", on_click=_add, args=(key, k), type="tertiary")
             made.append(both(rules))
     st.button("Or", icon=":material/add:", key=f"{key}-or", on_click=_add, args=(key, None), type="tertiary")
@@ -102,20 +102,20 @@ def _line(key: str, table: str, line: Line) -> Rule | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         known = line.rule.column if line.rule is not None and line.rule.column in names else None
         column = st.selectbox("Column", names, names.index(known) if known else None, key=_column(key, line), width=220)
-        found = None
+        rule = None
         if column is not None:
             was = line.rule if line.rule is not None and line.rule.column == column else None
             try:
-                found = _values(f"{own}-{column}", frame[column], was)
+                rule = _values(f"{own}-{column}", frame[column], was)
             except (TableError, RuleError) as error:
                 st.caption(md(error))
             inverted = st.checkbox("not", line.inverted, key=f"{own}-not")
-            found = Not(found) if found is not None and inverted else found
+            rule = Not(rule) if rule is not None and inverted else rule
         st.button(
             "", icon=":material/close:", key=f"{own}-remove", on_click=_remove, args=(key, line.id), type="tertiary",
             help="Remove this condition",
         )  # fmt: skip
-    return found
+    return rule
 
 
 def _values(key: str, series: pd.Series, was: Condition | None) -> Condition | None:
@@ -150,8 +150,8 @@ def _values(key: str, series: pd.Series, was: Condition | None) -> Condition | N
 def _end(key: str, label: str, end: float | None, is_date: bool) -> float | None:
     if is_date:
         day = as_date(end).date() if end is not None else None
-        found = st.date_input(label, day, key=f"{key}-{label}", min_value=date.min, max_value=date.max, width=150)
-        if found is None or found == day:
+        day_now = st.date_input(label, day, key=f"{key}-{label}", min_value=date.min, max_value=date.max, width=150)
+        if day_now is None or day_now == day:
             return end
-        return day_number(found)
+        return day_number(day_now)
     return st.number_input(label, value=end, key=f"{key}-{label}", format="%.10g", placeholder="open", width=150)

@@ -21,40 +21,40 @@ MOST_TOLD = 4
 
 def frame(model: ModelAbout) -> pd.DataFrame:
     """One row a task, those of most rows first."""
-    found = pd.DataFrame(model.tasks)
-    numbers = [name for name in found.columns if name != "name"]
-    found[numbers] = found[numbers].astype(float)
-    return found.sort_values("rows", ascending=False, ignore_index=True)
+    rows = pd.DataFrame(model.tasks)
+    numbers = [name for name in rows.columns if name != "name"]
+    rows[numbers] = rows[numbers].astype(float)
+    return rows.sort_values("rows", ascending=False, ignore_index=True)
 
 
 def verdict(model: ModelAbout) -> str:
     """In how many tasks the model is better than simpler ones, in a sentence; nothing where none was compared."""
-    found = frame(model)
-    told = []
+    tasks = frame(model)
+    words = []
     for other, name in (("alone", "models of their own"), ("one_for_all", "one model for all")):
-        gap, rows = found[other] - found["loss"], found["held_out"]
+        gap, rows = tasks[other] - tasks["loss"], tasks["held_out"]
         if gap.notna().any():
-            beyond = found[f"se_{other}"] * t.ppf(1 - CHANCE, np.maximum(rows - 1, 1))
+            beyond = tasks[f"se_{other}"] * t.ppf(1 - CHANCE, np.maximum(rows - 1, 1))
             enough = rows >= FEWEST_ROWS
             better, worse = int(((gap > beyond) & enough).sum()), int(((gap < -beyond) & enough).sum())
-            told.append(f"against {name} {_clear(better, worse)}")
-    if not told:
+            words.append(f"against {name} {_clear(better, worse)}")
+    if not words:
         return "It was not compared with simpler models."
-    judged = int((found["held_out"] >= FEWEST_ROWS).sum())
+    judged = int((tasks["held_out"] >= FEWEST_ROWS).sum())
     lucky = f" By chance alone about {CHANCE * judged:.0f} would look so, either way." if judged >= 40 else ""
-    few = len(found) - judged
+    few = len(tasks) - judged
     thin = f" {few} with under {FEWEST_ROWS} held-out rows {'is' if few == 1 else 'are'} not judged." if few else ""
-    return f"Learning together, on held-out rows: {', '.join(told)}.{lucky}{thin}"
+    return f"Learning together, on held-out rows: {', '.join(words)}.{lucky}{thin}"
 
 
 def rounds(model: ModelAbout) -> str:
     """When the largest tasks quit, in a sentence."""
-    found = frame(model).head(MOST_TOLD)
-    told = [
+    rows = frame(model).head(MOST_TOLD)
+    words = [
         f"{md(task.name)} kept {task.common:.0f} common rounds and grew {task.specific:.0f} trees of its own"
-        for task in found.itertuples(index=False)
+        for task in rows.itertuples(index=False)
     ]
-    return f"Rounds, as means over the refits: {'; '.join(told)}{'; ...' if len(model.tasks) > MOST_TOLD else ''}."
+    return f"Rounds, as means over the refits: {'; '.join(words)}{'; ...' if len(model.tasks) > MOST_TOLD else ''}."
 
 
 def _clear(better: int, worse: int) -> str:
@@ -66,7 +66,7 @@ def _clear(better: int, worse: int) -> str:
 
 def show(model: ModelAbout) -> None:
     """The table, with its verdict."""
-    found, binary = frame(model), "auc" in model.metrics
+    rows, binary = frame(model), "auc" in model.metrics
     measure = "Log-loss"
     if binary:
         measure = st.segmented_control(
@@ -74,7 +74,7 @@ def show(model: ModelAbout) -> None:
             help="Log-loss: lower is better. AUC: higher is better, .5 is guessing.",
         )  # fmt: skip
     names = ("auc", "auc_alone", "auc_one_for_all") if measure == "AUC" else ("loss", "alone", "one_for_all")
-    shown = found[["name", "rows", "held_out", "mean", "common", "specific", *names]].copy()
+    shown = rows[["name", "rows", "held_out", "mean", "common", "specific", *names]].copy()
     if not binary:
         shown[list(names)] = shown[list(names)] ** 0.5
         measure = "RMSE"

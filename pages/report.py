@@ -12,7 +12,7 @@ from shapewise.decisions.boards import Board
 from shapewise.errors import StoreError
 from shapewise.reports import file_jobs as packs
 from shapewise.reports import recipes
-from shapewise.reports.recipes import Item, Recipe
+from shapewise.reports.recipes import Recipe, ReportItem
 from shapewise.ui.report import recipe as ingredients
 from shapewise.ui.session import state
 from shapewise.ui.session.frame import begin
@@ -149,7 +149,7 @@ with st.container(border=True):
     recipe = head(recipe, key)
     buttons = st.container()
 made = st.container()
-items: list[Item] = ingredients.edit(recipe, model, key)
+items: list[ReportItem] = ingredients.edit(recipe, model, key)
 with buttons:
     make(replace(recipe, items=tuple(items)))
 with made:

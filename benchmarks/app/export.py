@@ -16,7 +16,7 @@ from benchmarks.harness.machine import describe
 from gamcore import GAMClassifier
 from gamcore.viz import files as export
 from gamcore.viz import plots
-from gamcore.viz.files.parts import Part, Report
+from gamcore.viz.files.parts import Report, ReportPart
 
 PLOTS, ROWS, COLUMNS = 40, 20_000, 40
 
@@ -50,7 +50,7 @@ def main() -> None:
     for form in export.FORMATS:
         taken = seconds(lambda form=form: export.to_bytes(listed[0], form), repeats)  # type: ignore[misc]
         print(f"one plot, {form}: median {np.median(taken):.3f} s of {repeats}")
-    report = Report("Forty plots", "a benchmark", tuple(Part(plot=plot) for plot in listed))
+    report = Report("Forty plots", "a benchmark", tuple(ReportPart(plot=plot) for plot in listed))
     for kind in ("pptx", "pdf", "html"):
         taken = seconds(lambda kind=kind: export.to_report(report, kind), max(repeats // 2, 1))  # type: ignore[misc]
         print(f"{PLOTS} plots, {kind}: median {np.median(taken):.2f} s, slowest {max(taken):.2f} s")

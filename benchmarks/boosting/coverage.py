@@ -29,8 +29,7 @@ from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
 from gamcore import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Curve
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 CODE: Final = code()

@@ -96,7 +96,7 @@ def load(space: Workspace, factor: float) -> dict[str, float]:
     with tempfile.TemporaryDirectory(dir=space.root) as folder, scratch_folder(space.root) as into:
         size = write(Path(folder) / "part.parquet", factor * space.limits.memory)
         started = time.monotonic()
-        limits = loader.Limits(memory=space.limits.memory, table=space.limits.table_memory)
+        limits = loader.ReadLimits(memory=space.limits.memory, table=space.limits.table_memory)
         reading = loader.Reading(Path(folder), "large", into, limits, lambda share, words: None)
         got = reading.finish()
         sample = into / "sample.parquet", got.sampled

@@ -18,7 +18,7 @@ import pandas as pd
 from benchmarks.harness.machine import describe
 from benchmarks.harness.page import put_between
 from gamcore import GAMClassifier, GAMRegressor
-from gamcore.decide.segments import Evidence, HeldOut, suggest
+from gamcore.decide.segments import Evidence, HeldOutRows, suggest
 
 MARKS = ("<!-- selection -->", "<!-- /selection -->")
 N_ROWS, N_BANDS = 3_000, 12
@@ -46,7 +46,7 @@ def shown(seed: int, binary: bool) -> dict[float, list[tuple[bool, bool]]]:
     held = np.random.default_rng([seed, 1]).random(N_ROWS) < 0.2
     kind = GAMClassifier if binary else GAMRegressor
     model = kind(random_state=seed, bands=N_BANDS, interactions=1, **SETTINGS).fit(X[~held], y[~held])
-    training = HeldOut(model.model_, X[~held], y[~held].astype(float))  # held out from nothing: for comparison
+    training = HeldOutRows(model.model_, X[~held], y[~held].astype(float))  # held out from nothing: for comparison
     hits: dict[float, list[tuple[bool, bool]]] = {}
     for threshold in THRESHOLDS:
         segments = suggest(model.model_, X[held], y[held].astype(float), threshold=threshold)

@@ -28,7 +28,7 @@ from gamcore.boosting.rounds import MAX_LEAVES, make_sets, weigh_groups
 from gamcore.kernels import N_CODES, Kernel
 from gamcore.kernels.curve_step import cut_bags, grouped_round
 from gamcore.kernels.histogram import _add_four, add_groups, add_up, combine, lines, width
-from gamcore.kernels.layout import CHAINS, CHUNK, Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
+from gamcore.kernels.layout import CHAINS, CHUNK, CodedTable, Fit, Rows, Sets, Settings, Work, aligned, make_work
 from gamcore.kernels.losses import LOGISTIC, has_hessian, no_change
 from gamcore.kernels.row_state import advance_run
 
@@ -43,7 +43,7 @@ _compiled: Callable[[Kernel], Kernel] = numba.njit(nogil=True, error_model="nump
 
 
 @_compiled
-def _update(table: Table, rows: Rows, fit: Fit, loss: int, work: Work, times: int) -> None:
+def _update(table: CodedTable, rows: Rows, fit: Fit, loss: int, work: Work, times: int) -> None:
     for t in range(times):
         before = table.codes[t % table.codes.shape[0]]
         for g in range(table.starts.size - 1):
@@ -53,7 +53,7 @@ def _update(table: Table, rows: Rows, fit: Fit, loss: int, work: Work, times: in
 
 
 @_compiled
-def _histograms(table: Table, loss: int, work: Work, hist: NDArray[np.floating], times: int) -> None:
+def _histograms(table: CodedTable, loss: int, work: Work, hist: NDArray[np.floating], times: int) -> None:
     """As in the kernel that this is a part of, four groups in turn; the odd row of unequal groups is left out."""
     n_groups = table.starts.size - 1
     size = table.codes.shape[1] // n_groups
@@ -81,14 +81,16 @@ def _combining(hist: NDArray[np.floating], sets: Sets, size: int, work: Work, ti
 
 
 @_compiled
-def _cutting(table: Table, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work, times: int) -> None:
+def _cutting(
+    table: CodedTable, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work, times: int
+) -> None:
     for t in range(times):
         cut_bags(table, t % table.codes.shape[0], weight, fit, settings, work)
 
 
 @_compiled
 def _rounds(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     sets: Sets,
     fit: Fit,

@@ -23,8 +23,8 @@ from gamcore.boosting.rounds import (
 )
 from gamcore.boosting.subagging import RowLevelRounds, row_strategy
 from gamcore.kernels import N_CODES, SUM
-from gamcore.kernels.early_stopping import MOST_AT_ONCE, Course, Rule, make_course
-from gamcore.kernels.layout import Fit, Rows, Settings, Table, make_fit
+from gamcore.kernels.early_stopping import MOST_AT_ONCE, Course, StopRule, make_course
+from gamcore.kernels.layout import CodedTable, Fit, Rows, Settings, make_fit
 from gamcore.kernels.losses import LOGISTIC, SQUARED, has_hessian, no_change
 
 LOSSES = {"logistic": LOGISTIC, "squared": SQUARED}
@@ -36,13 +36,13 @@ HEAVY = 0.8
 
 CALL_SECONDS = 0.02
 DEFAULTS = GAMRegressor()
-NEVER = Rule(patience=2**40, tolerance=0.0)
+NEVER = StopRule(patience=2**40, tolerance=0.0)
 
 
 class Workload(NamedTuple):
     """A table with the rows and the curves of a refit that trains on all its groups."""
 
-    table: Table
+    table: CodedTable
     rows: Rows
     fit: Fit
     loss: int
@@ -56,7 +56,7 @@ class Workload(NamedTuple):
         return self.rows.score.dtype.type
 
 
-def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False, seed: int = 0) -> Table:
+def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False, seed: int = 0) -> CodedTable:
     """Codes 0..LAST, uniform or most of them in one bin, in groups of equal size up to one row."""
     rng = np.random.default_rng(seed)
     codes = np.empty((n_features, n_rows), np.uint8)
@@ -66,10 +66,10 @@ def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False
             line[rng.random(n_rows, np.float32) < HEAVY] = LAST // 2
     starts = np.linspace(0, n_rows, n_groups + 1).astype(np.int64)
     each = np.arange(n_features)
-    return Table(codes, starts, np.full(n_features, LAST), np.zeros(n_features, bool), each)
+    return CodedTable(codes, starts, np.full(n_features, LAST), np.zeros(n_features, bool), each)
 
 
-def make_workload(table: Table, loss: int, dtype: type = SUM, seed: int = 1) -> Workload:
+def make_workload(table: CodedTable, loss: int, dtype: type = SUM, seed: int = 1) -> Workload:
     """Rows before the first step."""
     rng = np.random.default_rng(seed)
     n_features, n_rows = table.codes.shape

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from gamcore.boosting.half_refits import Recipe, fit_halves
+from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_ranking import Ranking
 from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
@@ -19,15 +19,14 @@ from gamcore.boosting.rows import Dealing, Encoded, Source
 from gamcore.data.table import TableError
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.losses import Loss
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 MOST_BANDED_PAIRS = 200
 """The halves of a pair take about a megabyte of a model file."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What a fit is made of.
 
     interactions : pairs by places, how many of the strongest, or "auto". pairs : how they are fitted.
@@ -72,7 +71,7 @@ class Fitted:
     pairs: Chosen | None = None
 
 
-def fit(source: Source, plan: Plan, seeds: Seeds, watcher: Watcher) -> Fitted:
+def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
     """Boost the main effects, then the pairs that are asked for."""
     watcher.next_part()
     shares = source.shares(Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits))
@@ -96,7 +95,7 @@ def fit(source: Source, plan: Plan, seeds: Seeds, watcher: Watcher) -> Fitted:
 
 
 def with_halves(
-    data: Encoded, model: AdditiveModel, plan: Plan, n_refits: int, seeds: Seeds, watcher: Watcher
+    data: Encoded, model: AdditiveModel, plan: FitPlan, n_refits: int, seeds: Seeds, watcher: Watcher
 ) -> AdditiveModel:
     """The model with half-sample refits, which tell how sure it is; as it was where they are stopped."""
     if len(model.pairs) > MOST_BANDED_PAIRS:
@@ -104,7 +103,7 @@ def with_halves(
             f"Bands of {len(model.pairs)} pairs would not fit into a model file: use at most {MOST_BANDED_PAIRS} "
             "pairs, or no bands."
         )
-    recipe = Recipe(plan.parameters, plan.n_groups, plan.validation_fraction, plan.pairs)
+    recipe = HalfRecipe(plan.parameters, plan.n_groups, plan.validation_fraction, plan.pairs)
     about = {"part": watcher.next_part()}
     halves = fit_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
     return model if watcher.stopped else replace(model, halves=halves)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
 from gamcore.boosting.loop import RefitTask, run_all
@@ -22,8 +21,7 @@ from gamcore.boosting.rows import Encoded
 from gamcore.data.sampling import splits
 from gamcore.data.table import TableError
 from gamcore.model.additive import AdditiveModel, Term, assemble, count_bins
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 FEW_KNOWN: Final = 30
 """Rows of a bin from which its halves can tell how sure it is."""
@@ -33,7 +31,7 @@ FEWEST: Final = 4
 
 
 @dataclass(frozen=True)
-class Recipe:
+class HalfRecipe:
     """How each half is fitted: main effects as those of the model, then the model's pairs."""
 
     parameters: Parameters
@@ -57,7 +55,7 @@ def check_halves(data: Encoded) -> None:
 def fit_halves(
     data: Encoded,
     model: AdditiveModel,
-    recipe: Recipe,
+    recipe: HalfRecipe,
     n_refits: int,
     seed: np.random.SeedSequence,
     callback: Callback | None = None,
@@ -116,7 +114,7 @@ class HalfTask:
     """
 
     data: Encoded
-    recipe: Recipe
+    recipe: HalfRecipe
     pairs: list[Pair]
     counts: list[Floats]
     offset: float

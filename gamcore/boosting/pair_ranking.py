@@ -18,13 +18,11 @@ from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import merge_bins
 from gamcore.data.sampling import Deal
 from gamcore.kernels import N_CODES, SUM
-from gamcore.kernels.layout import Table
+from gamcore.kernels.layout import CodedTable
 from gamcore.kernels.pair_grid import make_board
 from gamcore.kernels.pair_rounds import rank_pairs
 from gamcore.model.additive import AdditiveModel, count_bins
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gamcore.types import Floats, Ints
 
 RANK_BINS: Final = 31
 """Bins of values on an axis of a grid that is ranked; code 0 is the missing bin."""
@@ -57,7 +55,7 @@ def merge_all(counts: list[Floats], lines: list[Ints], most: int, offset: float)
     return np.stack([merge_bins(count, line, most, offset) for count, line in zip(counts, lines, strict=True)])
 
 
-def lines_of(table: Table, curves: Floats) -> list[Ints]:
+def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
     """The codes of each feature's values in the order they are cut: levels by their main effect, others as they are."""
     made = []
     for j, (last, nominal) in enumerate(zip(table.last, table.nominal, strict=True)):

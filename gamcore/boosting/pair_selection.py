@@ -23,9 +23,8 @@ from gamcore.boosting.problem import LazyShare, Parameters, Problem, Shares
 from gamcore.boosting.progress import Loop, Progress, Watcher
 from gamcore.boosting.refit import Refit
 from gamcore.model.additive import AdditiveModel, add_pair
+from gamcore.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Pair = tuple[int, int]
 
 GROWTH: Final = 0.001

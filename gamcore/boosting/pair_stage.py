@@ -17,14 +17,12 @@ from gamcore.boosting.problem import Parameters, Problem, rows_of
 from gamcore.boosting.refit import Refit, RefitState
 from gamcore.data.sampling import Split
 from gamcore.kernels import N_CODES
-from gamcore.kernels.early_stopping import Course, Rule
-from gamcore.kernels.layout import Settings, Table, make_work
+from gamcore.kernels.early_stopping import Course, StopRule
+from gamcore.kernels.layout import CodedTable, Settings, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.pair_rounds import Terms, pair_rounds
-from gamcore.model.purification import Cells, two_way
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gamcore.model.purification import CellWeights, two_way
+from gamcore.types import Floats, Ints
 
 MOST_BINS: Final = SIDE - 2
 """Bins of values on an axis; an offset makes at most one more, and code 0 is the missing bin."""
@@ -135,7 +133,7 @@ class PairState(RefitState):
         worth = np.empty(n_pairs)
         for k, (surface, line) in enumerate(zip(surfaces, lines, strict=True)):
             weight = np.bincount(line[train], problem.row_weight[train], N_CELLS).astype(np.float64)
-            cells = Cells.of(weight.reshape(SIDE, SIDE))
+            cells = CellWeights.of(weight.reshape(SIDE, SIDE))
             mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
             pure = surface - mean[0] - rows[0][:, None] - columns[0]
             without = problem.loss.loss(y, whole - pure.ravel()[line[valid]])
@@ -143,7 +141,7 @@ class PairState(RefitState):
         return worth
 
 
-def _lines(table: Table, start: Start) -> Table:
+def _lines(table: CodedTable, start: Start) -> CodedTable:
     """The table of a pair stage: a line of codes a feature, where they are boosted too, and a line of cells a pair."""
     n_mains = len(table.codes) if start.joint else 0
     codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)
@@ -152,7 +150,7 @@ def _lines(table: Table, start: Start) -> Table:
         line[:] = start.merges[i].astype(np.uint16)[table.codes[i]] * SIDE + start.merges[j][table.codes[j]]
     ends = start.merges.max(axis=1).astype(np.int64)[start.pairs]
     active = n_mains + np.flatnonzero(ends.min(axis=1) > 1)
-    return Table(
+    return CodedTable(
         codes,
         table.starts,
         np.concatenate([table.last[:n_mains], ends @ np.array([SIDE, 1])]),
@@ -161,7 +159,7 @@ def _lines(table: Table, start: Start) -> Table:
     )
 
 
-def _ends(start: Start, table: Table) -> Ints:
+def _ends(start: Start, table: CodedTable) -> Ints:
     """Largest codes (lines, 2) of each pair's features."""
     ends = np.zeros((len(table.codes), 2), np.int64)
     ends[len(table.codes) - len(start.pairs) :] = start.merges.max(axis=1)[start.pairs]
@@ -176,7 +174,7 @@ class PairRounds:
         self._state, self._terms, self._refined = state, terms, refined
         self._scratch = make_work(1, state.parameters.max_leaves, dtype), make_board(dtype)
 
-    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+    def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
         state, choice = self._state, (self._refined, n_greedy)
         ran, stalled = pair_rounds(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES, weigh_groups
 from gamcore.data.sampling import Split
 from gamcore.kernels import SUM
-from gamcore.kernels.layout import Table
+from gamcore.kernels.layout import CodedTable
 from gamcore.model.losses import Loss
 
 COARSE_ROWS: Final = 25_000
@@ -67,7 +67,7 @@ class Parameters:
 class Problem:
     """A fit's data in group order: what all refits share."""
 
-    table: Table
+    table: CodedTable
     y: NDArray[np.float64]
     weight: NDArray[np.float64]  # (n,) or empty where all rows weigh 1
     loss: Loss
@@ -116,7 +116,7 @@ Shares = Sequence[LazyShare]
 """The shares of all refits: of the same rows where memory holds them, else each of some of its own."""
 
 
-def rows_of(table: Table, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def rows_of(table: CodedTable, groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row numbers of some groups, ascending."""
     runs = [np.arange(table.starts[g], table.starts[g + 1]) for g in groups]
     return np.concatenate(runs) if runs else np.empty(0, np.int64)

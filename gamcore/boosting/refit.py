@@ -23,7 +23,7 @@ from gamcore.data.sampling import Split
 from gamcore.kernels import N_CODES, losses
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import row_state as row_kernels
-from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, Rule, make_course, validate
+from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, StopRule, make_course, validate
 from gamcore.kernels.layout import Rows, Settings, make_fit
 
 
@@ -37,11 +37,11 @@ class Refit:
     valid_loss: float
 
 
-class Stage(NamedTuple):
+class RoundStage(NamedTuple):
     """Rounds of one kind."""
 
     settings: Settings
-    rule: Rule
+    rule: StopRule
     n_greedy: int
     most: int
 
@@ -127,7 +127,7 @@ class RefitState:
         """Rounds so far."""
         return int(self.course.counts[ROUND])
 
-    def stages(self) -> list[Stage]:
+    def stages(self) -> list[RoundStage]:
         """What kinds of rounds a refit is made of, in turn; each goes on from the best round of those before.
 
         Smoothing rounds, if asked for, cut anywhere: the mean of many such trees bends where a best cut would jump.
@@ -137,14 +137,14 @@ class RefitState:
         """
         parameters, fine, no_end = self.parameters, self.settings(), self.parameters.max_rounds
         n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)
-        rule = Rule(parameters.early_stopping_rounds, parameters.tolerance)
-        stages = [Stage(fine, rule, n_greedy, no_end)]
+        rule = StopRule(parameters.early_stopping_rounds, parameters.tolerance)
+        stages = [RoundStage(fine, rule, n_greedy, no_end)]
         if self.split.valid.size and parameters.coarse_leaves > parameters.max_leaves:
             coarse = fine._replace(max_leaves=parameters.coarse_leaves)
-            stages.insert(0, Stage(coarse, Rule(1, parameters.tolerance), n_greedy, no_end))
+            stages.insert(0, RoundStage(coarse, StopRule(1, parameters.tolerance), n_greedy, no_end))
         smooth = min(parameters.smoothing_rounds, parameters.max_rounds // 2)
         if smooth:
-            stages.insert(0, Stage(fine._replace(random=True), rule, n_greedy, smooth))
+            stages.insert(0, RoundStage(fine._replace(random=True), rule, n_greedy, smooth))
         return stages
 
     def settings(self) -> Settings:

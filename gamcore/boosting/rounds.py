@@ -15,21 +15,21 @@ from gamcore.boosting.executor import Executor
 from gamcore.data.sampling import bag_pool
 from gamcore.kernels import N_CODES, histogram
 from gamcore.kernels import curve_step as step
-from gamcore.kernels.early_stopping import Course, Rule, grouped_rounds, judge, validate
-from gamcore.kernels.layout import Fit, Rows, Sets, Settings, Table, Work, aligned, make_work
+from gamcore.kernels.early_stopping import Course, StopRule, grouped_rounds, judge, validate
+from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work, aligned, make_work
 from gamcore.kernels.losses import has_hessian
 
 MAX_BAGS: Final = 1_000
 MAX_LEAVES: Final = 64
 """Leaves that a tree may have."""
 
-Floats = NDArray[np.floating]
+Reals = NDArray[np.floating]
 
 
 class Rounds(Protocol):
     """Runs rounds: a step a feature, `n_greedy` steps on those that gained most, validation, and the stop rule."""
 
-    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+    def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
         ...
 
@@ -37,10 +37,10 @@ class Rounds(Protocol):
 class StepwiseRounds:
     """Rounds whose steps are calls of their own."""
 
-    def __init__(self, table: Table, rows: Rows, fit: Fit) -> None:
+    def __init__(self, table: CodedTable, rows: Rows, fit: Fit) -> None:
         self._table, self._rows, self._fit = table, rows, fit
 
-    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+    def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
         table, fit = self._table, self._fit
         for k in range(n_rounds):
@@ -58,12 +58,12 @@ class StepwiseRounds:
         raise NotImplementedError
 
 
-def first_cells(table: Table) -> NDArray[np.int64]:
+def first_cells(table: CodedTable) -> NDArray[np.int64]:
     """Where the bins of each feature stand when they are laid end to end: (p + 1,)."""
     return np.concatenate([[0], np.cumsum(table.last + 1)]).astype(np.int64)
 
 
-def weigh_groups(table: Table, weight: Floats) -> NDArray[np.float64]:
+def weigh_groups(table: CodedTable, weight: Reals) -> NDArray[np.float64]:
     """Row weights of each group a bin, (G, cells); `weight` is (n,), or empty where all rows weigh 1."""
     first = first_cells(table)
     out = np.empty((table.starts.size - 1, int(first[-1])))
@@ -72,7 +72,7 @@ def weigh_groups(table: Table, weight: Floats) -> NDArray[np.float64]:
 
 
 def make_sets(
-    table: Table,
+    table: CodedTable,
     train: NDArray[np.int64],
     group_weight: NDArray[np.float64] | None,
     subsample: float,
@@ -86,7 +86,7 @@ def make_sets(
     if group_weight is None:
         return Sets(train, member, first_cells(table), np.empty(0), np.empty((draws, n_bags, 0), dtype))
     total = group_weight[train].sum(axis=0)
-    mine: Floats = group_weight[train].astype(dtype)
+    mine: Reals = group_weight[train].astype(dtype)
     weight = np.empty((draws, n_bags, total.size), dtype)
     for draw, bag in np.ndindex(draws, n_bags):  # not a matrix product: its library's threads would wait in a busy loop
         histogram.combine(mine, member[draw, bag], total.size, weight[draw, bag])
@@ -96,13 +96,13 @@ def make_sets(
 class GroupedRounds:
     """Bags as sums of groups; many rounds are one compiled call."""
 
-    def __init__(self, table: Table, rows: Rows, sets: Sets, fit: Fit, settings: Settings) -> None:
+    def __init__(self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings) -> None:
         dtype = rows.score.dtype.type
         self._table, self._rows, self._sets, self._fit = table, rows, sets, fit
         self._buffer = aligned((sets.train.size * 2 * N_CODES,), dtype)
         self._work = make_work(settings.n_bags, MAX_LEAVES, dtype)
 
-    def run(self, settings: Settings, n_greedy: int, rule: Rule, course: Course, n_rounds: int) -> tuple[int, bool]:
+    def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
         ran, stalled = grouped_rounds(
             self._table, self._rows, self._sets, self._fit, settings, n_greedy, self._work, self._buffer,
@@ -114,7 +114,9 @@ class GroupedRounds:
 class ThreadedRounds(StepwiseRounds):
     """The same with the groups of a step shared between threads: each fills its own histograms, so the bits stay."""
 
-    def __init__(self, table: Table, rows: Rows, sets: Sets, fit: Fit, settings: Settings, executor: Executor) -> None:
+    def __init__(
+        self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings, executor: Executor
+    ) -> None:
         super().__init__(table, rows, fit)
         dtype = rows.score.dtype.type
         self._sets, self._executor = sets, executor

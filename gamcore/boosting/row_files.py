@@ -18,9 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import CODE
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.uint8]
+from gamcore.types import Codes, Ints
 
 ROW_BYTES: Final = 8 + 8 + 8 + 2
 """Of a row on disk, beside its codes: target, weight, cluster, bucket."""

@@ -15,12 +15,10 @@ from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.data.binning import Binned, Bins
 from gamcore.data.sampling import Deal, Seed, deal, splits
 from gamcore.data.table import TableError
-from gamcore.kernels.layout import Table
+from gamcore.kernels.layout import CodedTable
 from gamcore.model.additive import count_bins, count_cells
 from gamcore.model.losses import Loss
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gamcore.types import Floats, Ints
 
 MOST_DRAWS: Final = 50
 
@@ -154,7 +152,7 @@ def in_range(weight: Floats, mean: float) -> Floats:
     return weight if 0.1 <= mean <= 1000.0 else weight / mean
 
 
-def group_order(binned: Binned, dealt: Deal) -> Table:
+def group_order(binned: Binned, dealt: Deal) -> CodedTable:
     """The codes of all features, rows in group order."""
     codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line per feature, whatever the layout of what is given
     for j, line in enumerate(binned.codes):
@@ -162,9 +160,9 @@ def group_order(binned: Binned, dealt: Deal) -> Table:
     return as_table(codes, dealt.starts, binned.bins)
 
 
-def as_table(codes: NDArray[np.uint8], starts: Ints, bins: tuple[Bins, ...]) -> Table:
+def as_table(codes: NDArray[np.uint8], starts: Ints, bins: tuple[Bins, ...]) -> CodedTable:
     """Codes (p, n) that are in group order already, with what kernels need to know of them."""
     last = np.array([of_feature.n_values for of_feature in bins], np.int64)
     varied = [bool(np.any(line != line[0])) for line in codes]
     nominal = np.array([of_feature.feature.is_category for of_feature in bins])
-    return Table(codes, starts, last, nominal, np.flatnonzero(varied).astype(np.int64))
+    return CodedTable(codes, starts, last, nominal, np.flatnonzero(varied).astype(np.int64))

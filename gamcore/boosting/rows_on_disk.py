@@ -19,13 +19,11 @@ from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows import Dealing, alike, as_table, in_range
 from gamcore.data.binning import Bins
-from gamcore.data.sampling import BUCKETS, Deal, Run, deal, runs_of_buckets, splits
+from gamcore.data.sampling import BUCKETS, BucketRun, Deal, deal, runs_of_buckets, splits
 from gamcore.data.table import TableError
 from gamcore.kernels import CODE
 from gamcore.model.losses import Loss
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gamcore.types import Floats, Ints
 
 TOO_LARGE: Final = (
     "A group has as many rows as a refit may have in memory, so none would be left to validate on: leave the groups "
@@ -130,7 +128,7 @@ class Spilled:
         total = sum(float(self.files.column("weight", np.float64, first, end).sum()) for first, end in chunks)
         return total / self.files.n_rows
 
-    def rows(self, run: Run) -> Ints:
+    def rows(self, run: BucketRun) -> Ints:
         """The rows of a run of buckets, ascending."""
         rows_of_chunks = [first + np.flatnonzero(run.holds(self.files.column("bucket", np.uint16, first, end)))
                  for first, end in pairwise(self.files.chunks)]  # fmt: skip
@@ -169,7 +167,7 @@ class ShareOnDisk:
     """What a refit learns from where memory does not hold all rows: those of a run of buckets, read when it begins."""
 
     source: Spilled
-    run: Run
+    run: BucketRun
     dealing: Dealing
 
     def load(self) -> Share:

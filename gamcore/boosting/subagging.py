@@ -10,13 +10,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.rounds import MAX_LEAVES, Floats, StepwiseRounds, first_cells, weigh_groups
+from gamcore.boosting.rounds import MAX_LEAVES, Reals, StepwiseRounds, first_cells, weigh_groups
 from gamcore.data.sampling import RowList, bootstraps, subsamples, tour
 from gamcore.kernels import N_CODES
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import subagging as rowbags
 from gamcore.kernels import subagging_masks as rowmask
-from gamcore.kernels.layout import Fit, Rows, Settings, Table, aligned, make_work
+from gamcore.kernels.layout import CodedTable, Fit, Rows, Settings, aligned, make_work
 from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.subagging import RowLists
 
@@ -28,7 +28,7 @@ def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> 
     return RowLists(np.concatenate(lists).astype(np.int32), offsets, repeated)
 
 
-def membership(table: Table, rows: NDArray[np.int64], bags: list[RowList]) -> rowmask.Membership:
+def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) -> rowmask.Membership:
     """The training rows in the order of each feature's bins, filled up to whole lanes, and the bags that hold them."""
     inside = np.zeros((len(bags), table.codes.shape[1]), bool)
     for line, bag in zip(inside, bags, strict=True):
@@ -51,12 +51,12 @@ def membership(table: Table, rows: NDArray[np.int64], bags: list[RowList]) -> ro
     return rowmask.Membership(tuple(by_bin), tuple(words), ends)
 
 
-Fill = Callable[[int, Floats, Floats], None]
+Fill = Callable[[int, Reals, Reals], None]
 """Fills the bags' histograms (B, 2 V) of a feature from the rows' gradients."""
 
 
 def row_strategy(
-    table: Table,
+    table: CodedTable,
     ensemble: str,
     strategy: str,
     rows: NDArray[np.int64],
@@ -87,13 +87,13 @@ def row_strategy(
         walk = tour(bags)
         added, removed = join(walk.added), join(walk.removed)
 
-        def along(j: int, gradient: Floats, out: Floats) -> None:
+        def along(j: int, gradient: Reals, out: Reals) -> None:
             rowbags.walk_tree(codes[j], gradient, paired, walk.order, walk.parent, added, removed, out)
 
         return along, lists
     member, run = membership(table, rows, bags), aligned((2, rowmask.RUN), dtype)
 
-    def mask(j: int, gradient: Floats, out: Floats) -> None:
+    def mask(j: int, gradient: Reals, out: Reals) -> None:
         rowmask.masked(member.by_bin[j], member.words[j], member.ends[j], gradient, paired, run, out)
 
     return mask, lists
@@ -104,7 +104,7 @@ class RowLevelRounds(StepwiseRounds):
 
     def __init__(
         self,
-        table: Table,
+        table: CodedTable,
         rows: Rows,
         train: NDArray[np.int64],
         fit: Fit,
@@ -137,7 +137,7 @@ class RowLevelRounds(StepwiseRounds):
         step.cut_bags(table, feature, weight, self._fit, settings, work)
 
 
-def _bag_weights(table: Table, rows: Rows, lists: RowLists, first: NDArray[np.int64], n_bags: int) -> Floats:
+def _bag_weights(table: CodedTable, rows: Rows, lists: RowLists, first: NDArray[np.int64], n_bags: int) -> Reals:
     """Row weights of each bag a bin: (B, cells)."""
     dtype = rows.score.dtype.type
     weight = rows.weight if rows.weight.size else np.ones(rows.score.size, dtype)

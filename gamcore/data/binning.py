@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from gamcore.data.table import MISSING, UNSEEN, Feature, Values, read_feature
 from gamcore.kernels import CODE, N_CODES
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 MAX_VALUES = 254
 RARE_ROWS = 10

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gamcore.data.dates import as_date
 from gamcore.data.table import Kind
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 
 def in_words(k: int, kind: Kind, edges: Floats, labels: tuple[str, ...]) -> str:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from gamcore.mixing import mixed
+from gamcore.types import Ints
 
-Ints = NDArray[np.int64]
 RowList = NDArray[np.int32]
 
 POOL_DRAWS = 4
@@ -95,7 +95,7 @@ def buckets(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint16]:
 
 
 @dataclass(frozen=True)
-class Run:
+class BucketRun:
     """Neighbouring buckets of the circle of all buckets."""
 
     first: int
@@ -106,14 +106,14 @@ class Run:
         return np.asarray((bucket.astype(np.int64) - self.first) % BUCKETS < self.size)
 
 
-def runs_of_buckets(sizes: Ints, most: int, n_runs: int) -> list[Run]:
+def runs_of_buckets(sizes: Ints, most: int, n_runs: int) -> list[BucketRun]:
     """Runs of at most `most` rows each, laid end to end: together they hold as many rows as can be.
 
     sizes : (BUCKETS,) rows of each bucket, more than `most` in all. A bucket that is too large by itself is passed
     over.
     """
     total = np.concatenate([[0], np.cumsum(np.tile(sizes, 2))])
-    runs: list[Run] = []
+    runs: list[BucketRun] = []
     place = 0
     for _ in range(n_runs):
         for _ in range(BUCKETS):
@@ -121,7 +121,7 @@ def runs_of_buckets(sizes: Ints, most: int, n_runs: int) -> list[Run]:
             if end > place and total[end] > total[place]:
                 break
             place = (place + 1) % BUCKETS
-        runs.append(Run(place, min(end - place, BUCKETS)))
+        runs.append(BucketRun(place, min(end - place, BUCKETS)))
         place = end % BUCKETS
     return runs
 

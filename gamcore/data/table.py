@@ -20,7 +20,7 @@ from pandas.api import types
 from gamcore.data.dates import DAY
 
 Kind = Literal["number", "boolean", "date", "category"]
-Part = Literal["value", "month", "weekday"]
+DatePart = Literal["value", "month", "weekday"]
 Values = NDArray[np.float64] | NDArray[np.int32]
 
 MISSING: Final = -1
@@ -50,7 +50,7 @@ class Feature:
     name: str
     column: str
     kind: Kind
-    part: Part = "value"
+    part: DatePart = "value"
     levels: tuple[str, ...] = ()
 
     @property
@@ -259,7 +259,7 @@ def _booleans(series: pd.Series) -> NDArray[np.int32]:
     return codes
 
 
-def _calendar(series: pd.Series, part: Part) -> NDArray[np.int32]:
+def _calendar(series: pd.Series, part: DatePart) -> NDArray[np.int32]:
     days = _dates(series)
     numbers = (days.dt.month - 1) if part == "month" else days.dt.day_of_week
     return np.asarray(numbers.fillna(MISSING), np.int32)

@@ -13,12 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gamcore.data.dates import DAY, stamp
 from gamcore.data.table import BOOLEANS, Feature, TableError, kind_of, read_feature, read_numbers
-
-Bools = NDArray[np.bool_]
+from gamcore.types import Bools
 
 MOST_NAMED: Final = 6
 

@@ -17,14 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, encode_table
-from gamcore.decide.rules import Bools, Levels, Missing, Not, Range, Rule, both
+from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
 from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
-from gamcore.explain.surfaces import Axis, Rectangle, Surface, explain_pair
+from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis, explain_pair
 from gamcore.model.additive import AdditiveModel
 from gamcore.stats.intervals import Interval, difference_of_means, newcombe, student, wilson
-
-Floats = NDArray[np.float64]
+from gamcore.types import Bools, Floats
 
 SAME: Final = 0.9
 """Share of rows in both, of those in either, from which two segments are one."""
@@ -76,7 +75,7 @@ class Segment:
     evidence: Evidence
 
 
-class HeldOut:
+class HeldOutRows:
     """Rows that no fit has seen, encoded once for the evidence of many rules.
 
     y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None.
@@ -196,7 +195,7 @@ def suggest(
             surface = explain_pair(model, place, train_share)
             both_names = sides[0].feature.name, sides[1].feature.name
             candidates += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
-    rows = HeldOut(model, X, y, weight)
+    rows = HeldOutRows(model, X, y, weight)
     kept: list[tuple[Rule, float, tuple[str, ...]]] = []
     masks: list[Bools] = []
     for rule, size, names in sorted(candidates, key=lambda one: -abs(one[1])):
@@ -286,7 +285,7 @@ def rectangle_rule(sides: Sequence[Bins], surface: Surface, chosen: Rectangle) -
     return both(axis_rule(bins, axis, *part) for bins, axis, part in axes)
 
 
-def axis_rule(bins: Bins, axis: Axis, first: int, end: int) -> Rule:
+def axis_rule(bins: Bins, axis: SurfaceAxis, first: int, end: int) -> Rule:
     """The rule of some neighbouring bins of an axis."""
     codes = np.flatnonzero((axis.merge > first) & (axis.merge <= end))
     if bins.feature.is_category:

@@ -9,13 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from gamcore.decide.rules import EVERYBODY, Bools, Rule, RuleError
+from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
-
-Ints = NDArray[np.int64]
+from gamcore.types import Bools, Ints
 
 SCHEMA: Final = "shapewise-strategies/1"
 MOST: Final = 1e12

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final, Literal
 
-from gamcore.decide.experiment_readout import MISMATCH, Effect, ReadOut
+from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.experiment_plan import MISMATCH
 from gamcore.stats.intervals import Interval
 
 Tone = Literal["good", "bad", "open", "stop"]

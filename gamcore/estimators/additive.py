@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.boosting.fit import Fitted, Plan, Seeds, fit, with_halves
+from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.half_refits import check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
 from gamcore.boosting.progress import Progress, Watcher
@@ -30,8 +30,7 @@ from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.model.scales import Scale
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 
 class AdditiveEstimator(AdditiveParameters, TableEstimator):
@@ -80,9 +79,9 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         if pairs := fitted.pairs:
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
 
-    def _plan(self, n_rows: int, names: list[str]) -> Plan:
+    def _plan(self, n_rows: int, names: list[str]) -> FitPlan:
         """What a fit to so many rows of these features is made of."""
-        return Plan(
+        return FitPlan(
             loss=self.loss,
             parameters=self.boosting_parameters(n_rows),
             n_refits=self.outer_bags,

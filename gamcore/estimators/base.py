@@ -25,9 +25,7 @@ from gamcore.io.manifest import ModelFileWarning, Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
 from gamcore.stats.bands import USUAL_SHARE
-
-Floats = NDArray[np.float64]
-
+from gamcore.types import Floats
 
 FEW_THREADS: Final = 16
 

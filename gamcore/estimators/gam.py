@@ -22,8 +22,7 @@ from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.losses import LOSSES, Loss, default_loss
 from gamcore.multitask.model import TaskModel
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 
 class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]

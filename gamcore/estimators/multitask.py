@@ -24,7 +24,7 @@ from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.multitask.fit import TaskPlan, TaskTraining, fit_tasks
-from gamcore.multitask.model import Part, TaskModel
+from gamcore.multitask.model import TaskModel, TreePart
 from gamcore.multitask.tables import (
     UNKNOWN,
     TaskRows,
@@ -34,9 +34,7 @@ from gamcore.multitask.tables import (
     places,
     read_labels,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gamcore.types import Floats, Ints
 
 
 def _by_task(X: Any) -> bool:
@@ -158,7 +156,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
             return {name: self._predicted(part, name, answer) for name, part in X.items()}
         return answer(*self._known_rows(X, task))
 
-    def explain_shape(self, feature: str | int, task: Any = None, part: Part = "whole") -> Curve:
+    def explain_shape(self, feature: str | int, task: Any = None, part: TreePart = "whole") -> Curve:
         """What a feature does to the score of a task, on the mean over its other features; exact where `additive`.
 
         task None: of the common trees, over all tasks. part: "common" or "specific" trees alone; they add up.

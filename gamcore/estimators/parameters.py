@@ -48,7 +48,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class About:
+class Setting:
     """What is known of a setting beside its name, type and default.
 
     allowed : what validation lets pass, as scikit-learn writes it.
@@ -74,7 +74,7 @@ def parameter(
     search: tuple[Any, ...] = (),
 ) -> Value:
     """Declare a setting."""
-    made: Value = field(default=default, metadata={"about": About(allowed, meaning, form, paper, search)})
+    made: Value = field(default=default, metadata={"about": Setting(allowed, meaning, form, paper, search)})
     return made
 
 
@@ -111,7 +111,7 @@ class CommonParameters:
 
 
 @cache
-def abouts(cls: type) -> dict[str, About]:
+def abouts(cls: type) -> dict[str, Setting]:
     """Of each setting of an estimator, what is known of it."""
     return {one.name: one.metadata["about"] for one in _declared(cls)}
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins
 from gamcore.data.dates import as_date
 from gamcore.model.additive import AdditiveModel
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 
 @dataclass(frozen=True)

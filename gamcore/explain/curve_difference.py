@@ -12,8 +12,7 @@ from gamcore.explain.curves import NO_BAND, Curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from gamcore.stats.bands import deviation, pointwise, simultaneous
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 DIFFERENCE: Final = "95% band of the difference, point by point"
 

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
 from gamcore.explain.curves import Curve
 from gamcore.model.scales import Scale, ratio
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 
 @dataclass(frozen=True)

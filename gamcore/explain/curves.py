@@ -17,8 +17,7 @@ from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 NO_BAND = "no band yet"
 POINTWISE = "95% band, point by point"

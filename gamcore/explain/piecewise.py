@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from gamcore.explain.curves import Curve
 from gamcore.stats.bands import deviation, pointwise, simultaneous
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 MOST_PIECES: Final = 10
 LEAST_SHARE: Final = 0.01

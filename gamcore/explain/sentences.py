@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from gamcore.data.dates import as_date
 from gamcore.explain.curves import FEW_ROWS, Curve
-from gamcore.explain.surfaces import Axis, Surface
+from gamcore.explain.surfaces import Surface, SurfaceAxis
 from gamcore.model.scales import say
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 FLAT: Final = 0.1
 """Share of the height of a way up or down that a flat part may move by."""
@@ -236,7 +235,7 @@ def read_surface(surface: Surface) -> str:
     return f"{together}: {most} where {_cell(surface.first, int(i))} and {_cell(surface.second, int(j))}"
 
 
-def _cell(axis: Axis, k: int) -> str:
+def _cell(axis: SurfaceAxis, k: int) -> str:
     """A bin of an axis in words, with digits that mean something."""
     if axis.labels or axis.kind == "date":
         return f"{axis.feature} is {axis.place(k)}"

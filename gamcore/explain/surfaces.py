@@ -18,12 +18,11 @@ from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, rea
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 
 @dataclass(frozen=True)
-class Axis:
+class SurfaceAxis:
     """One side of a surface: as many bins as it shows. `edges` and `labels` as in `Curve`.
 
     merge : (size,) 1 + the bin of each of the feature's codes; 0 where it is missing or was never seen.
@@ -81,8 +80,8 @@ class Surface:
     pure : whether the main effects that the surface held are in those curves instead.
     """
 
-    first: Axis
-    second: Axis
+    first: SurfaceAxis
+    second: SurfaceAxis
     scores: Floats
     lower: Floats
     upper: Floats
@@ -260,12 +259,12 @@ def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SH
     )
 
 
-def _drawn(term: PairTerm, sides: list[Axis]) -> Floats:
+def _drawn(term: PairTerm, sides: list[SurfaceAxis]) -> Floats:
     """Scores of each refit by the bins of the axes, missing first, (K, 1 + K_1, 1 + K_2)."""
     return np.stack([_merged(term.refit(k), term.counts, sides) for k in range(len(term.surfaces))])
 
 
-def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> Axis:
+def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
     """The reading bins of one feature; levels in the order of their main effects, and merged where they are many."""
     feature = bins.feature
     if feature.is_category:
@@ -276,28 +275,28 @@ def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> Axis:
         named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
         members = [[named[code - 1] for code in line if merge[code] == k + 1] for k in range(last)]
         labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
-        return Axis(feature.name, feature.kind, np.empty(0), labels, merge)
+        return SurfaceAxis(feature.name, feature.kind, np.empty(0), labels, merge)
     merge = reading_bins(bins, counts, n_rows)
     last = int(merge.max(initial=0))
     ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
     edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
-    return Axis(feature.name, feature.kind, edges, (), merge)
+    return SurfaceAxis(feature.name, feature.kind, edges, (), merge)
 
 
-def _alone(term: Term, axis: Axis) -> Floats:
+def _alone(term: Term, axis: SurfaceAxis) -> Floats:
     """Mean score of a feature over the training rows of each bin of an axis."""
     rows = np.bincount(axis.merge, term.counts, axis.size + 1)[1:]
     sums = np.bincount(axis.merge, term.counts * term.scores, axis.size + 1)[1:]
     return np.asarray(sums / np.where(rows > 0, rows, 1.0))
 
 
-def _added(values: Floats, sides: list[Axis]) -> Floats:
+def _added(values: Floats, sides: list[SurfaceAxis]) -> Floats:
     """Sums of a table over the codes that are merged; never seen codes have no place."""
     first, second = (np.eye(int(side.merge.max(initial=0)) + 1)[side.merge[:-1]] for side in sides)
     return np.asarray(first.T @ values[:-1, :-1] @ second)
 
 
-def _merged(scores: Floats, counts: Floats, sides: list[Axis]) -> Floats:
+def _merged(scores: Floats, counts: Floats, sides: list[SurfaceAxis]) -> Floats:
     """Means of scores over the rows of each merged cell; over its bins where it has no row."""
     rows, cells = _added(counts, sides), _added(np.ones_like(counts), sides)
     with_rows = _added(scores * counts, sides) / np.where(rows > 0, rows, 1.0)

@@ -7,15 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gamcore.explain.curves import Breakdown, Curve, make_curve, quick_spread
 from gamcore.model.additive import AdditiveModel, Term
-from gamcore.multitask.model import Codes, Ints, Part, TaskModel
+from gamcore.multitask.model import TaskModel, TreePart
 from gamcore.multitask.tables import UNKNOWN
 from gamcore.stats.bands import USUAL_SHARE
-
-Floats = NDArray[np.float64]
+from gamcore.types import Codes, Floats, Ints
 
 TASK: Final = "(task)"
 """Name of the task where it stands among features."""
@@ -56,7 +54,9 @@ def task_importance(model: TaskModel) -> TaskImportance:
     return TaskImportance((*names, TASK), model.tasks, common, own)
 
 
-def task_shape(model: TaskModel, feature: int, t: int, part: Part = "whole", train_share: float = USUAL_SHARE) -> Curve:
+def task_shape(
+    model: TaskModel, feature: int, t: int, part: TreePart = "whole", train_share: float = USUAL_SHARE
+) -> Curve:
     """What a feature does to the score of a task; UNKNOWN: of the common trees, over all tasks. The refits trained on
     `train_share` of the rows each."""
     refits = model.curve(feature, t, part)

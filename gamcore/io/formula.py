@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.dates import DAY, stamp_of
@@ -21,8 +20,7 @@ from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.tables import UNKNOWN, TaskRows, encode_rows, places, read_labels
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 
 class ScoringError(ValueError):

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import MAX_VALUES, Bins
-from gamcore.io.formula import Floats, Formula, ScoringError, TaskFormula, formula_of
+from gamcore.io.formula import Formula, ScoringError, TaskFormula, formula_of
 from gamcore.io.manifest import ModelFileError, count_of, read_classes, read_feature, read_labels, read_texts
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.trees import Forest
+from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
 VERSION: Final = 1

@@ -22,13 +22,15 @@ import numba
 import platformdirs
 from numba.core.caching import FunctionCache
 
+from gamcore import mixing
+
 log = logging.getLogger(__name__)
 
 
 def _fingerprint() -> str:
-    """Hash of every kernel's source, with the versions that the compiled code depends on."""
+    """Hash of the source of all that is compiled, with the versions that the compiled code depends on."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(mixing.__file__)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_groups, add_up, combine, lines, width
-from gamcore.kernels.layout import Fit, Rows, Sets, Settings, Table, Work
+from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
 from gamcore.kernels.line_cuts import cut_lines, sort_line
 from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift
 
@@ -20,7 +20,7 @@ SMOOTH = 10.0
 
 
 @kernel
-def start_line(table: Table, feature: int, work: Work) -> None:
+def start_line(table: CodedTable, feature: int, work: Work) -> None:
     """Lay the feature's codes along the line, and clear the update."""
     last = table.last[feature]
     if table.nominal[feature]:
@@ -57,7 +57,7 @@ def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Wor
 
 @kernel
 def cut_bags(
-    table: Table, feature: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
+    table: CodedTable, feature: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
 ) -> None:
     """Second half of a step, from the histograms in `work` (bags, total) to the updated curve.
 
@@ -72,7 +72,7 @@ def cut_bags(
 
 @kernel
 def grouped_trees(
-    table: Table, sets: Sets, feature: int, hist: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
+    table: CodedTable, sets: Sets, feature: int, hist: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
 ) -> None:
     """From the groups' histograms to the updated curve: combine them to bags, and cut.
 
@@ -96,7 +96,7 @@ def grouped_trees(
 
 @kernel
 def grouped_round(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     sets: Sets,
     fit: Fit,
@@ -114,7 +114,7 @@ def grouped_round(
 
 
 @kernel
-def settle(table: Table, rows: Rows, groups: NDArray[np.int64], fit: Fit, loss: int) -> None:
+def settle(table: CodedTable, rows: Rows, groups: NDArray[np.int64], fit: Fit, loss: int) -> None:
     """Apply the pending update to the rows of `groups`; afterwards nothing is pending for them.
 
     The caller resets `fit.factor` once all groups are settled.
@@ -127,7 +127,7 @@ def settle(table: Table, rows: Rows, groups: NDArray[np.int64], fit: Fit, loss: 
 
 @kernel
 def catch_up(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     groups: NDArray[np.int64],
     moved: NDArray[np.float64],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import CURVE, N_CODES, kernel
 from gamcore.kernels.curve_step import catch_up, grouped_round
-from gamcore.kernels.layout import Fit, Rows, Sets, Settings, Table, Work
+from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
 from gamcore.kernels.losses import total_loss
 
 MOST_AT_ONCE: Final = 64
@@ -42,7 +42,7 @@ class Course(NamedTuple):
     factor: NDArray[np.floating]  # (V,) scratch
 
 
-class Rule(NamedTuple):
+class StopRule(NamedTuple):
     """When a refit has stalled: after `patience` rounds without an improvement by a share of `tolerance`.
 
     A young refit is not given all of it: half of the rounds it took to the last improvement, at least LEAST_PATIENCE.
@@ -68,14 +68,14 @@ def make_course(
 
 
 @kernel
-def validate(table: Table, rows: Rows, fit: Fit, loss: int, course: Course) -> float:
+def validate(table: CodedTable, rows: Rows, fit: Fit, loss: int, course: Course) -> float:
     """Bring the validation rows up to date; their mean loss, NaN where there are none."""
     catch_up(table, rows, course.valid, fit.moved, loss, course.factor)
     return float(mean_loss(table, rows, loss, course))
 
 
 @kernel
-def mean_loss(table: Table, rows: Rows, loss: int, course: Course) -> float:
+def mean_loss(table: CodedTable, rows: Rows, loss: int, course: Course) -> float:
     """Mean loss of the validation rows, NaN where there are none."""
     total = 0.0
     for g in course.valid:
@@ -84,7 +84,7 @@ def mean_loss(table: Table, rows: Rows, loss: int, course: Course) -> float:
 
 
 @kernel
-def judge(loss: float, fit: Fit, rule: Rule, course: Course) -> bool:
+def judge(loss: float, fit: Fit, rule: StopRule, course: Course) -> bool:
     """Take note of a round's validation loss; whether the refit has stalled. Without validation the last round counts
     as the best, and nothing stalls."""
     course.counts[ROUND] += 1
@@ -105,7 +105,7 @@ def judge(loss: float, fit: Fit, rule: Rule, course: Course) -> bool:
 
 @kernel
 def grouped_rounds(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     sets: Sets,
     fit: Fit,
@@ -113,7 +113,7 @@ def grouped_rounds(
     n_greedy: int,
     work: Work,
     buffer: NDArray[np.floating],
-    rule: Rule,
+    rule: StopRule,
     course: Course,
     n_rounds: int,
 ) -> tuple[int, bool]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.layout import CHAINS, CHUNK, Fit, Rows, Table, Work
+from gamcore.kernels.layout import CHAINS, CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.row_state import advance_run
 
@@ -82,7 +82,7 @@ def _add_four(
 
 
 @kernel
-def _common_size(table: Table, groups: NDArray[np.int64]) -> int:
+def _common_size(table: CodedTable, groups: NDArray[np.int64]) -> int:
     """Rows of the smallest of `groups`."""
     size = table.starts[groups[0] + 1] - table.starts[groups[0]]
     for k in range(1, groups.size):
@@ -92,7 +92,7 @@ def _common_size(table: Table, groups: NDArray[np.int64]) -> int:
 
 @kernel
 def add_groups(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     groups: NDArray[np.int64],
     fit: Fit,
@@ -166,7 +166,7 @@ def combine(hist: NDArray[np.floating], member: NDArray[np.int64], size: int, ou
 
 @kernel
 def weigh_groups(
-    table: Table, weight: NDArray[np.floating], first: NDArray[np.int64], out: NDArray[np.float64]
+    table: CodedTable, weight: NDArray[np.floating], first: NDArray[np.int64], out: NDArray[np.float64]
 ) -> None:
     """Row weights of each group a bin: out (G, cells), feature j at first[j] : first[j + 1]. Made once a fit."""
     out[:] = 0

@@ -31,7 +31,7 @@ other even where a column has one heavy bin."""
 _CACHE_LINE = 64
 
 
-class Table(NamedTuple):
+class CodedTable(NamedTuple):
     """What never changes in a fit; shared by all refits."""
 
     codes: NDArray[np.unsignedinteger]  # (p, n): bytes, or the 16 bits of a pair's cells

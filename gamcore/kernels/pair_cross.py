@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.line_cuts import first_largest
-from gamcore.kernels.pair_grid import AT, AXIS, PART, Board, score
+from gamcore.kernels.pair_grid import AT, AXIS, PART, PairScratch, score
 
 
 @kernel
@@ -56,7 +56,7 @@ def _cross_values(
 
 
 @kernel
-def _strips(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: Board) -> None:
+def _strips(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: PairScratch) -> None:
     """Fill board.strip: what rows that miss the first feature add to each cut of the second."""
     g, h = run[0], run[1]
     last_a, last_b = ends
@@ -86,7 +86,7 @@ def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float
 
 
 @kernel
-def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: Board) -> float:
+def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: PairScratch) -> float:
     """The cross that takes most off the loss; its cuts go to board.tree. 0, and no tree, where no cross is allowed.
 
     Value: sum of G^2 / H over the four quarters, none lighter than `floor`, and the leaves of missing rows that are not

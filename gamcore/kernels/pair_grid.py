@@ -45,7 +45,7 @@ AXIS, AT, PART = 0, 1, 2
 where the root's feature is missing."""
 
 
-class Board(NamedTuple):
+class PairScratch(NamedTuple):
     """Scratch of the search for a pair's tree, one a thread."""
 
     cells: NDArray[np.floating]  # (2 N_CELLS,) sums of some rows: gradients and hessians side by side, or gradients
@@ -61,10 +61,10 @@ class Board(NamedTuple):
     tree: NDArray[np.int64]  # (5,) the best tree found
 
 
-def make_board(dtype: type) -> Board:
+def make_board(dtype: type) -> PairScratch:
     """Scratch for one thread."""
     value, two = aligned((SIDE,), dtype), aligned((2, 2 * N_CELLS), dtype)
-    return Board(
+    return PairScratch(
         cells=aligned((2 * N_CELLS,), dtype),
         wide=aligned((2 * N_CELLS,), CURVE),
         two=two,

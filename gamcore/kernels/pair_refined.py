@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.line_cuts import first_largest
-from gamcore.kernels.pair_grid import AT, AXIS, PART, Board, part_sum, score
+from gamcore.kernels.pair_grid import AT, AXIS, PART, PairScratch, part_sum, score
 
 
 @kernel
-def _best_split(line: NDArray[np.float64], last: int, floor: float, board: Board) -> tuple[int, float]:
+def _best_split(line: NDArray[np.float64], last: int, floor: float, board: PairScratch) -> tuple[int, float]:
     """Best cut of a line of running sums, and what it takes off the loss; `last`, 0 where no cut is allowed."""
     all_g, all_h = line[0, last], line[1, last]
     if last < 2:
@@ -29,7 +29,12 @@ def _best_split(line: NDArray[np.float64], last: int, floor: float, board: Board
 
 @kernel
 def _cut_part(
-    run: NDArray[np.float64], tree: NDArray[np.int64], part: int, ends: tuple[int, int], floor: float, board: Board
+    run: NDArray[np.float64],
+    tree: NDArray[np.int64],
+    part: int,
+    ends: tuple[int, int],
+    floor: float,
+    board: PairScratch,
 ) -> float:
     """Cut the other axis in one part of a tree; the part's value, with its leaf of rows that miss the other feature."""
     last_root, last = (ends[0], ends[1]) if tree[AXIS] == 0 else (ends[1], ends[0])
@@ -45,7 +50,7 @@ def _cut_part(
 
 
 @kernel
-def best_refined(run: NDArray[np.float64], ends: tuple[int, int], floor: float, board: Board) -> float:
+def best_refined(run: NDArray[np.float64], ends: tuple[int, int], floor: float, board: PairScratch) -> float:
     """The tree with a cut of its own in each part that takes most off the loss (the refinement of Lou et al. 2013);
     it goes to board.tree. 0, and no tree, where no root is allowed. The second axis must be strictly better."""
     best = 0.0

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.curve_step import cut_bags
-from gamcore.kernels.early_stopping import Course, Rule, judge, mean_loss
+from gamcore.kernels.early_stopping import Course, StopRule, judge, mean_loss
 from gamcore.kernels.histogram import add_run, width
-from gamcore.kernels.layout import CHUNK, Fit, Rows, Settings, Table, Work
+from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Settings, Work
 from gamcore.kernels.line_cuts import EMPTY, leaf_value
 from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift_by
 from gamcore.kernels.pair_cross import best_cross
-from gamcore.kernels.pair_grid import AT, AXIS, FLUSH, PART, SIDE, Board, flush, part_sum, run_up, total
+from gamcore.kernels.pair_grid import AT, AXIS, FLUSH, PART, SIDE, PairScratch, flush, part_sum, run_up, total
 from gamcore.kernels.pair_refined import best_refined
 from gamcore.kernels.row_state import advance_run
 
@@ -32,12 +32,12 @@ class Terms(NamedTuple):
     weight: NDArray[np.floating]  # (lines, N_CELLS) row weights of the cells; (lines, 0) for LogitBoost
 
 
-Scratch = tuple[Work, Board]
+Scratch = tuple[Work, PairScratch]
 
 
 @kernel
 def add_pair(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     groups: NDArray[np.int64],
     fit: Fit,
@@ -82,7 +82,7 @@ def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int],
 
 
 @kernel
-def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, board: Board) -> None:
+def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, board: PairScratch) -> None:
     """Turn board.tree into a step: shrunken leaf values are added to the pair's surface and left pending for the rows.
 
     Leaves of missing rows that are lighter than the floor stay 0. The pair's gain is the drop of the loss's quadratic
@@ -117,7 +117,7 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
 
 @kernel
 def _cut_line(
-    table: Table, line: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, scratch: Scratch
+    table: CodedTable, line: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, scratch: Scratch
 ) -> None:
     """From a feature's histogram in `wide` to its updated curve, without bags."""
     work, board = scratch
@@ -134,7 +134,7 @@ def _cut_line(
 
 
 @kernel
-def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: Board) -> None:
+def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: PairScratch) -> None:
     """From a pair's histogram in `wide` to its updated surface."""
     ends = (terms.ends[line, 0], terms.ends[line, 1])
     run_up(board.wide, terms.weight[line], has_hessian(settings.loss), ends, board.run)
@@ -151,7 +151,7 @@ def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bo
 
 @kernel
 def catch_up_rows(
-    table: Table, rows: Rows, groups: NDArray[np.int64], n_mains: int, fit: Fit, loss: int, work: Work
+    table: CodedTable, rows: Rows, groups: NDArray[np.int64], n_mains: int, fit: Fit, loss: int, work: Work
 ) -> None:
     """Bring the rows of `groups` (validation) up to date with all that a round moved, and add it to the surfaces.
 
@@ -175,7 +175,7 @@ def catch_up_rows(
 
 @kernel
 def pair_rounds(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     train: NDArray[np.int64],
     terms: Terms,
@@ -183,7 +183,7 @@ def pair_rounds(
     settings: Settings,
     scratch: Scratch,
     choice: tuple[bool, int],
-    rule: Rule,
+    rule: StopRule,
     course: Course,
     n_rounds: int,
 ) -> tuple[int, bool]:
@@ -240,7 +240,7 @@ def rank_pairs(
     pairs: NDArray[np.int64],
     floor: float,
     pure: bool,
-    board: Board,
+    board: PairScratch,
     out: NDArray[np.float64],
 ) -> None:
     """Strength of each pair: what its best cross takes off the loss, in all or beyond main effects (`pure`).
@@ -266,7 +266,7 @@ def rank_pairs(
 
 
 @kernel
-def _strength(board: Board, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
+def _strength(board: PairScratch, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
     """Strength of one of the two pairs whose histograms are on the board."""
     if many:
         run_up(board.wide_two[k], board.wide[:0], True, ends, board.run)

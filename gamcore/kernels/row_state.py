@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.layout import CHUNK, Fit, Rows, Table, Work
+from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import advance, state_of
 
 
@@ -26,7 +26,9 @@ def advance_run(
 
 
 @kernel
-def rescore(table: Table, rows: Rows, response: NDArray[np.float64], curves: NDArray[np.float64], loss: int) -> None:
+def rescore(
+    table: CodedTable, rows: Rows, response: NDArray[np.float64], curves: NDArray[np.float64], loss: int
+) -> None:
     """Set every row's state from the curves, so that rounding does not add up over rounds.
 
     `response` : for squared loss y less the score that the curves add to; for others that score. (n,), or (1,) where

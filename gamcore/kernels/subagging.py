@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_run
-from gamcore.kernels.layout import CHUNK, Fit, Rows, Table, Work
+from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.row_state import advance_run
 
@@ -38,7 +38,7 @@ class RowLists(NamedTuple):
 
 @kernel
 def row_gradients(
-    table: Table,
+    table: CodedTable,
     rows: Rows,
     groups: NDArray[np.int64],
     fit: Fit,

@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.tree_splits import FEATURE, GAIN, LEFT_G, LEFT_H, SPLIT_SIZE, Search, Splitting, left_codes, search
+from gamcore.types import Codes, Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint8]
 Stats = NDArray[np.complex64]
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
-from gamcore.kernels.tree_growth import Codes, Floats, Ints, Nodes
+from gamcore.kernels.tree_growth import Nodes
+from gamcore.types import Codes, Floats, Ints
 
 N_BYTES = N_CODES // 8
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.losses import descent_of, loss_of
-from gamcore.kernels.tree_growth import Columns, Floats, Growth, Ints, Members, Nodes, grow
+from gamcore.kernels.tree_growth import Columns, Growth, Members, Nodes, grow
 from gamcore.kernels.tree_predict import Trees, add_leaves
 from gamcore.kernels.tree_splits import Search, Splitting
+from gamcore.types import Floats, Ints
 
 
 class Scheme(NamedTuple):

@@ -12,8 +12,8 @@ from gamcore.kernels import row_state as rows
 from gamcore.kernels import tree_growth as tree
 from gamcore.kernels import tree_predict as forest
 from gamcore.kernels import tree_rounds as alone
-from gamcore.kernels.early_stopping import Rule, grouped_rounds, make_course, validate
-from gamcore.kernels.layout import Rows, Sets, Settings, Table, make_fit, make_work
+from gamcore.kernels.early_stopping import StopRule, grouped_rounds, make_course, validate
+from gamcore.kernels.layout import CodedTable, Rows, Sets, Settings, make_fit, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.kernels.tree_splits import Splitting, make_search
@@ -22,7 +22,7 @@ from gamcore.kernels.tree_splits import Splitting, make_search
 def warmup() -> None:
     """Compile, or load from the cache, every kernel that a default fit calls; well under a second where cached."""
     n = 8
-    table = Table(
+    table = CodedTable(
         np.ones((1, n), np.uint8),
         np.array([0, 4, n]),
         np.ones(1, np.int64),
@@ -45,7 +45,7 @@ def warmup() -> None:
         buffer = np.zeros(2 * N_CODES, SUM)
         course = make_course(1, np.array([1]), 4.0, SUM)
         validate(table, state, fit, loss, course)
-        rounds = (settings, 0, make_work(1, 2), buffer, Rule(1, 0.0), course, 1)
+        rounds = (settings, 0, make_work(1, 2), buffer, StopRule(1, 0.0), course, 1)
         grouped_rounds(table, state, sets, fit, *rounds)
         step.settle(table, state, sets.train, fit, loss)
         rows.rescore(table, state, np.zeros(n), fit.curves, loss)
@@ -64,13 +64,13 @@ def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> N
     board, stats = make_board(SUM), np.ones(n, np.complex64)
     pairs.rank_pairs(codes, np.ones(2, np.int64), stats, np.array([[0, 1]]), 1.0, True, board, np.empty(1))
     none = np.zeros(1, np.bool_)
-    table = Table(np.full((1, n), SIDE + 1, np.uint16), starts, np.full(1, SIDE + 1), none, np.zeros(1, np.int64))
+    table = CodedTable(np.full((1, n), SIDE + 1, np.uint16), starts, np.full(1, SIDE + 1), none, np.zeros(1, np.int64))
     weight = np.zeros((1, 0 if losses.has_hessian(settings.loss) else N_CELLS), SUM)
     fit = make_fit(1, losses.no_change(settings.loss), SUM, N_CELLS)
     course = make_course(1, np.array([1]), 4.0, SUM, N_CELLS)
     validate(table, state, fit, settings.loss, course)
     terms = pairs.Terms(0, np.ones((1, 2), np.int64), weight)
-    tail = (settings, (make_work(1, 2), board), (False, 0), Rule(1, 0.0), course, 1)
+    tail = (settings, (make_work(1, 2), board), (False, 0), StopRule(1, 0.0), course, 1)
     pairs.pair_rounds(table, state, np.array([0]), terms, fit, *tail)
     step.settle(table, state, np.array([0]), fit, settings.loss)
     rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss)

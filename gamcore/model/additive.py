@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.model.losses import Loss
-from gamcore.model.purification import Cells, two_way
+from gamcore.model.purification import CellWeights, two_way
 from gamcore.stats.bands import deviation, simultaneous
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 FEWEST_BINS, MOST_BINS = 6, 32
 ROWS_A_CELL: Final = 60
@@ -214,12 +213,12 @@ def _effects(
     coarse: tuple[NDArray[np.uint8], NDArray[np.uint8]],
 ) -> tuple[Floats, Floats, Floats]:
     """Means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by reading bins."""
-    fine = Cells.of(counts)
+    fine = CellWeights.of(counts)
     first, second = coarse
     shape = int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1
     place = first[fine.rows].astype(np.int64) * shape[1] + second[fine.columns]
     weight = counts[fine.rows, fine.columns]
-    cells = Cells.of(np.bincount(place, weight, shape[0] * shape[1]).astype(np.float64).reshape(shape))
+    cells = CellWeights.of(np.bincount(place, weight, shape[0] * shape[1]).astype(np.float64).reshape(shape))
     values = np.empty((len(surfaces), cells.rows.size))
     for line, surface, a, b in zip(values, surfaces, *merges, strict=True):
         sums = np.bincount(place, weight * surface[a[fine.rows], b[fine.columns]], shape[0] * shape[1]).reshape(shape)

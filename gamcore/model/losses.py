@@ -14,13 +14,11 @@ from types import MappingProxyType
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit
 
 from gamcore.kernels import losses as kernels
 from gamcore.model.scales import Scale, ratio
-
-Array = NDArray[np.float64]
+from gamcore.types import Floats
 
 LARGEST_LOGIT: Final = 30.0
 
@@ -64,7 +62,7 @@ class Loss(ABC):
         """The unit of an effect, in words."""
         return self.units.get(scale, target)
 
-    def effect(self, scores: Array, scale: Scale, base: float) -> Array:
+    def effect(self, scores: Floats, scale: Scale, base: float) -> Floats:
         """Effects on the link scale on another one; base is the score of a row without effects."""
         if scale == "ratio":
             return ratio(scores)
@@ -72,36 +70,36 @@ class Loss(ABC):
             return np.asarray(100.0 * (self.inverse_link(base + scores) - self.inverse_link(np.array(base))))
         return scores
 
-    def is_bounded(self, y: Array) -> bool:
+    def is_bounded(self, y: Floats) -> bool:
         """Whether the score of the best constant for these targets is finite."""
         return True
 
     @abstractmethod
-    def base_score(self, y: Array, w: Array) -> float:
+    def base_score(self, y: Floats, w: Floats) -> float:
         """Score of the best constant."""
 
     @abstractmethod
-    def link(self, prediction: Array) -> Array:
+    def link(self, prediction: Floats) -> Floats:
         """Score of a prediction."""
 
     @abstractmethod
-    def inverse_link(self, score: Array) -> Array:
+    def inverse_link(self, score: Floats) -> Floats:
         """Prediction of a score."""
 
     @abstractmethod
-    def spread(self, y: Array, w: Array | None) -> float:
+    def spread(self, y: Floats, w: Floats | None) -> float:
         """Standard error of the score of a constant, for a single row."""
 
     @abstractmethod
-    def loss(self, y: Array, score: Array) -> Array:
+    def loss(self, y: Floats, score: Floats) -> Floats:
         """Loss of each row."""
 
     @abstractmethod
-    def gradient(self, y: Array, score: Array) -> Array:
+    def gradient(self, y: Floats, score: Floats) -> Floats:
         """First derivative."""
 
     @abstractmethod
-    def hessian(self, y: Array, score: Array) -> Array:
+    def hessian(self, y: Floats, score: Floats) -> Floats:
         """Second derivative."""
 
 
@@ -116,31 +114,31 @@ class SquaredLoss(Loss):
     is_scaled: ClassVar[bool] = True
     newton_drop: ClassVar[float] = 1.0
 
-    def base_score(self, y: Array, w: Array) -> float:
+    def base_score(self, y: Floats, w: Floats) -> float:
         """The mean."""
         return float(np.average(y, weights=w))
 
-    def link(self, prediction: Array) -> Array:
+    def link(self, prediction: Floats) -> Floats:
         """The prediction."""
         return prediction
 
-    def inverse_link(self, score: Array) -> Array:
+    def inverse_link(self, score: Floats) -> Floats:
         """The score."""
         return score
 
-    def spread(self, y: Array, w: Array | None) -> float:
+    def spread(self, y: Floats, w: Floats | None) -> float:
         """The standard deviation."""
         return float(y.std())
 
-    def loss(self, y: Array, score: Array) -> Array:
+    def loss(self, y: Floats, score: Floats) -> Floats:
         """Squared error of each row."""
         return np.square(y - score)
 
-    def gradient(self, y: Array, score: Array) -> Array:
+    def gradient(self, y: Floats, score: Floats) -> Floats:
         """First derivative of half the loss."""
         return score - y
 
-    def hessian(self, y: Array, score: Array) -> Array:
+    def hessian(self, y: Floats, score: Floats) -> Floats:
         """Second derivative of half the loss."""
         return np.ones_like(score)
 
@@ -157,37 +155,37 @@ class LogisticLoss(Loss):
         {"link": "log-odds", "ratio": "odds ratio", "points": "percentage points at the base rate"}
     )
 
-    def is_bounded(self, y: Array) -> bool:
+    def is_bounded(self, y: Floats) -> bool:
         """Whether both classes are there."""
         return bool(np.ptp(y) > 0)
 
-    def base_score(self, y: Array, w: Array) -> float:
+    def base_score(self, y: Floats, w: Floats) -> float:
         """Log-odds of the weighted share of ones, within +-30 where only one class is there."""
         share = float(np.average(y, weights=w))
         return float(np.clip(logit(share), -LARGEST_LOGIT, LARGEST_LOGIT))
 
-    def link(self, prediction: Array) -> Array:
+    def link(self, prediction: Floats) -> Floats:
         """Log-odds."""
         return np.asarray(logit(np.clip(prediction, 1e-12, 1 - 1e-12)))
 
-    def inverse_link(self, score: Array) -> Array:
+    def inverse_link(self, score: Floats) -> Floats:
         """Probability of 1."""
         return np.asarray(expit(score), np.float64)
 
-    def spread(self, y: Array, w: Array | None) -> float:
+    def spread(self, y: Floats, w: Floats | None) -> float:
         """By the delta method: 1 / sqrt(p (1 - p))."""
         chance = float(np.average(y, weights=w))
         return float(1 / np.sqrt(chance * (1 - chance)))
 
-    def loss(self, y: Array, score: Array) -> Array:
+    def loss(self, y: Floats, score: Floats) -> Floats:
         """-log P(y), computed without forming 1 - P."""
         return np.asarray(-log_expit(np.where(y > 0.5, score, -score)), np.float64)
 
-    def gradient(self, y: Array, score: Array) -> Array:
+    def gradient(self, y: Floats, score: Floats) -> Floats:
         """p - y."""
         return np.asarray(expit(score) - y, np.float64)
 
-    def hessian(self, y: Array, score: Array) -> Array:
+    def hessian(self, y: Floats, score: Floats) -> Floats:
         """p (1 - p), from both sides so that neither factor cancels."""
         return np.asarray(expit(score) * expit(-score), np.float64)
 

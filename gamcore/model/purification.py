@@ -10,20 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gamcore.types import Floats, Ints
 
 POLISH = 2
 """Sweeps of alternating centring after the equations are solved: they take the rounding off the margins."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellWeights:
     """The cells (m,) of a table (a, b) that have weight: nothing else of a surface matters here."""
 
     weight: Floats  # (a, b)
@@ -31,7 +29,7 @@ class Cells:
     columns: Ints
 
     @classmethod
-    def of(cls, weight: Floats) -> Cells:
+    def of(cls, weight: Floats) -> CellWeights:
         """Those of a table of weights."""
         rows, columns = np.nonzero(weight)
         return cls(weight, rows, columns)
@@ -46,7 +44,7 @@ class Cells:
         )
 
 
-def two_way(cells: Cells, values: Floats) -> tuple[Floats, Floats, Floats]:
+def two_way(cells: CellWeights, values: Floats) -> tuple[Floats, Floats, Floats]:
     """Means (K,), row effects (K, a) and column effects (K, b) of surfaces with these values (K, m) in the cells.
 
     The weighted mean of the effects of rows, and of those of columns, is 0. Rows and columns without weight have none.

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 Scale = Literal["link", "ratio", "points"]
 SCALES: Final[tuple[Scale, ...]] = get_args(Scale)

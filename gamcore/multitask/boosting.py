@@ -25,10 +25,8 @@ from gamcore.kernels.tree_rounds import Scheme
 from gamcore.kernels.tree_splits import NONE, Splitting
 from gamcore.model.losses import Loss
 from gamcore.multitask.tables import rows_by_task
-from gamcore.multitask.trees import Forest, Grower, Table, concatenate, make_scratch
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gamcore.multitask.trees import Forest, Grower, TreeTable, concatenate, make_scratch
+from gamcore.types import Floats, Ints
 
 TOLERANCE: Final = 1e-5
 """Share of the first loss that a round must take off to count as better."""
@@ -70,7 +68,7 @@ class TaskProblem:
     places of the features of the common trees; own : of the features of each task's trees. group : (n,) of the deal.
     """
 
-    table: Table
+    table: TreeTable
     task: NDArray[np.int32]
     names: tuple[str, ...]
     y: Floats

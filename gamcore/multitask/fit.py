@@ -18,11 +18,8 @@ from gamcore.model.losses import Loss
 from gamcore.multitask.boosting import MultiTaskRefit, TaskParameters, TaskProblem
 from gamcore.multitask.model import TaskModel, assemble_tasks
 from gamcore.multitask.tables import TaskRows, bin_rows, owned_columns, rows_by_task, task_codes
-from gamcore.multitask.trees import Table
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from gamcore.multitask.trees import TreeTable
+from gamcore.types import Bools, Floats, Ints
 
 SLACK: Final = 1.0 - 1e-6
 """Of the least weight of a child: sums of hessians are rounded, and five rows must be five whatever their order."""
@@ -83,7 +80,7 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
     scale = float(data.y.std()) or 1.0 if plan.loss.is_scaled else 1.0
     own_rows = rows_by_task(np.arange(data.y.size), rows.task, n_tasks)
     problem = TaskProblem(
-        table=Table.of(
+        table=TreeTable.of(
             binned.codes,
             [bins.n_values for bins in binned.bins] + [int(codes_of_tasks.max())],
             [bins.feature.is_category for bins in binned.bins] + [True],

@@ -14,12 +14,9 @@ from gamcore.model.losses import Loss
 from gamcore.multitask.boosting import TaskRefit
 from gamcore.multitask.tables import UNKNOWN
 from gamcore.multitask.trees import Forest, concatenate, empty_trees, scaled
+from gamcore.types import Codes, Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.uint8]
-
-Part = Literal["whole", "common", "specific"]
+TreePart = Literal["whole", "common", "specific"]
 FREE: Final = -1
 """In place of a code: averaged over."""
 
@@ -76,7 +73,7 @@ class TaskModel:
         """K: refits whose mean the model is."""
         return self.base_scores.size
 
-    def ranges(self, k: int, t: int, part: Part = "whole") -> list[tuple[int, int]]:
+    def ranges(self, k: int, t: int, part: TreePart = "whole") -> list[tuple[int, int]]:
         """Trees [first, last) of refit k that speak for a task."""
         first = int(self.common_trees[k])
         spans = [(first, first + int(self.quits[k, t]))] if part != "specific" else []
@@ -136,7 +133,7 @@ class TaskModel:
         codes[feature] = FREE
         return codes
 
-    def curve(self, feature: int, t: int, part: Part = "whole") -> Floats:
+    def curve(self, feature: int, t: int, part: TreePart = "whole") -> Floats:
         """What a feature does to the score of a task, (K, size) by refit and code: the mean over its other features,
         less that over the task's training rows. UNKNOWN: of the common trees, over all tasks."""
         size = self.bins[feature].size

@@ -21,10 +21,7 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Binned, Bins, fit_bins
 from gamcore.data.table import Feature, TableError, as_frame, kind_of, read_feature, read_texts
 from gamcore.kernels import CODE
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Codes = NDArray[np.uint8]
+from gamcore.types import Bools, Codes, Ints
 
 ONE_TASK: Final = "all"
 """Label of the only task where none is given."""

@@ -15,10 +15,7 @@ from gamcore.kernels.tree_growth import Columns, Growth, Members, make_nodes
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.kernels.tree_rounds import Scheme, Scratch
 from gamcore.kernels.tree_splits import NONE, make_search
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.uint8]
+from gamcore.types import Codes, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def scaled(trees: Trees, factor: float) -> Trees:
 
 
 @dataclass(frozen=True)
-class Table:
+class TreeTable:
     """What trees are grown on: codes (p, n), the last code of a value and the kind of each feature."""
 
     codes: Codes
@@ -92,7 +89,7 @@ class Table:
     nominal: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, codes: NDArray[np.integer], last: Sequence[int], nominal: Sequence[bool]) -> Table:
+    def of(cls, codes: NDArray[np.integer], last: Sequence[int], nominal: Sequence[bool]) -> TreeTable:
         """A table from plain lists."""
         return cls(np.ascontiguousarray(codes, CODE), np.array(last, np.int64), np.array(nominal, np.bool_))
 
@@ -102,7 +99,7 @@ class Grower:
 
     def __init__(
         self,
-        table: Table,
+        table: TreeTable,
         usable: Ints,
         task: NDArray[np.int32],
         weight: Floats,
@@ -161,7 +158,7 @@ def _bounded(growth: Growth) -> Growth:
     return growth._replace(most_leaves=min(growth.most_leaves, at_most) if growth.best_first else at_most)
 
 
-def make_scratch(table: Table, n_tasks: int, growth: Growth) -> Scratch:
+def make_scratch(table: TreeTable, n_tasks: int, growth: Growth) -> Scratch:
     """Scratch of trees; n_tasks is 1 where tasks are not told apart."""
     most_leaves = _bounded(growth).most_leaves
     n_slots = most_leaves if growth.best_first else growth.depth + 1

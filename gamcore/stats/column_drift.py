@@ -18,8 +18,8 @@ from scipy.stats import chi2_contingency, ks_2samp
 from gamcore.data.dates import as_date
 from gamcore.data.table import Kind, TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
+from gamcore.types import Floats
 
-Floats = NDArray[np.float64]
 Verdict = Literal["moved", "moved little", "as chance", "too few rows", "dates", "unusable"]
 
 VERDICTS: Final[dict[Verdict, str]] = {

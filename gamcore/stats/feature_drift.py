@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from gamcore.data.binning import Bins, encode_table, merge_bins
 from gamcore.stats.metrics import stability
 
-Codes = NDArray[np.uint8]
-
 PARTS: Final = 10
 """Parts of a distribution that are compared, missing and unseen beside them."""
 

@@ -7,12 +7,10 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gamcore.data.labels import in_words
 from gamcore.data.table import Kind, TableError, read_dates, read_numbers, read_texts
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 BARS: Final = 30
 MOST_LEVELS: Final = 12

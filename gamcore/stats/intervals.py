@@ -9,13 +9,12 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 from scipy.stats import fisher_exact, ttest_ind
 
 from gamcore.extras import extra
+from gamcore.types import Floats
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 ALPHA: Final = 0.05

@@ -16,8 +16,7 @@ from scipy.special import stdtrit
 from sklearn import metrics
 
 from gamcore.stats.intervals import wilson
-
-Floats = NDArray[np.float64]
+from gamcore.types import Floats
 
 MOST_POINTS: Final = 400
 """Points that a drawn curve keeps: more than a screen shows."""
@@ -28,7 +27,7 @@ MOST_ALONE: Final = 1.5
 
 
 @dataclass(frozen=True)
-class Line:
+class RankingLine:
     """Points of a curve, and the one number that sums it up."""
 
     x: Floats
@@ -44,20 +43,20 @@ def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return x[kept], y[kept]
 
 
-def roc(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
+def roc(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
     """Share of positives found (y) by share of negatives taken for them (x); the area below."""
     false, true, _ = metrics.roc_curve(y, chance, sample_weight=weight)
-    return Line(*_thin(false, true), float(metrics.roc_auc_score(y, chance, sample_weight=weight)))
+    return RankingLine(*_thin(false, true), float(metrics.roc_auc_score(y, chance, sample_weight=weight)))
 
 
-def precision_recall(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
+def precision_recall(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
     """Share of positives among those picked (y) by share of positives found (x); average precision."""
     precision, recall, _ = metrics.precision_recall_curve(y, chance, sample_weight=weight)
     x, line = _thin(recall[::-1], precision[::-1])
-    return Line(x, line, float(metrics.average_precision_score(y, chance, sample_weight=weight)))
+    return RankingLine(x, line, float(metrics.average_precision_score(y, chance, sample_weight=weight)))
 
 
-def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
+def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
     """Share of positives (y) among the most likely share of rows (x); the share in the first tenth."""
     weights = np.ones(y.size) if weight is None else weight
     order = np.argsort(-chance, kind="stable")
@@ -66,7 +65,7 @@ def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> Line:
     x = np.concatenate([[0.0], rows[last] / rows[-1]])
     share = np.concatenate([[0.0], hits[last] / hits[-1]])
     tenth = float(np.interp(0.1, x, share))
-    return Line(*_thin(x, share), tenth)
+    return RankingLine(*_thin(x, share), tenth)
 
 
 def _equal_parts(values: Floats, n_parts: int) -> NDArray[np.int64]:

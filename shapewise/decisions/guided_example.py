@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gamcore.decide.experiment_readout import Role
+from gamcore.decide.experiment_plan import MetricRole
 from gamcore.decide.rules import Levels, Rule, either, rounded
-from gamcore.decide.segments import HeldOut, Segment, suggest
+from gamcore.decide.segments import HeldOutRows, Segment, suggest
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as board
@@ -32,7 +32,7 @@ NAME: Final = "Renewal: three messages"
 
 
 @dataclass(frozen=True)
-class Part:
+class ExamplePart:
     """A scenario of the funnel, and the strategy that is read off its model."""
 
     goal: str
@@ -48,13 +48,13 @@ class Part:
 
 
 PARTS: Final = (
-    Part("renew", "A", ("sex", "position_clicks"), "Skip the overview: show the renewal first", 30.0),
-    Part("other assets", "C", ("fund_visits",), "Open with the funds they looked at", 24.0),
-    Part("lower risk", "B", ("balance",), "Offer a deposit of lower risk", 20.0),
+    ExamplePart("renew", "A", ("sex", "position_clicks"), "Skip the overview: show the renewal first", 30.0),
+    ExamplePart("other assets", "C", ("fund_visits",), "Open with the funds they looked at", 24.0),
+    ExamplePart("lower risk", "B", ("balance",), "Offer a deposit of lower risk", 20.0),
 )
 ENTRY, RATE, COST = "entry_1_click", 0.22, 0.05
 LIFTS: Final = (0.1, 0.2, 0.3)
-METRICS: Final[dict[str, tuple[float, float, Role]]] = {
+METRICS: Final[dict[str, tuple[float, float, MetricRole]]] = {
     "entry_1_click": (0.22, 0.15, "primary"), "entry_1_stayed": (0.55, 0.08, "primary"),
     "entry_2_click": (0.15, 0.15, "expected null"), "entry_2_stayed": (0.30, 0.15, "primary"),
 }  # fmt: skip
@@ -73,18 +73,18 @@ def find(workspace: Workspace, name: str) -> TableAbout | None:
     return next((table for table in workspace.tables.listed() if (table.rows, table.columns) == size), None)
 
 
-def spec(table: TableAbout, columns: list[str], part: Part) -> Spec:
+def spec(table: TableAbout, columns: list[str], part: ExamplePart) -> Spec:
     """What a scenario's model learns."""
     features = [name for name in columns if name not in UNUSED]
     return Spec(table.id, "step", part.scenario, features, positive=[part.goal], negative=["drop"])
 
 
-def model(workspace: Workspace, table: str, part: Part) -> ModelAbout | None:
+def model(workspace: Workspace, table: str, part: ExamplePart) -> ModelAbout | None:
     """A scenario's model, where it is trained."""
     return next((m for m in workspace.models.listed() if m.table == table and m.name == part.scenario), None)
 
 
-def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jobs: int) -> Part | None:
+def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jobs: int) -> ExamplePart | None:
     """Train the first scenario that has no model with bands yet; nothing where all have one. About a second each."""
     for part in PARTS:
         about = model(workspace, table.id, part)
@@ -110,7 +110,7 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
         candidates = suggest(fitted, X, y)
         rule = rounded(either(_the_one(candidates, column, part) for column in part.columns), frame)
         tried = candidates[0].evidence.tried
-        evidence = HeldOut(fitted, X, y).evidence(rule, tried)
+        evidence = HeldOutRows(fitted, X, y).evidence(rule, tried)
         board.add_segment(
             workspace,
             f"{part.strategy}: {rule.words()}",
@@ -136,7 +136,7 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
     return made
 
 
-def _the_one(candidates: list[Segment], column: str, part: Part) -> Rule:
+def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
     """What the model sets apart upwards by one column."""
     for segment in candidates:
         if segment.up and segment.rule.columns == (column,):

@@ -10,16 +10,9 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.table import read_texts
-from gamcore.decide.experiment_readout import (
-    COUNTS,
-    ExperimentError,
-    Metric,
-    Plan,
-    ReadOut,
-    plan,
-    read_counts,
-    read_rows,
-)
+from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.experiment_plan import ExperimentError, ExperimentPlan, Metric, plan
+from gamcore.decide.experiment_readout import COUNTS, read_counts, read_rows
 from gamcore.decide.strategies import Ledger, StrategySet
 
 RULES: Final = "by the rules of the board"
@@ -40,7 +33,7 @@ def metrics_of(form: dict[str, Any]) -> list[Metric]:
     return metrics
 
 
-def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> Plan:
+def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> ExperimentPlan:
     """The plan of a board, for the reach of its strategies."""
     reach = {one.name: int(n) for one, n in zip(made.strategies, ledger.exclusive, strict=True)}
     a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, n in reach.items()}

@@ -17,7 +17,7 @@ DIGITS: Final = 15
 
 
 @dataclass(frozen=True)
-class Column:
+class ArrowColumn:
     """A column to keep: its place in the file, its name here, and its type here."""
 
     place: int
@@ -52,7 +52,7 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
     return kind if text or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) else None
 
 
-def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> list[Column]:
+def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> list[ArrowColumn]:
     """The columns of a file that hold plain values, under clean names; `decode` writes categories out as values."""
     kept, nested = [], []
     for place, column in enumerate(schema):
@@ -73,10 +73,10 @@ def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> 
             notes.append(f"{name}: times of the zone {column.type.tz} are in UTC here.")
         if pa.types.is_decimal(column.type) and column.type.precision > DIGITS:
             notes.append(f"{name}: decimals of {column.type.precision} digits are rounded to about {DIGITS} here.")
-    return [Column(place, name, kind) for name, (place, _, kind) in zip(names, kept, strict=True)]
+    return [ArrowColumn(place, name, kind) for name, (place, _, kind) in zip(names, kept, strict=True)]
 
 
-def plain_table(table: pa.Table, columns: list[Column], changed: Changed) -> pa.Table:
+def plain_table(table: pa.Table, columns: list[ArrowColumn], changed: Changed) -> pa.Table:
     """A table's kept columns in their types here; infinite values become null and are counted."""
     arrays = [_plain(table.column(column.place), column, changed) for column in columns]
     plain = pa.table(arrays, names=[column.name for column in columns])
@@ -84,7 +84,7 @@ def plain_table(table: pa.Table, columns: list[Column], changed: Changed) -> pa.
     return plain
 
 
-def _plain(values: pa.ChunkedArray, column: Column, changed: Changed) -> pa.ChunkedArray:
+def _plain(values: pa.ChunkedArray, column: ArrowColumn, changed: Changed) -> pa.ChunkedArray:
     if pa.types.is_timestamp(values.type) and values.type.tz:
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
     values = values.cast(column.kind)

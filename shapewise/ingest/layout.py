@@ -54,7 +54,7 @@ class Layout:
     comma_is_decimal: bool
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A row of the first lines: the line it begins in (0-based), its cells, and how many are not blank."""
 
     number: int
@@ -157,15 +157,15 @@ def _sniff(lines: list[str], said: str) -> tuple[str, int, int]:
     return best[1], best[2], best[3]
 
 
-def _rows(lines: list[str], delimiter: str) -> list[Line]:
+def _rows(lines: list[str], delimiter: str) -> list[TextLine]:
     """Rows that are not blank."""
-    kept: list[Line] = []
+    kept: list[TextLine] = []
     start = 0
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         for row in rows:
             if row:
-                kept.append(Line(start, row, sum(cell.strip() != "" for cell in row)))
+                kept.append(TextLine(start, row, sum(cell.strip() != "" for cell in row)))
             start = rows.line_num
     except csv.Error as error:
         raise ReaderError(
@@ -174,7 +174,7 @@ def _rows(lines: list[str], delimiter: str) -> list[Line]:
     return kept
 
 
-def _header_line(rows: list[Line], width: int) -> int:
+def _header_line(rows: list[TextLine], width: int) -> int:
     """The line of the column names: the first as wide as most, or one cell less where every row ends in a spare
     separator. A narrower line right before rows of data could be a title or names with one missing: refused."""
     spare = all(row.spare for row in rows if len(row.cells) == width)
@@ -189,7 +189,7 @@ def _header_line(rows: list[Line], width: int) -> int:
     return rows[first].number
 
 
-def _after_titles(rows: list[Line], first: int, width: int) -> int:
+def _after_titles(rows: list[TextLine], first: int, width: int) -> int:
     """Spreadsheets fill titles up with separators: rows of one cell before the first full row of words are titles."""
     if rows[first].filled > 1 or width < 3:
         return first

@@ -20,7 +20,7 @@ BATCH_ROWS: Final = 2**16
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """A file of a folder, and the values that the names of its folders give (year=2026)."""
 
     path: Path
@@ -49,7 +49,7 @@ def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: T
     return written
 
 
-def parts_of(source: Path) -> tuple[list[Part], pa.Schema]:
+def parts_of(source: Path) -> tuple[list[FilePart], pa.Schema]:
     """The files of a source in the order of their names, and the columns that names of folders give."""
     if source.is_file():
         return [_look_at(source, {})], pa.schema([])
@@ -74,21 +74,21 @@ def parts_of(source: Path) -> tuple[list[Part], pa.Schema]:
     return [_part(path, fragments.get(path, {})) for path in paths], keys
 
 
-def _part(path: Path, keys: dict[str, Any]) -> Part:
+def _part(path: Path, keys: dict[str, Any]) -> FilePart:
     try:
         return _look_at(path, keys)
     except (ReaderError, pa.ArrowException, OSError) as error:
         raise ReaderError(f"The part {path.name[:60]!r} of the folder cannot be read ({in_words(error)}).") from error
 
 
-def _look_at(path: Path, keys: dict[str, Any]) -> Part:
+def _look_at(path: Path, keys: dict[str, Any]) -> FilePart:
     with open_parquet(path) as file:
         memory = memory_of(file)
         check_ratio(memory, path.stat().st_size)
-        return Part(path, keys, file.metadata.num_rows, memory, file.schema_arrow)
+        return FilePart(path, keys, file.metadata.num_rows, memory, file.schema_arrow)
 
 
-def _common(parts: list[Part], keys: pa.Schema, notes: list[str]) -> pa.Schema:
+def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Schema:
     """Columns of all parts together: one that a part lacks is missing in its rows, whole numbers may be decimals."""
     schema = parts[0].schema.remove_metadata()
     for part in parts[1:]:
@@ -108,7 +108,7 @@ def _common(parts: list[Part], keys: pa.Schema, notes: list[str]) -> pa.Schema:
     return schema
 
 
-def _batches(part: Part, schema: pa.Schema) -> Iterator[pa.Table]:
+def _batches(part: FilePart, schema: pa.Schema) -> Iterator[pa.Table]:
     """Rows of a part in the columns of all, a bounded number of bytes at a time."""
     each = max(1, min(BATCH_ROWS, BATCH_BYTES * max(part.rows, 1) // max(part.memory, 1)))
     with open_parquet(part.path) as file:
@@ -118,7 +118,7 @@ def _batches(part: Part, schema: pa.Schema) -> Iterator[pa.Table]:
             yield _in_schema(table, part, schema)
 
 
-def _in_schema(table: pa.Table, part: Part, schema: pa.Schema) -> pa.Table:
+def _in_schema(table: pa.Table, part: FilePart, schema: pa.Schema) -> pa.Table:
     if len(set(table.column_names)) < table.num_columns:
         return table  # names twice are told apart by their places, which one file alone has
     arrays = []

@@ -36,7 +36,7 @@ PROGRAM: Final = (
 
 
 @dataclass(frozen=True)
-class Limits:
+class ReadLimits:
     """What reading a file may take.
 
     memory: bytes of resident memory above what the imports take. Address space is no measure, as imports map far more
@@ -86,7 +86,7 @@ def load(
     source: Path,
     name: str,
     into: Path,
-    limits: Limits | None = None,
+    limits: ReadLimits | None = None,
     tell: Callable[[float, str], None] | None = None,
 ) -> Loading:
     """Read a file, or a folder of Parquet files, into the folder `into` as table.parquet.
@@ -95,7 +95,7 @@ def load(
     what the user calls the file and gives its ending alone. ReaderError where it cannot be read or takes too much;
     then `into` is as it was.
     """
-    return Reading(source, name, into, limits or Limits(), tell or (lambda share, words: None)).finish()
+    return Reading(source, name, into, limits or ReadLimits(), tell or (lambda share, words: None)).finish()
 
 
 def _environment() -> dict[str, str]:
@@ -107,7 +107,9 @@ def _environment() -> dict[str, str]:
 class Reading:
     """One file being read: the child, what it said, and the most memory it was seen with."""
 
-    def __init__(self, source: Path, name: str, into: Path, limits: Limits, tell: Callable[[float, str], None]) -> None:
+    def __init__(
+        self, source: Path, name: str, into: Path, limits: ReadLimits, tell: Callable[[float, str], None]
+    ) -> None:
         self._limits, self._tell, self._into = limits, tell, into
         self._kind, self._source = kind_of(source, name), source
         self._staging = into / f".loading.{secrets.token_hex(4)}.tmp"

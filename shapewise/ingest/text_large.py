@@ -36,8 +36,8 @@ from shapewise.ingest.text import (
 from shapewise.ingest.types import (
     EXACT,
     MOSTLY,
-    Plan,
     Tally,
+    TypePlan,
     code_note,
     convert,
     plain_numbers,
@@ -57,16 +57,16 @@ PASSES: Final = 4
 
 
 @dataclass
-class Column:
+class TextColumn:
     """A column's plan, its Arrow type, and what became of its cells in the last pass."""
 
     name: str
-    plan: Plan
+    plan: TypePlan
     kind: pa.DataType
     tally: Tally = field(default_factory=Tally)
     broken: bool = False  # whole numbers that turned out to have decimals, or more digits than whole numbers keep
 
-    def demoted(self, notes: list[str]) -> Column:
+    def demoted(self, notes: list[str]) -> TextColumn:
         """This column, or what it has to be after a pass in which its type did not hold."""
         tally, said = self.tally, self.tally.present - self.tally.missing
         if self.plan.kind == "number" and tally.code:
@@ -77,7 +77,7 @@ class Column:
             return replace(self, kind=pa.float64(), tally=Tally(), broken=False)
         else:
             return self
-        return Column(self.name, Plan(), pa.string())
+        return TextColumn(self.name, TypePlan(), pa.string())
 
 
 @dataclass
@@ -106,7 +106,7 @@ def read_big_text(source: Path, gz: bool, into: Path, limit: int, notes: list[st
     memory = memory * rows // max(len(first.sample), 1)
     sample = sample_size(rows, memory, limit) if memory > limit else 0
     for turn in range(PASSES):
-        columns = [Column(column.name, column.plan, column.kind) for column in columns]
+        columns = [TextColumn(column.name, column.plan, column.kind) for column in columns]
         schema = pa.schema([(column.name, column.kind) for column in columns])
         with _batches(source, gz, first) as batches:
             typed = (_convert(batch, columns, schema) for batch in _first_rows(batches, rows))
@@ -121,15 +121,15 @@ def read_big_text(source: Path, gz: bool, into: Path, limit: int, notes: list[st
     return written
 
 
-def _plan(cells: pd.Series, comma_is_decimal: bool, notes: list[str]) -> Column:
+def _plan(cells: pd.Series, comma_is_decimal: bool, notes: list[str]) -> TextColumn:
     text = trimmed(cells)
     plan = plan_column(text, notes, comma_is_decimal)
     if plan.kind == "number":
         values = convert(text, plan, Tally()).dropna()
         whole = len(values) > 0 and bool((values == np.floor(values)).all() and values.abs().max() < EXACT)
-        return Column(str(cells.name), plan, pa.int64() if whole else pa.float64())
+        return TextColumn(str(cells.name), plan, pa.int64() if whole else pa.float64())
     kinds = {"text": pa.string(), "boolean": pa.bool_(), "date": pa.timestamp("us")}
-    return Column(str(cells.name), plan, kinds[plan.kind])
+    return TextColumn(str(cells.name), plan, kinds[plan.kind])
 
 
 def _first_pass(source: Path, gz: bool, notes: list[str], tell_: Tell) -> First:
@@ -247,14 +247,14 @@ def _first_rows(batches: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
         rows -= min(rows, batch.num_rows)
 
 
-def _convert(batch: pa.Table, columns: list[Column], schema: pa.Schema) -> pa.Table:
+def _convert(batch: pa.Table, columns: list[TextColumn], schema: pa.Schema) -> pa.Table:
     """Cells as text in the types of the columns; what does not fit is tallied with its column."""
     arrays = [_cells(batch.column(k), column) for k, column in enumerate(columns)]
     return pa.table(arrays, schema=schema)
 
 
-def _cells(text: pa.ChunkedArray, column: Column) -> pa.Array:
-    numbers = plain_numbers(text) if column.plan == Plan("number") else None
+def _cells(text: pa.ChunkedArray, column: TextColumn) -> pa.Array:
+    numbers = plain_numbers(text) if column.plan == TypePlan("number") else None
     if numbers is not None:
         column.tally.present += len(numbers) - numbers.null_count
     else:
@@ -275,7 +275,7 @@ def _cells(text: pa.ChunkedArray, column: Column) -> pa.Array:
     return numbers
 
 
-def _array(values: pd.Series, column: Column) -> pa.Array:
+def _array(values: pd.Series, column: TextColumn) -> pa.Array:
     if column.plan.kind == "date":
         values = values.astype("datetime64[us]")
     made: Any = pa.array(values, type=column.kind, from_pandas=True)

@@ -63,7 +63,7 @@ WRITINGS: Final[dict[str, tuple[re.Pattern[str], Callable[[pd.Series], pd.Series
 
 
 @dataclass(frozen=True)
-class Plan:
+class TypePlan:
     """How the cells of one text column are read."""
 
     kind: Literal["text", "boolean", "date", "number"] = "text"
@@ -161,57 +161,57 @@ def trimmed(series: pd.Series) -> pd.Series:
     return cells.mask(cells == "")
 
 
-def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> Plan:
+def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
     """How trimmed cells are best read; a note says why a column that looks like more stays text."""
     distinct = pd.Index(cells.dropna().unique())
     distinct = distinct[~distinct.str.lower().isin(MISSING)] if len(distinct) else distinct
     if {text.lower() for text in distinct[:9]} <= {"true", "false"} and len(distinct):
-        return Plan("boolean") if {text.lower() for text in distinct} <= {"true", "false"} else Plan()
+        return TypePlan("boolean") if {text.lower() for text in distinct} <= {"true", "false"} else TypePlan()
     if len(distinct) and (ISO_DATE.fullmatch(distinct[0]) or DAY_DATE.fullmatch(distinct[0])):
         return _plan_dates(cells, distinct, notes)
     return _plan_numbers(cells, notes, comma_is_decimal)
 
 
-def _plan_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> Plan:
+def _plan_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> TypePlan:
     """Dates where they can be read in one way only."""
     if all(ISO_DATE.fullmatch(text) for text in distinct):
-        return _dates_or_text(cells.name, distinct, Plan("date", form="ISO8601", said="dates"), notes)
+        return _dates_or_text(cells.name, distinct, TypePlan("date", form="ISO8601", said="dates"), notes)
     parts = [match for text in distinct if (match := DAY_DATE.fullmatch(text))]
     if len(parts) < len(distinct):
-        return Plan()
+        return TypePlan()
     first, second = (max(int(part.group(k)) for part in parts) for k in (1, 3))
     if (first > 12) == (second > 12):
         notes.append(
             f"{cells.name}: dates such as {distinct[0]!r} can be read in two ways and stay text; use 2026-01-31."
         )
-        return Plan()
+        return TypePlan()
     form = "%d-%m-%Y" if first > 12 else "%m-%d-%Y"
     said = f"dates with the {'day' if first > 12 else 'month'} first"
-    return _dates_or_text(cells.name, distinct, Plan("date", form=form, said=said), notes)
+    return _dates_or_text(cells.name, distinct, TypePlan("date", form=form, said=said), notes)
 
 
-def _dates_or_text(name: object, distinct: pd.Index, plan: Plan, notes: list[str]) -> Plan:
+def _dates_or_text(name: object, distinct: pd.Index, plan: TypePlan, notes: list[str]) -> TypePlan:
     if _dates(pd.Series(distinct), plan).isna().any():
         notes.append(f"{name}: some dates do not exist, so it stays text.")
-        return Plan()
+        return TypePlan()
     return plan
 
 
-def _dates(cells: pd.Series, plan: Plan) -> pd.Series:
+def _dates(cells: pd.Series, plan: TypePlan) -> pd.Series:
     if plan.form == "ISO8601":
         cells = cells.where(cells.str.fullmatch(ISO_DATE).fillna(False).astype(bool))
         return pd.to_datetime(cells, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
     return pd.to_datetime(cells.str.replace(r"[./-]", "-", regex=True), format=plan.form, errors="coerce")
 
 
-def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> Plan:
+def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
     """Numbers where at least 95% of the cells are."""
     if not cells.notna().any():
-        return Plan("number")
+        return TypePlan("number")
     text, sign = _without_signs(cells)
     counted = text[cells.notna() & ~text.str.lower().isin(MISSING)]
     if not len(counted):
-        return Plan("number")
+        return TypePlan("number")
     writings = ["", "decimal commas", "thousands separators"]
     if not comma_is_decimal:
         writings = ["", "thousands separators", "decimal commas"]
@@ -226,16 +226,16 @@ def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) ->
             why = _code(counted[fits])
             if why:
                 notes.append(code_note(cells.name, why))
-                return Plan()
+                return TypePlan()
             said = " and ".join(words for words in (writing, SIGNS.get(sign, "")) if words)
-            return Plan("number", writing=writing, sign=sign, said=f"numbers with {said}" if said else "")
+            return TypePlan("number", writing=writing, sign=sign, said=f"numbers with {said}" if said else "")
     if most >= len(counted) / 2 and most:
         row, cell = next((row, cell) for row, cell in counted[~_fits(counted, "")].items())
         notes.append(
             f"{cells.name}: {most:,} of {len(counted):,} cells are numbers, too few to read it as numbers, so it "
             f"stays text; {str(cell)[:20]!r} in row {int(row) + 1:,} is not."
         )
-    return Plan()
+    return TypePlan()
 
 
 def _fits(text: pd.Series, writing: str) -> pd.Series:
@@ -273,7 +273,7 @@ def code_note(name: object, why: str) -> str:
     return f"{name}: kept as text because of its {why}; it may be an identifier."
 
 
-def convert(cells: pd.Series, plan: Plan, tally: Tally) -> pd.Series:
+def convert(cells: pd.Series, plan: TypePlan, tally: Tally) -> pd.Series:
     """Trimmed cells by a plan; what does not fit becomes missing and is tallied."""
     tally.present += int(cells.notna().sum())
     if plan.kind == "text":
@@ -297,7 +297,7 @@ def _count(cells: pd.Series, said: pd.Series, odd: pd.Series, tally: Tally) -> N
             tally.keep(why, cells[mask])
 
 
-def _convert_numbers(cells: pd.Series, said: pd.Series, plan: Plan, tally: Tally) -> pd.Series:
+def _convert_numbers(cells: pd.Series, said: pd.Series, plan: TypePlan, tally: Tally) -> pd.Series:
     text = _unsigned(cells.str.replace("\u2212", "-", regex=False), plan.sign)
     said = text.str.lower().isin(MISSING).fillna(False).astype(bool) | said
     fits = _fits(text, plan.writing) & ~said
@@ -311,7 +311,7 @@ def _convert_numbers(cells: pd.Series, said: pd.Series, plan: Plan, tally: Tally
     return numbers.mask(infinite)
 
 
-def tell(name: object, plan: Plan, tally: Tally, notes: list[str]) -> None:
+def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
     """Note what a plan did to a column."""
     if plan.said:
         notes.append(f"{name}: read as {plan.said}.")

@@ -10,19 +10,18 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from gamcore._version import __version__
 from gamcore.decide.rules import All
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson
-from shapewise.scoring.held_out import HeldOut, held_out
+from gamcore.types import Floats
+from shapewise.scoring.held_out import HeldOutPredictions, held_out
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training.dataset import band_rows, learnt_from
 from shapewise.training.spec import Spec
 
-Floats = NDArray[np.float64]
 LIBRARIES: Final = ("numpy", "numba", "pandas", "scikit-learn")
 CAVEATS: Final = (
     "Effects are associations in the training rows, not causes: only an experiment tells what acting on them does.",
@@ -118,7 +117,7 @@ def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
     return intervals(held)
 
 
-def intervals(held: HeldOut) -> list[tuple[str, str]]:
+def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
     """Metrics of held-out rows with 95% intervals, by name."""
     y, predicted, weight = held.y, held.predicted, held.weight
     if not held.binary:

@@ -18,12 +18,12 @@ from gamcore.viz.files.plot import file_name
 from shapewise.jobs import queue as jobs
 from shapewise.jobs.process import State
 from shapewise.reports.recipes import Recipe
-from shapewise.scoring.score_file import Kind, Wanted, check
+from shapewise.scoring.score_file import FileKind, Wanted, check
 from shapewise.store.atomic_files import read_json, size_of
 from shapewise.store.workspace import StoreError, Workspace
 
 KIND: Final = "packs"
-Work = Literal["report", "scores"]
+FileWork = Literal["report", "scores"]
 REPORT_BYTES: Final = 200_000
 """Of a report, at least."""
 
@@ -36,7 +36,7 @@ class Pack:
     """A file as it stands. about : what it is made of. share, words : how far it is."""
 
     id: str
-    work: Work
+    work: FileWork
     about: dict[str, Any]
     created: str
     state: State
@@ -64,7 +64,7 @@ def start_report(workspace: Workspace, recipe: Recipe, model: str, kind: str) ->
 
 
 def start_scores(
-    workspace: Workspace, model: str, table: str, kind: Kind, top: int = 3, keep: Sequence[str] = ()
+    workspace: Workspace, model: str, table: str, kind: FileKind, top: int = 3, keep: Sequence[str] = ()
 ) -> str:
     """Queue the scoring of all rows of a table; returns the pack's id. keep : columns of the table, all without."""
     name = file_name(workspace.tables.about(table).name, f"scored by {workspace.models.about(model).name}", kind)
@@ -73,7 +73,9 @@ def start_scores(
     return _start(workspace, "scores", about=about, name=name, disk=needed, seconds=seconds)
 
 
-def _start(workspace: Workspace, work: Work, about: dict[str, Any], name: str, disk: int, seconds: float = 0.0) -> str:
+def _start(
+    workspace: Workspace, work: FileWork, about: dict[str, Any], name: str, disk: int, seconds: float = 0.0
+) -> str:
     workspace.models.about(about["model"])
     for old in packs(workspace)[MOST_KEPT - 1 :]:
         delete(workspace, old.id)
@@ -105,7 +107,7 @@ def pack(workspace: Workspace, identifier: str) -> Pack:
     )
 
 
-def packs(workspace: Workspace, work: Work | None = None) -> list[Pack]:
+def packs(workspace: Workspace, work: FileWork | None = None) -> list[Pack]:
     """All packs, the newest first."""
     made = []
     for identifier in jobs.ids(workspace, KIND):

@@ -31,7 +31,7 @@ MOST_COMMENT: Final = 2_000
 
 
 @dataclass(frozen=True)
-class Item:
+class ReportItem:
     """One thing in a report: its kind, what it is of (a feature, or both of a pair), and what somebody says of it."""
 
     kind: str
@@ -51,7 +51,7 @@ class Recipe:
     id: str
     name: str
     created: str
-    items: tuple[Item, ...] = ()
+    items: tuple[ReportItem, ...] = ()
     subtitle: str = ""
     board: str = ""
     scale: str = "points"
@@ -59,14 +59,14 @@ class Recipe:
 
 def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], board: Board | None) -> Recipe:
     """What most reviews want: the decision first, what matters, the strongest curves, how good the model is."""
-    items = [Item(kind) for kind in ("decision", "reach")] if board is not None else []
-    items += [Item("importance"), *(Item("curve", (name,)) for name in features[:USUAL_CURVES])]
-    items += [Item("pair", pair) for pair in pairs[:2]]
+    items = [ReportItem(kind) for kind in ("decision", "reach")] if board is not None else []
+    items += [ReportItem("importance"), *(ReportItem("curve", (name,)) for name in features[:USUAL_CURVES])]
+    items += [ReportItem("pair", pair) for pair in pairs[:2]]
     if board is not None:
-        items += [Item("plan")] if board.plan else []
-        items += [Item("lifts")] if board.outcome else []
+        items += [ReportItem("plan")] if board.plan else []
+        items += [ReportItem("lifts")] if board.outcome else []
     binary = model.kind.endswith("classifier")
-    items += [Item("ROC"), Item("calibration")] if binary else [Item("residuals")]
+    items += [ReportItem("ROC"), ReportItem("calibration")] if binary else [ReportItem("residuals")]
     name = clean_name(board.name if board is not None else model.name)
     return Recipe(
         "", name, created=now(), items=tuple(items), subtitle=model.target, board=board.id if board is not None else ""
@@ -112,7 +112,7 @@ def from_dict(plain: Any) -> Recipe:
     """A recipe from its file; StoreError where it is none."""
     try:
         items = tuple(
-            Item(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
+            ReportItem(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
             for one in plain["items"]
             if one["kind"] in KINDS
         )

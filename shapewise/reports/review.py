@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from gamcore.data.table import TableError
 from gamcore.decide import verdicts
-from gamcore.decide.experiment_readout import ExperimentError
+from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.rules import RuleError
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
@@ -22,15 +22,15 @@ from gamcore.explain.curves import Curve
 from gamcore.model.scales import Scale
 from gamcore.stats import metrics as quality
 from gamcore.viz import plots
-from gamcore.viz.files.parts import Part, Report, Step, quiet
+from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import planned, read_out
 from shapewise.jobs.process import StoppedError
 from shapewise.reports.card import Card, card, line, target
-from shapewise.reports.recipes import Item, Recipe
+from shapewise.reports.recipes import Recipe, ReportItem
 from shapewise.scoring import all_rows as wholes
-from shapewise.scoring.held_out import HeldOut, held_out
+from shapewise.scoring.held_out import HeldOutPredictions, held_out
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 
 MOST_DOTS: Final = 3_000
@@ -51,9 +51,9 @@ class Review:
         self._estimator: GAMRegressor | GAMClassifier = from_saved(space.models.load(model))
         binary = self.model.kind.endswith("classifier")
         self._scale: Scale = recipe.scale if binary and recipe.scale in ("points", "ratio") else "link"  # type: ignore[assignment]
-        self._held: HeldOut | str | None = ""
+        self._held: HeldOutPredictions | str | None = ""
 
-    def held(self) -> HeldOut:
+    def held(self) -> HeldOutPredictions:
         """Held-out rows, predicted once."""
         if isinstance(self._held, str):
             self._held = held_out(self._space, self.model.id)
@@ -83,7 +83,7 @@ class Review:
         """The grey line under a plot's title."""
         return " · ".join(curve.detail(target(self.model)))
 
-    def part(self, item: Item) -> Part:
+    def part(self, item: ReportItem) -> ReportPart:
         """One part; StoreError, KeyError or another error of ours says why it cannot be."""
         made = MAKERS[item.kind](self, item)
         note = self.model.notes.get(" × ".join(item.of)) if item.of else None
@@ -91,24 +91,24 @@ class Review:
         return replace(made, comment=said)
 
 
-def _curve(review: Review, item: Item) -> Part:
+def _curve(review: Review, item: ReportItem) -> ReportPart:
     curve = review._estimator.explain_shape(item.of[0]).on(review._scale)
     title = review.model.headlines.get(item.of[0])
-    return Part(plot=plots.curve(curve, target(review.model), review.detail(curve), title=title))
+    return ReportPart(plot=plots.curve(curve, target(review.model), review.detail(curve), title=title))
 
 
-def _pair(review: Review, item: Item) -> Part:
+def _pair(review: Review, item: ReportItem) -> ReportPart:
     surface = review._estimator.explain_pair(*item.of).on(review._scale)
     title = review.model.headlines.get(" × ".join(item.of))
-    return Part(plot=plots.surface(surface, target(review.model), review.detail(surface.margins[0]), title=title))
+    return ReportPart(plot=plots.surface(surface, target(review.model), review.detail(surface.margins[0]), title=title))
 
 
-def _importance(review: Review, item: Item) -> Part:
+def _importance(review: Review, item: ReportItem) -> ReportPart:
     ranking = review._estimator.importance(review._scale)
-    return Part(plot=plots.importance(ranking, detail=f"mean absolute effect on {target(review.model)}"))
+    return ReportPart(plot=plots.importance(ranking, detail=f"mean absolute effect on {target(review.model)}"))
 
 
-def _decision(review: Review, item: Item) -> Part:
+def _decision(review: Review, item: ReportItem) -> ReportPart:
     made, ledger = review.ledger()
     whole = max(ledger.eligible, 1)
     head = ["", "Strategy", "Who", "What is done", "Reach", "Scenario value (mid)"]
@@ -122,20 +122,20 @@ def _decision(review: Review, item: Item) -> Part:
         f"Each customer gets the first strategy that fits: {reached:.0%} of {ledger.eligible:,} eligible ones get one."
     )
     text = [said, RISKS]
-    return Part("The decision", text, table=[head, *rows])
+    return ReportPart("The decision", text, table=[head, *rows])
 
 
-def _reach(review: Review, item: Item) -> Part:
+def _reach(review: Review, item: ReportItem) -> ReportPart:
     made, ledger = review.ledger()
-    return Part(plot=plots.reach(ledger, [one.name for one in made.strategies]))
+    return ReportPart(plot=plots.reach(ledger, [one.name for one in made.strategies]))
 
 
-def _overlap(review: Review, item: Item) -> Part:
+def _overlap(review: Review, item: ReportItem) -> ReportPart:
     made, ledger = review.ledger()
-    return Part(plot=plots.overlap(ledger, [one.name for one in made.strategies]))
+    return ReportPart(plot=plots.overlap(ledger, [one.name for one in made.strategies]))
 
 
-def _segments(review: Review, item: Item) -> Part:
+def _segments(review: Review, item: ReportItem) -> ReportPart:
     kept = stored.segments(review._space, review.model.table)
     head = ["Segment", "Who", "Held-out rows inside", "Opportunity (95%)"]
     rows = []
@@ -153,10 +153,10 @@ def _segments(review: Review, item: Item) -> Part:
     if not rows:
         raise StoreError("No segment of this table was kept yet.")
     text = ["Opportunity: what held-out rows inside do more than the rest. An association, no effect of acting."]
-    return Part("Segments", text, table=[head, *rows])
+    return ReportPart("Segments", text, table=[head, *rows])
 
 
-def _plan(review: Review, item: Item) -> Part:
+def _plan(review: Review, item: ReportItem) -> ReportPart:
     board, _ = review.board()
     if not board.plan:
         raise StoreError("The board has no plan yet: make one on the page Experiment.")
@@ -164,7 +164,7 @@ def _plan(review: Review, item: Item) -> Part:
     frame = plan.frame()
     cells = [[_cell(value) for value in row] for row in frame.to_numpy()]
     text = [f"{plan.power:.0%} power, {plan.share:.0%} treated; Holm over strategies and metrics. Read it once."]
-    return Part("The plan of the test", text, table=[[str(name) for name in frame.columns], *cells])
+    return ReportPart("The plan of the test", text, table=[[str(name) for name in frame.columns], *cells])
 
 
 def _cell(value: Any) -> str:
@@ -173,7 +173,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _lifts(review: Review, item: Item) -> Part:
+def _lifts(review: Review, item: ReportItem) -> ReportPart:
     board, made = review.board()
     way = board.outcome.get("way", "rows")
     if not board.outcome.get(way):
@@ -185,33 +185,33 @@ def _lifts(review: Review, item: Item) -> Part:
     tone, words = verdicts.overall(outcome)
     text = [f"{verdicts.WORDS[tone]}. {words}"]
     if outcome.stopped:
-        return Part("Measured lifts", text)
+        return ReportPart("Measured lifts", text)
     text += [f"{one.name}: {verdicts.of_strategy(outcome, one.name)[1]}" for one in made.strategies]
-    return Part(plot=plots.lifts(outcome), text=text)
+    return ReportPart(plot=plots.lifts(outcome), text=text)
 
 
-def _roc(review: Review, item: Item) -> Part:
+def _roc(review: Review, item: ReportItem) -> ReportPart:
     held = review.held()
     curve = quality.roc(held.y, held.predicted, held.weight)
     said = f"AUC {curve.summary:.3f}: a row with {target(review.model)} ranks above one without that often"
     axes = ("negatives taken for positives", "positives found")
-    return Part(plot=plots.ranked(curve, "ROC", said, axes, ([0, 1], [0, 1])))
+    return ReportPart(plot=plots.ranked(curve, "ROC", said, axes, ([0, 1], [0, 1])))
 
 
-def _calibration(review: Review, item: Item) -> Part:
+def _calibration(review: Review, item: ReportItem) -> ReportPart:
     held = review.held()
-    return Part(plot=plots.calibration(quality.calibration(held.y, held.predicted, held.weight), held.predicted))
+    return ReportPart(plot=plots.calibration(quality.calibration(held.y, held.predicted, held.weight), held.predicted))
 
 
-def _residuals(review: Review, item: Item) -> Part:
+def _residuals(review: Review, item: ReportItem) -> ReportPart:
     held = review.held()
     some = np.random.default_rng(0).permutation(held.y.size)[:MOST_DOTS]
     table = quality.residuals(held.y, held.predicted, held.weight)
     gaps = held.y - held.predicted
-    return Part(plot=plots.residuals(table, held.predicted[some], gaps[some], target(review.model)))
+    return ReportPart(plot=plots.residuals(table, held.predicted[some], gaps[some], target(review.model)))
 
 
-MAKERS: Final[dict[str, Callable[[Review, Item], Part]]] = {
+MAKERS: Final[dict[str, Callable[[Review, ReportItem], ReportPart]]] = {
     "curve": _curve, "pair": _pair, "importance": _importance, "decision": _decision, "reach": _reach,
     "overlap": _overlap, "segments": _segments, "plan": _plan, "lifts": _lifts, "ROC": _roc,
     "calibration": _calibration, "residuals": _residuals,
@@ -248,9 +248,9 @@ def review_of(space: Workspace, recipe: Recipe, model: str, step: Step = quiet) 
     )
 
 
-def _appendix(made: Card, left: list[str]) -> Iterator[Part]:
+def _appendix(made: Card, left: list[str]) -> Iterator[ReportPart]:
     """The card of the model, and what was left out."""
-    yield Part(f"Model card: {made.name}", table=[["", ""], *([label, value] for label, value in made.rows)])
-    yield Part("How to read it", made.caveats)
+    yield ReportPart(f"Model card: {made.name}", table=[["", ""], *([label, value] for label, value in made.rows)])
+    yield ReportPart("How to read it", made.caveats)
     if left:
-        yield Part("Left out of this report", left)
+        yield ReportPart("Left out of this report", left)

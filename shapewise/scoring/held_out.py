@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gamcore.estimators.gam import from_saved
+from gamcore.types import Floats
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import predicted
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutPredictions:
     """The held-out rows of a model: targets, predictions, weights; and the mean target of the training rows."""
 
     y: Floats
@@ -27,14 +25,14 @@ class HeldOut:
     binary: bool
 
 
-def of(data: Data, said: Floats) -> HeldOut:
+def of(data: Data, said: Floats) -> HeldOutPredictions:
     """Held-out rows with what is predicted (n,) for them."""
     held, y = data.held_out, data.y.to_numpy(np.float64)
     weights = [None if data.weight is None else data.weight[part] for part in (held, ~held)]
-    return HeldOut(y[held], said, weights[0], float(np.average(y[~held], weights=weights[1])), data.binary)
+    return HeldOutPredictions(y[held], said, weights[0], float(np.average(y[~held], weights=weights[1])), data.binary)
 
 
-def held_out(space: Workspace, identifier: str) -> HeldOut | None:
+def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:
     """Those of a stored model; None where its table is gone, or nothing is held out."""
     model = space.models.about(identifier)
     if not model.spec or model.of_tasks:

@@ -20,9 +20,9 @@ from shapewise.store.atomic_files import scratch_folder
 from shapewise.store.batches import arrow_batches, beginning, plain, typed
 from shapewise.store.workspace import StoreError, Workspace
 
-Kind = Literal["parquet", "csv", "xlsx"]
+FileKind = Literal["parquet", "csv", "xlsx"]
 Parts = Iterator[tuple[pa.RecordBatch, pd.DataFrame]]
-KINDS: Final[dict[Kind, str]] = {"parquet": "Parquet", "csv": "CSV", "xlsx": "Excel"}
+KINDS: Final[dict[FileKind, str]] = {"parquet": "Parquet", "csv": "CSV", "xlsx": "Excel"}
 MOST_SHEET_ROWS: Final = 1_000_000
 """Rows that a sheet holds."""
 
@@ -31,10 +31,10 @@ MOST_BYTES: Final = 2**30
 
 NEW_BYTES: Final = 16
 REASON_BYTES: Final = 2
-CELL_BYTES: Final[dict[Kind, float]] = {"parquet": 0.0, "csv": 9.0, "xlsx": 7.5}
+CELL_BYTES: Final[dict[FileKind, float]] = {"parquet": 0.0, "csv": 9.0, "xlsx": 7.5}
 """Of a file: a row's prediction and score, a reason with its effect, and a cell where all are written out."""
 
-CELL_SECONDS: Final[dict[Kind, float]] = {"parquet": 2e-7, "csv": 1e-6, "xlsx": 5e-6}
+CELL_SECONDS: Final[dict[FileKind, float]] = {"parquet": 2e-7, "csv": 1e-6, "xlsx": 5e-6}
 SECOND: Final = 10**6
 DAY: Final = 24 * 3600 * SECOND
 
@@ -46,7 +46,7 @@ class Wanted:
 
     space: Workspace
     table: str
-    kind: Kind
+    kind: FileKind
     top: int = 3
     keep: tuple[str, ...] = ()
 

@@ -20,7 +20,7 @@ class ScoreError(ValueError):
 
 
 @dataclass(frozen=True)
-class Fit:
+class ColumnFit:
     """How a column of a table fits a model: its problem in words, rows that it touches, and whether scoring stops."""
 
     column: str
@@ -29,42 +29,42 @@ class Fit:
     stops: bool = False
 
 
-def fits(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> list[Fit]:
+def fits(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> list[ColumnFit]:
     """What does not fit: columns that are missing or of another kind, levels never seen, values beyond those seen."""
     frame = as_frame(frame)
-    fits: list[Fit] = []
+    fits: list[ColumnFit] = []
     for of in bins:
         column, feature = of.feature.column, of.feature
         if column not in frame.columns:
             if feature.part == "value":
-                fits.append(Fit(column, "is missing: every row gets the effect of a missing cell", len(frame)))
+                fits.append(ColumnFit(column, "is missing: every row gets the effect of a missing cell", len(frame)))
         elif feature.part == "value":
             fits += _column(frame[column], of)
     return fits
 
 
-def _column(series: pd.Series, of: Bins) -> list[Fit]:
+def _column(series: pd.Series, of: Bins) -> list[ColumnFit]:
     feature = of.feature
     if series.isna().all():
-        return [Fit(feature.column, "has no value", len(series))] if of.n_values else []
+        return [ColumnFit(feature.column, "has no value", len(series))] if of.n_values else []
     try:
         if feature.kind in ("category", "boolean"):
             codes, names = read_texts(series)
             known = {*of.levels, *of.pooled} | ({"0", "1"} if feature.kind == "boolean" else set())
             strange = np.array([name not in known for name in names] + [False])
             unseen = strange[codes]
-            return [Fit(feature.column, _levels(names, strange), int(unseen.sum()))] if unseen.any() else []
+            return [ColumnFit(feature.column, _levels(names, strange), int(unseen.sum()))] if unseen.any() else []
         kind = kind_of(series)
         if kind not in (feature.kind, "boolean"):
-            return [Fit(feature.column, f"was a {feature.kind} in training and is a {kind}", len(series), True)]
+            return [ColumnFit(feature.column, f"was a {feature.kind} in training and is a {kind}", len(series), True)]
         values = read_dates(series) if feature.kind == "date" else read_numbers(series)
     except TableError as error:
-        return [Fit(feature.column, str(error), len(series), True)]
+        return [ColumnFit(feature.column, str(error), len(series), True)]
     beyond = (values < of.low) | (values > of.high)
     if not beyond.any():
         return []
     words = "has values beyond those seen in training: they get the effect of the nearest"
-    return [Fit(feature.column, words, int(beyond.sum()))]
+    return [ColumnFit(feature.column, words, int(beyond.sum()))]
 
 
 def _levels(names: list[str], strange: np.ndarray) -> str:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from gamcore.data.table import kind_of, read_dates, read_numbers, read_texts
+from gamcore.types import Ints
 from shapewise.memory import plain_pool
 
-Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 BATCH_BYTES: Final = 2**24

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gamcore.data.table import TableError, as_frame, kind_of, read_numbers
 from gamcore.decide.rules import All
-from shapewise.training.spec import Bools, Spec
+from gamcore.types import Bools
+from shapewise.training.spec import Spec
 
 HELD_OUT = 0.2
 

@@ -24,14 +24,15 @@ from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.binning import Bins
 from gamcore.data.table import TableError, as_frame, learn_features
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
+from gamcore.types import Bools
 from shapewise.jobs.process import StoppedError
 from shapewise.memory import give_back_early
 from shapewise.store.batches import batches, count_rows
 from shapewise.training.cost import estimate
 from shapewise.training.dataset import Data, columns_of, held_out_rows, read_data
 from shapewise.training.estimator import learner
-from shapewise.training.large_pass import HeldOut, Spilling, learn_bins
-from shapewise.training.spec import Bools, Spec
+from shapewise.training.large_pass import HeldOutOfTable, Spilling, learn_bins
+from shapewise.training.spec import Spec
 
 Callback = Callable[[Progress], bool | None]
 Additive = GAMRegressor | GAMClassifier
@@ -44,7 +45,7 @@ SPARE_BYTES: Final = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Place:
+class TrainingPlace:
     """Where a table is, and what its training may use: a folder for files without names, and bytes of memory."""
 
     table: Path
@@ -53,7 +54,7 @@ class Place:
 
 
 def fit_on_disk(
-    place: Place,
+    place: TrainingPlace,
     sample: pd.DataFrame,
     spec: Spec,
     held_out_by: dict[str, str],
@@ -82,7 +83,7 @@ def fit_on_disk(
     try:
         columns = list(dict.fromkeys([*columns_of(spec, held_out_by), *spec.filter_columns()]))
         held = held_out_rows(sample, spec.table, held_out_by.get("group"), held_out_by.get("time"))
-        spilling = Spilling(spec, sample[columns], HeldOut(sample, held, held_out_by), bins, files)
+        spilling = Spilling(spec, sample[columns], HeldOutOfTable(sample, held, held_out_by), bins, files)
         _read(place.table, n_rows, sample[columns], spilling, callback)
         give_back_early()
         source = _source(spilling, model, place.memory, n_jobs)

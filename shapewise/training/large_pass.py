@@ -29,11 +29,10 @@ from gamcore.data.table import (
     read_texts,
 )
 from gamcore.kernels import CODE
+from gamcore.types import Bools, Floats
 from shapewise.store.batches import Matching, hash_texts
 from shapewise.training.dataset import choose, read_groups, read_weights
-from shapewise.training.spec import Bools, Spec
-
-Floats = NDArray[np.float64]
+from shapewise.training.spec import Spec
 
 MOST_NEW_NAMES: Final = 5 * MOST_RARE_NAMES
 """Levels that a sample lacks, which are counted at once; beyond, the rarest are forgotten."""
@@ -58,7 +57,7 @@ def learn_bins(
     return tuple(made)
 
 
-class HeldOut:
+class HeldOutOfTable:
     """Which rows of a table no fit may see, by those (n,) of its sample.
 
     basis : what they were set aside by, {"group": column} or {"time": column} or {}.
@@ -103,7 +102,9 @@ class Spilling:
     counts : training rows, rows set aside, and rows without a target; sizes : (BUCKETS,) rows of each bucket.
     """
 
-    def __init__(self, spec: Spec, sample: pd.DataFrame, held: HeldOut, bins: tuple[Bins, ...], files: Files) -> None:
+    def __init__(
+        self, spec: Spec, sample: pd.DataFrame, held: HeldOutOfTable, bins: tuple[Bins, ...], files: Files
+    ) -> None:
         self.spec, self.files, self.counts = spec, files, Counter[str]()
         self.sizes = np.zeros(BUCKETS, np.int64)
         self._held, self._matching, self._bins = held, Matching(sample), bins

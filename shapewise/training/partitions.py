@@ -18,10 +18,10 @@ MOST_RANGES: Final = 4
 CALENDAR: Final = ("D", "W", "M", "Q", "Y")
 """Periods from short to long; the shortest of which there are few enough is taken."""
 
-Part = tuple[str, Rule]
+TablePart = tuple[str, Rule]
 
 
-def split(frame: pd.DataFrame, column: str) -> list[Part]:
+def split(frame: pd.DataFrame, column: str) -> list[TablePart]:
     """At most MOST_PARTS parts of the rows, each by a name and its rule; rows without a value are in none."""
     if column not in frame.columns:
         raise TableError(f"The table has no column {column!r}: choose another.")
@@ -65,7 +65,7 @@ def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[
     return np.where(np.isfinite(values), codes, -1).astype(np.int64), names
 
 
-def _ranges(series: pd.Series) -> list[Part]:
+def _ranges(series: pd.Series) -> list[TablePart]:
     """A part per value where these are few, else ranges of about equal numbers of rows."""
     name, values = str(series.name), read_numbers(series)
     values = values[np.isfinite(values)]
@@ -83,7 +83,7 @@ def _plain(value: float) -> str:
     return f"{value:.17g}" if float(f"{value:g}") != value else f"{value:g}"
 
 
-def _range(name: str, low: float | None, below: float | None) -> Part:
+def _range(name: str, low: float | None, below: float | None) -> TablePart:
     ends_words = [
         f"at least {_plain(low)}" if low is not None else "",
         f"below {_plain(below)}" if below is not None else "",
@@ -91,7 +91,7 @@ def _range(name: str, low: float | None, below: float | None) -> Part:
     return " and ".join(part for part in ends_words if part), Range(name, low, below)
 
 
-def _periods(series: pd.Series) -> list[Part]:
+def _periods(series: pd.Series) -> list[TablePart]:
     """Days, weeks, months, quarters or years, whichever are few enough; else some years together."""
     name, days = str(series.name), read_dates(series)
     known = np.unique(np.floor(days[np.isfinite(days)]))
@@ -106,7 +106,7 @@ def _periods(series: pd.Series) -> list[Part]:
     if len(starts) > MOST_PARTS:
         starts = [starts[round(k)] for k in np.linspace(0, len(starts), MOST_PARTS, endpoint=False)]
     ends = [*[float(start) for start in starts[1:]], None]
-    made: list[Part] = []
+    made: list[TablePart] = []
     for start, below in zip(starts, ends, strict=True):
         label = _label(float(start), below, unit)
         made.append((label, Range(name, float(start), below, date=True)))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gamcore.data.table import TableError, kind_of
 from gamcore.decide.rules import Rule
@@ -15,8 +13,6 @@ from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS
 
 MOST_CLASSES = 50
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -86,10 +82,10 @@ class Spec:
         return {**(TASK_PRESETS if self.kind == "tasks" else PRESETS)[self.preset], **self.changes}
 
 
-Task = Literal["regression", "binary"]
+TargetKind = Literal["regression", "binary"]
 
 
-def suggest_task(series: pd.Series) -> Task:
+def suggest_task(series: pd.Series) -> TargetKind:
     """Numbers with many values are a regression target; anything else is a choice between levels."""
     numeric = kind_of(series) == "number" and series.nunique() > 10
     return "regression" if numeric else "binary"

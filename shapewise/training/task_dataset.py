@@ -19,8 +19,9 @@ from gamcore.estimators.gam import Estimator, GAMClassifier
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.model.losses import Loss, default_loss
 from gamcore.multitask.tables import join_tables, places
+from gamcore.types import Bools, Floats
 from shapewise.training.dataset import Data, read_data
-from shapewise.training.spec import Bools, Spec
+from shapewise.training.spec import Spec
 
 MOST_TASKS = 2_000
 FEWEST_ROWS = 4
@@ -28,7 +29,6 @@ FEWEST_ROWS = 4
 
 Frames = Callable[[str], pd.DataFrame]
 HeldOut = Callable[[str], dict[str, str] | None]
-Floats = NDArray[np.float64]
 
 
 def read_rows(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:

@@ -24,7 +24,7 @@ from shapewise.memory import give_back, plain_pool
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 from shapewise.training.dataset import Data
 from shapewise.training.estimator import learner
-from shapewise.training.large import Place, check_kind, fit_on_disk
+from shapewise.training.large import TrainingPlace, check_kind, fit_on_disk
 from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import predicted, read_rows, score_tasks
@@ -151,7 +151,7 @@ def _train_on_disk(
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
     basis = workspace.tables.hold_out_by(spec.table, group, when)
     scratch = workspace.root / "jobs"
-    place = Place(workspace.tables.path(spec.table), scratch, _budget(workspace.limits.memory))
+    place = TrainingPlace(workspace.tables.path(spec.table), scratch, _budget(workspace.limits.memory))
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)

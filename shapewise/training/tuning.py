@@ -22,6 +22,7 @@ from gamcore.data.table import TableError
 from gamcore.estimators.additive_parameters import AdditiveParameters
 from gamcore.estimators.parameters import searched
 from gamcore.model.losses import default_loss
+from gamcore.types import Floats, Ints
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import predicted
@@ -33,8 +34,6 @@ REFITS: Final = 2
 """Outer refits of a trial: what settings are worth shows in few."""
 
 FEWEST_ROWS: Final = 300
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Tell = Callable[[Progress], bool | None]
 
 

@@ -14,7 +14,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from shapewise.ingest.read import ReaderError
-from shapewise.ingest.supervisor import Limits, Reading
+from shapewise.ingest.supervisor import Reading, ReadLimits
 from tests.support.corpus import CORPUS, repacked, sheet
 
 
@@ -86,7 +86,7 @@ def read(name: str, data: bytes) -> tuple[float, int, str]:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         source.write_bytes(data)
-        reading, said = Reading(source, name, Path(folder) / "into", Limits(), lambda share, words: None), ""
+        reading, said = Reading(source, name, Path(folder) / "into", ReadLimits(), lambda share, words: None), ""
         try:
             reading.finish()
         except ReaderError as error:

@@ -8,7 +8,7 @@ import pandas as pd
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.problem import Parameters, Problem, Share
 from gamcore.data.sampling import deal, splits
-from gamcore.kernels.layout import Table
+from gamcore.kernels.layout import CodedTable
 from gamcore.model.losses import LOSSES
 
 
@@ -30,7 +30,7 @@ def problem(loss, n=900, p=3, seed=0):
     score = np.sin(codes[0] / 5.0) + (codes[1] > 12)
     y = score + rng.normal(size=n) if loss == "squared" else (rng.random(n) < 1 / (1 + np.exp(-score))).astype(float)
     dealt = deal(n, 16, seed)
-    table = Table(
+    table = CodedTable(
         codes[:, dealt.order].copy(), dealt.starts, np.full(p, 29), np.array([False, False, True]), np.arange(p)
     )
     return Problem(table, y[dealt.order], np.empty(0), LOSSES[loss])

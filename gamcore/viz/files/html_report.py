@@ -13,7 +13,7 @@ from typing import Final
 
 from plotly.offline import get_plotlyjs
 
-from gamcore.viz.files.parts import Part
+from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.plotly_figures.draw import draw
 from gamcore.viz.plots.palette import PALETTES, Mode
 
@@ -27,7 +27,7 @@ for (const place of document.querySelectorAll("[data-plot]")) {
 """
 
 
-def to_html(title: str, parts: Sequence[Part], about: str = "", mode: Mode = "light") -> bytes:
+def to_html(title: str, parts: Sequence[ReportPart], about: str = "", mode: Mode = "light") -> bytes:
     """A page of parts. about : what stands at its end."""
     script = DRAW % json.dumps(CONFIG)
     color = PALETTES[mode]
@@ -48,7 +48,7 @@ def to_html(title: str, parts: Sequence[Part], about: str = "", mode: Mode = "li
     ).encode()
 
 
-def _part(part: Part, k: int, mode: Mode) -> str:
+def _part(part: ReportPart, k: int, mode: Mode) -> str:
     made = f"<h2>{html.escape(part.title)}</h2>" if part.title else ""
     made += _paragraphs(part.text)
     if part.plot is not None:

@@ -29,9 +29,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
 from gamcore.viz.plots.palette import PALETTES, Mode, Palette, cut
-from gamcore.viz.plots.spec import Axis, Cells, Panel, Plot, Ribbon, Scale, Steps
+from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 
-Kind = Literal["png", "svg", "pdf"]
+PictureKind = Literal["png", "svg", "pdf"]
 FONTS: Final = Path(__file__).parent / "fonts"
 FAMILY: Final = ["Shapewise Sans", "DejaVu Sans", "Last Resort High-Efficiency", "sans-serif"]
 """The house's font, and those of matplotlib for letters that it lacks."""
@@ -68,7 +68,7 @@ def _fonts() -> None:
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it tells of each weight that a font lacks
 
 
-def picture(plot: Plot, kind: Kind, mode: Mode = "light", about: str = "") -> bytes:
+def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = "") -> bytes:
     """A plot as a file. about : what goes into the file's metadata, such as the model card."""
     with house():
         figure = compose(plot, mode)
@@ -167,7 +167,7 @@ def _panels(figure: Figure, plot: Plot, color: Palette) -> None:
         len(plot.heights), len(plot.widths), height_ratios=plot.heights, width_ratios=plot.widths
     )  # fmt: skip
     made: dict[tuple[int, int], Any] = {}
-    bars: list[tuple[Any, Scale]] = []
+    bars: list[tuple[Any, ColorScale]] = []
     for row, column, panel in plot.each():
         shared_x = next((made[at] for at in made if at[1] == column), None)
         shared_y = next((made[at] for at in made if at[0] == row), None)
@@ -179,7 +179,7 @@ def _panels(figure: Figure, plot: Plot, color: Palette) -> None:
         _colorbar(figure, drawn, scale, color)
 
 
-def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) -> list[tuple[Any, Scale]]:
+def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) -> list[tuple[Any, ColorScale]]:
     """Draw a panel; the cells on it, with their scales of colours."""
     axes.set_facecolor(color.hairline if panel.blank else color.background)
     lines = any(isinstance(mark, Steps | Ribbon) for mark in panel.marks)
@@ -260,7 +260,7 @@ def _limit(axes: Any, axis: Axis, side: str) -> None:
     put(*((high, low) if axis.flipped else (low, high)))
 
 
-def _colorbar(figure: Any, drawn: Any, scale: Scale, color: Palette) -> None:
+def _colorbar(figure: Any, drawn: Any, scale: ColorScale, color: Palette) -> None:
     bar = figure.colorbar(drawn, ax=figure.axes, location="right", shrink=0.7, aspect=32, pad=0.015)
     bar.outline.set_visible(False)
     if scale.ticks:

@@ -12,7 +12,7 @@ Step = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportPart:
     """A page of a report: a title, paragraphs of plain text, a plot or a table of texts whose first row is its head.
 
     comment : what somebody says of it, in plain text.
@@ -37,13 +37,13 @@ class Report:
 
     title: str
     subtitle: str
-    parts: tuple[Part, ...]
-    appendix: tuple[Part, ...] = ()
+    parts: tuple[ReportPart, ...]
+    appendix: tuple[ReportPart, ...] = ()
     about: str = ""
     card: str = ""
 
     @property
-    def every(self) -> tuple[Part, ...]:
+    def every(self) -> tuple[ReportPart, ...]:
         """All parts, those of the appendix last."""
         return (*self.parts, *self.appendix)
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from gamcore.viz.files.mpl_picture import LETTER, compose, house, wrapped
-from gamcore.viz.files.parts import Part, Report, Step, quiet
+from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
 from gamcore.viz.plots.palette import PALETTES, cut
 
 SIZE: Final = (11.69, 8.27)
@@ -78,7 +78,7 @@ def _cover(report: Report) -> Figure:
     return page
 
 
-def _pages(part: Part) -> Iterator[Figure]:
+def _pages(part: ReportPart) -> Iterator[Figure]:
     """A page for the plot with its caption, or as many as text and table need."""
     if part.plot is None:
         yield from _texts(part)
@@ -94,7 +94,7 @@ def _pages(part: Part) -> Iterator[Figure]:
         y += LINE
     yield page
     if len(lines) > MOST_CAPTION:
-        yield from _texts(Part(f"{part.heading} (continued)", ["\n".join(lines[MOST_CAPTION:])]))
+        yield from _texts(ReportPart(f"{part.heading} (continued)", ["\n".join(lines[MOST_CAPTION:])]))
 
 
 def _lines(text: str, room: float, size: float) -> list[str]:
@@ -103,7 +103,7 @@ def _lines(text: str, room: float, size: float) -> list[str]:
     return [line for paragraph in text.split("\n") for line in textwrap.wrap(paragraph, per_line) or [""]]
 
 
-def _texts(part: Part) -> Iterator[Figure]:
+def _texts(part: ReportPart) -> Iterator[Figure]:
     """Text, then the table, on as many pages as they need."""
     room, bottom = SIZE[0] - 2 * MARGIN, SIZE[1] - 0.8
     page, y = _headed(part.title)

@@ -10,15 +10,15 @@ from typing import Any, Final, Literal, get_args
 
 import pandas as pd
 
-from gamcore.viz.files.parts import Part
+from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.files.spreadsheets import safe_csv, to_xlsx
 from gamcore.viz.files.tidy import tidy
 from gamcore.viz.plots.describe import describe
 from gamcore.viz.plots.palette import Mode
 from gamcore.viz.plots.spec import Plot
 
-Format = Literal["png", "svg", "pdf", "html", "pptx", "csv", "xlsx", "txt"]
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+PlotFormat = Literal["png", "svg", "pdf", "html", "pptx", "csv", "xlsx", "txt"]
+FORMATS: Final[tuple[PlotFormat, ...]] = get_args(PlotFormat)
 MOST_NAME: Final = 40
 
 
@@ -27,7 +27,7 @@ class ExportError(ValueError):
 
 
 def render(
-    explanation: Any, fmt: Format, path: str | Path, *, about: str = "", mode: Mode = "light", **words: Any
+    explanation: Any, fmt: PlotFormat, path: str | Path, *, about: str = "", mode: Mode = "light", **words: Any
 ) -> Path:
     """Write an explanation (or a `Plot`) to a file; returns its path.
 
@@ -52,7 +52,7 @@ def render(
     return place
 
 
-def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> bytes:
+def to_bytes(plot: Plot, fmt: PlotFormat, about: str = "", mode: Mode = "light") -> bytes:
     """A plot as a file's bytes; see `render`."""
     plot, about = tidy(plot), tidy(about)
     match fmt:  # libraries are imported by whoever needs them: the app starts half a second sooner
@@ -63,7 +63,7 @@ def to_bytes(plot: Plot, fmt: Format, about: str = "", mode: Mode = "light") -> 
         case "html":
             from gamcore.viz.files.html_report import to_html
 
-            return to_html(plot.title, [Part(plot=plot)], about, mode)
+            return to_html(plot.title, [ReportPart(plot=plot)], about, mode)
         case "pptx":
             from gamcore.viz.files.pptx_slides import to_slide
 

@@ -10,9 +10,10 @@ from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
+from gamcore.types import Floats
 from gamcore.viz.files.pptx_xml import (
     END,
-    Place,
+    ChartPlace,
     dress_axis,
     dress_legend,
     dress_line,
@@ -24,7 +25,7 @@ from gamcore.viz.files.pptx_xml import (
     nice,
     place_inner,
 )
-from gamcore.viz.plots.spec import Area, Bars, Cells, Floats, Line, Panel, Path, Plot, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.plots.spec import Area, Bars, Cells, Line, Panel, Path, Plot, Points, Ribbon, Steps, Whiskers
 
 EXCEL_EPOCH: Final = 25_569
 """1970-01-01 as a spreadsheet counts days."""
@@ -69,7 +70,7 @@ def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
             panel = replace(panel, x=replace(panel.x, named=True))
         last_row = row + 1 == len(plot.heights)
         pads = (left if column == 0 else 0.05, legend if main else 0.04, 0.1, BOTTOM if last_row else TICKS)
-        area = Place(x - pads[0], y - pads[1], wide + pads[0] + pads[2], high + pads[1] + pads[3], pads)
+        area = ChartPlace(x - pads[0], y - pads[1], wide + pads[0] + pads[2], high + pads[1] + pads[3], pads)
         chart = (
             _levelled(slide, panel, area)
             if _levels(panel, "x") or _levels(panel, "y")
@@ -128,7 +129,7 @@ def _moving(mark: Bars) -> bool:
     return bool(np.ptp(mark.bases) > 0) if mark.bases.size else False
 
 
-def _levelled(slide: Any, panel: Panel, area: Place) -> Any:
+def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
     """Bars of levels, one series a mark; floating bars on an invisible one."""
     lying = _levels(panel, "y")
     axis, other = (panel.y, panel.x) if lying else (panel.x, panel.y)
@@ -172,7 +173,7 @@ def _levelled(slide: Any, panel: Panel, area: Place) -> Any:
     return made
 
 
-def _joined(slide: Any, panel: Panel, area: Place, names: list[str]) -> Any:
+def _joined(slide: Any, panel: Panel, area: ChartPlace, names: list[str]) -> Any:
     """Lines over levels that follow each other, such as periods."""
     data = CategoryChartData()
     data.categories = names
@@ -224,7 +225,7 @@ def _reach(values: list[float | None], whiskers: list[Whiskers], mark: Bars | Po
     return up, down
 
 
-def _numeric(slide: Any, panel: Panel, area: Place) -> Any:
+def _numeric(slide: Any, panel: Panel, area: ChartPlace) -> Any:
     """Lines and points on two axes of numbers; bars alone as columns without gaps."""
     if all(isinstance(mark, Bars) for mark in panel.marks):
         return _strip(slide, panel, area)
@@ -321,7 +322,7 @@ def along(mark: Any, side: str) -> Floats:
     return np.empty(0)
 
 
-def _strip(slide: Any, panel: Panel, area: Place) -> Any:
+def _strip(slide: Any, panel: Panel, area: ChartPlace) -> Any:
     """Bars along an axis of numbers, those within its limits; each is named by its middle."""
     mark = panel.marks[0]
     assert isinstance(mark, Bars)

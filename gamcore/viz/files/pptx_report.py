@@ -6,7 +6,7 @@ import logging
 import textwrap
 from typing import Any, Final
 
-from gamcore.viz.files.parts import Part, Report, Step, quiet
+from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
 from gamcore.viz.files.pdf_report import shares
 from gamcore.viz.files.pptx_charts import Box, grid
 from gamcore.viz.files.pptx_slides import (
@@ -56,15 +56,15 @@ def to_deck(report: Report, step: Step = quiet) -> bytes:
                 log.exception("%s cannot be drawn", part.heading)
                 beside = f"{UNDRAWN}\n{said}"
                 said = beside
-                _told(deck, Part(part.heading, [said]), report.about)
+                _told(deck, ReportPart(part.heading, [said]), report.about)
             if said != beside:
-                _told(deck, Part(f"{part.heading} (continued)", [said]), report.about)
+                _told(deck, ReportPart(f"{part.heading} (continued)", [said]), report.about)
         else:
             _told(deck, part, report.about)
     return saved(deck)
 
 
-def _told(deck: Any, part: Part, about: str) -> None:
+def _told(deck: Any, part: ReportPart, about: str) -> None:
     """Slides of text and of a table, as many as its rows need."""
     text = "\n".join([*part.text, *([part.comment] if part.comment else [])])
     pages = textwrap.wrap(text, MOST_TEXT, replace_whitespace=False) if len(text) > MOST_TEXT else [text]

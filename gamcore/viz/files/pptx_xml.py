@@ -14,8 +14,9 @@ from pptx.enum.dml import MSO_LINE
 from pptx.oxml.ns import qn
 from pptx.util import Inches, Pt
 
+from gamcore.types import Floats
 from gamcore.viz.plots.palette import PALETTES, clean, cut, rgb
-from gamcore.viz.plots.spec import Axis, Bars, Floats, Line, Path, Points, Ribbon, Role, Steps
+from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Path, Points, Ribbon, Steps
 
 COLOR: Final = PALETTES["light"]
 TEXT: Final = 10
@@ -32,7 +33,7 @@ END: Final = " (end)"
 
 
 @dataclass(frozen=True)
-class Place:
+class ChartPlace:
     """A chart's frame, inches; its inner area is as far inside as the pads (left, top, right, bottom) say."""
 
     left: float
@@ -46,17 +47,17 @@ class Place:
         return Inches(self.left), Inches(self.top), Inches(self.width), Inches(self.height)
 
 
-def color_of(role: Role) -> Any:
+def color_of(role: ColorRole) -> Any:
     """A role's colour."""
     return RGBColor.from_string(COLOR.of(role)[1:])
 
 
-def mixed(role: Role, opacity: float) -> Any:
+def mixed(role: ColorRole, opacity: float) -> Any:
     """A role's colour as it looks over white."""
     return RGBColor(*(round(255 - opacity * (255 - part)) for part in rgb(COLOR.of(role))))
 
 
-def place_inner(chart: Any, area: Place) -> None:
+def place_inner(chart: Any, area: ChartPlace) -> None:
     """Fix the inner area, so that charts of several panels are in line."""
     left, top, right, bottom = area.pads
     parts = {"x": left / area.width, "y": top / area.height, "w": (area.width - left - right) / area.width,
@@ -79,7 +80,7 @@ def _layout(node: Any, parts: dict[str, float], target: str | None, at: int = 0)
     node.insert(at, layout)
 
 
-def dress_legend(chart: Any, wanted: bool, area: Place) -> None:
+def dress_legend(chart: Any, wanted: bool, area: ChartPlace) -> None:
     """A legend above the plot, of the series that a reader looks for."""
     chart.has_title = False
     chart.has_legend = wanted
@@ -108,7 +109,7 @@ def _is_told(name: str) -> bool:
 
 
 def dress_axis(
-    drawn: Any, axis: Axis, area: Place, crosses: float | None = None, flipped: bool = False, bare: bool = False,
+    drawn: Any, axis: Axis, area: ChartPlace, crosses: float | None = None, flipped: bool = False, bare: bool = False,
     beyond: bool = False,
 ) -> None:  # fmt: skip
     """One axis: limits, ticks, title, grid.
@@ -211,7 +212,7 @@ def fill(series: Any, mark: Any, n: int) -> None:
             point.fore_color.rgb = color_of(role)
 
 
-def dress_points(series: Any, role: Role) -> None:
+def dress_points(series: Any, role: ColorRole) -> None:
     """One colour for all bars of a series."""
     series.format.fill.solid()
     series.format.fill.fore_color.rgb = color_of(role)
@@ -221,7 +222,7 @@ def dress_line(series: Any, mark: Any) -> None:
     """The line of a series of XY points."""
     line = series.format.line
     series.marker.style = XL_MARKER_STYLE.NONE
-    role: Role = mark.role
+    role: ColorRole = mark.role
     width, opacity, dash = 1.0, 1.0, None
     match mark:
         case Ribbon():

@@ -6,22 +6,22 @@ import io
 import zipfile
 from typing import Final, Literal
 
-from gamcore.viz.files.parts import Part, Report, Step, quiet
-from gamcore.viz.files.plot import ExportError, Format, file_name, to_bytes
+from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
+from gamcore.viz.files.plot import ExportError, PlotFormat, file_name, to_bytes
 from gamcore.viz.files.tidy import tidy
 
-Kind = Literal["html", "pdf", "pptx", "zip"]
-KINDS: Final[dict[Kind, str]] = {
+ReportKind = Literal["html", "pdf", "pptx", "zip"]
+KINDS: Final[dict[ReportKind, str]] = {
     "pptx": "Slides (PPTX)",
     "pdf": "PDF",
     "html": "Web page (HTML)",
     "zip": "All of it (ZIP)",
 }
-SINGLE: Final[tuple[Format, ...]] = ("png", "svg", "csv", "xlsx", "txt")
+SINGLE: Final[tuple[PlotFormat, ...]] = ("png", "svg", "csv", "xlsx", "txt")
 """What an archive holds of each plot."""
 
 
-def to_report(report: Report, kind: Kind, step: Step = quiet) -> bytes:
+def to_report(report: Report, kind: ReportKind, step: Step = quiet) -> bytes:
     """A report as a file's bytes; step is told what comes next, and may raise to stop."""
     report = tidy(report)
     match kind:  # libraries are imported by whoever needs them, as in `plot`
@@ -29,7 +29,7 @@ def to_report(report: Report, kind: Kind, step: Step = quiet) -> bytes:
             from gamcore.viz.files.html_report import to_html
 
             step(0.0, report.title)
-            cover = Part(report.title, (report.subtitle,))
+            cover = ReportPart(report.title, (report.subtitle,))
             return to_html(report.title, [cover, *report.every], report.about)
         case "pdf":
             from gamcore.viz.files.pdf_report import to_pdf

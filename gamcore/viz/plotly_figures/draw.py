@@ -11,11 +11,11 @@ from itertools import accumulate
 import numpy as np
 import plotly.graph_objects as go
 
-from gamcore.viz.plotly_figures.shapes import Place, backdrop, label, note, shapes
+from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note, shapes
 from gamcore.viz.plotly_figures.style import Told, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
 from gamcore.viz.plots.palette import PALETTES, Mode, Palette
-from gamcore.viz.plots.spec import Axis, Bars, Cells, Panel, Plot, Scale
+from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Panel, Plot
 
 FORMATS = {"plain": None, "percent": ".0%", "signed percent": "+.0%", "count": ",", "factor": "~g", "power": None}
 LEGEND_PIXELS = 20
@@ -38,7 +38,7 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
     data: list[Told] = []
     for row, column, panel in plot.each():
         number = _number(plot, row, column)
-        place = Place(f"x{number}", f"y{number}")
+        place = PanelPlace(f"x{number}", f"y{number}")
         axes = {"xaxis": place.x, "yaxis": place.y}
         data += [trace | axes for mark in panel.marks for trace in traces(mark, panel, color, flat)]
         _panel(layout, panel, place, color)
@@ -81,7 +81,7 @@ def _domains(sizes: tuple[float, ...], between: float) -> list[list[float]]:
     return [[end - size * room, end] for end, size in zip(ends, sizes, strict=True)]
 
 
-def _panel(layout: Told, panel: Panel, place: Place, color: Palette) -> None:
+def _panel(layout: Told, panel: Panel, place: PanelPlace, color: Palette) -> None:
     """Add to a layout what a panel has beside its data."""
     for mark in panel.marks:
         layout["shapes"] += shapes(mark, panel, place, color)
@@ -152,7 +152,7 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Told:
     return drawn
 
 
-def _coloraxis(scale: Scale, color: Palette) -> Told:
+def _coloraxis(scale: ColorScale, color: Palette) -> Told:
     bar: Told = {"thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02}
     bar["title"] = {"text": escape(scale.title, 40), "side": "top"}
     if scale.ticks:

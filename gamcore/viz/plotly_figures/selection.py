@@ -9,10 +9,11 @@ import plotly.graph_objects as go
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
+from gamcore.types import Floats
 from gamcore.viz.plotly_figures.traces import places
 from gamcore.viz.plots.curves import level_order, visible_edges
 from gamcore.viz.plots.palette import PALETTES, Mode
-from gamcore.viz.plots.spec import SELECTED, Floats
+from gamcore.viz.plots.spec import SELECTED
 from gamcore.viz.plots.surfaces import centres
 
 

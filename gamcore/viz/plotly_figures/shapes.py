@@ -14,7 +14,7 @@ from gamcore.viz.plots.spec import Area, Frame, Line, Mark, Panel
 
 
 @dataclass(frozen=True)
-class Place:
+class PanelPlace:
     """The axes of a panel, "x3" and "y3": a mark stands at their values or spans their domains."""
 
     x: str
@@ -33,7 +33,7 @@ class Place:
         return {"type": "line", "x0": 0, "x1": 1, "y0": at, "y1": at, "line": line, **self.at(y=True)}
 
 
-def shapes(mark: Mark, panel: Panel, place: Place, color: Palette) -> list[Told]:
+def shapes(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Told]:
     """The shapes of a mark; none of one that is a trace."""
     match mark:
         case Line():
@@ -49,7 +49,7 @@ def shapes(mark: Mark, panel: Panel, place: Place, color: Palette) -> list[Told]
     return []
 
 
-def _area(mark: Area, panel: Panel, place: Place, paint: str) -> list[Told]:
+def _area(mark: Area, panel: Panel, place: PanelPlace, paint: str) -> list[Told]:
     low, high = places(np.array([mark.low, mark.high]), panel.x.kind)
     filled = {"type": "rect", "x0": low, "x1": high, "y0": 0, "y1": 1, "fillcolor": paint, "opacity": mark.opacity,
               "line": {"width": 0}, "layer": "below", **place.at(x=True)}  # fmt: skip
@@ -57,13 +57,13 @@ def _area(mark: Area, panel: Panel, place: Place, paint: str) -> list[Told]:
     return [filled, *(place.upright(end, {"color": paint, "width": 1}) for end in ends)]
 
 
-def backdrop(place: Place, paint: str) -> Told:
+def backdrop(place: PanelPlace, paint: str) -> Told:
     """A panel filled with a colour."""
     return {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below", "fillcolor": paint,
             "line": {"width": 0}, **place.at()}  # fmt: skip
 
 
-def label(mark: Mark, panel: Panel, place: Place, color: Palette) -> list[Told]:
+def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Told]:
     """What is written at a line or an area."""
     if not isinstance(mark, Line | Area) or not mark.text:
         return []
@@ -77,7 +77,7 @@ def label(mark: Mark, panel: Panel, place: Place, color: Palette) -> list[Told]:
     return [{**style, **at, "yanchor": "bottom", "font": font, **place.at(x=mark.upright, y=not mark.upright)}]
 
 
-def note(text: str, place: Place, color: Palette) -> Told:
+def note(text: str, place: PanelPlace, color: Palette) -> Told:
     """A remark in the corner of a panel."""
     return {"text": escape(text), "x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
             "font": {"size": 11, "color": color.muted}, **place.at()}  # fmt: skip

@@ -8,13 +8,14 @@ from typing import Any, assert_never
 import numpy as np
 
 from gamcore.data.dates import as_date
+from gamcore.types import Floats
 from gamcore.viz.plotly_figures.style import Told, escape
 from gamcore.viz.plots.palette import Palette
 from gamcore.viz.plots.spec import (
     Area,
     Bars,
     Cells,
-    Floats,
+    ColorScale,
     Frame,
     Line,
     Mark,
@@ -22,7 +23,6 @@ from gamcore.viz.plots.spec import (
     Path,
     Points,
     Ribbon,
-    Scale,
     Steps,
     Whiskers,
 )
@@ -175,7 +175,7 @@ def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Told]:
     return drawn
 
 
-def colors(scale: Scale, color: Palette) -> list[tuple[float, str]]:
+def colors(scale: ColorScale, color: Palette) -> list[tuple[float, str]]:
     """Colours along a scale."""
     places = np.linspace(0.0, 1.0, len(scale.roles))
     return [(float(at), color.of(role)) for at, role in zip(places, scale.roles, strict=True)]

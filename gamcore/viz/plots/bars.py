@@ -10,9 +10,10 @@ from gamcore.explain.curves import Breakdown, Importance
 from gamcore.explain.tasks import TaskImportance
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
+from gamcore.types import Floats
 from gamcore.viz.plots.curves import effect_axis
 from gamcore.viz.plots.palette import MOST_LABEL, cut
-from gamcore.viz.plots.spec import Axis, Bars, Floats, Line, Mark, Panel, Plot, Role, single
+from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, single
 
 FEWEST_SHOWN, MOST_SHOWN = 8, 25
 ROW = 26
@@ -56,7 +57,7 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
     frame = ranking.frame().head(most)
     at = np.arange(len(frame), dtype=np.float64)
     marks: list[Mark] = []
-    parts: list[tuple[str, str, Role]] = [
+    parts: list[tuple[str, str, ColorRole]] = [
         ("common", "in the trees that tasks share", "primary"), ("specific", "in trees of one task", "accent"),
     ]  # fmt: skip
     base = np.zeros(len(frame))
@@ -98,7 +99,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
     hover = [
         f"{name}\nrank {rank}: {size:.2e}" for name, rank, size in zip(names, shown["rank"], strength, strict=True)
     ]  # fmt: skip
-    roles: list[Role] = ["primary" if pair in fitted else "density" for pair in pairs]
+    roles: list[ColorRole] = ["primary" if pair in fitted else "density" for pair in pairs]
     y = levels([cut(name, 44) for name in names])
     error = LOSSES[loss].error
     gain = Axis(f"what one cut of both takes off the {error}", format="power", grid=True)
@@ -152,7 +153,7 @@ def waterfall(
     drawn = 100 * expit(at) if scale == "points" else at
     steps = np.diff(drawn)
     ticks = [_total(at[0], breakdown.loss, scale), *_parts(at, scale), _total(at[-1], breakdown.loss, scale)]
-    roles: list[Role] = ["muted", *("accent" if step > 0 else "primary" for step in steps), "muted"]
+    roles: list[ColorRole] = ["muted", *("accent" if step > 0 else "primary" for step in steps), "muted"]
     bars = Bars(
         np.arange(len(names) + 2, dtype=np.float64), np.array([drawn[0], *steps, drawn[-1]]),
         np.array([0.0, *drawn[:-1], 0.0]), roles=roles, lying=True, texts=ticks,

@@ -10,7 +10,7 @@ from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
 from gamcore.viz.plots.curves import common_limits, effect_axis, level_order, ribbons, value_axis, visible_edges
 from gamcore.viz.plots.palette import cut, shorten
-from gamcore.viz.plots.spec import Axis, Line, Mark, Panel, Plot, Points, Ribbon, Role, Steps, Whiskers, single
+from gamcore.viz.plots.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
 
 WIDTH = 0.7
 """Of a level, shared by the marks of all curves."""
@@ -59,7 +59,7 @@ def value_names(curve: Curve) -> list[str]:
     return [curve.labels[k] for k in level_order(curve)] if curve.labels else []
 
 
-def _line(curve: Curve, name: str, role: Role, band: bool) -> list[Mark]:
+def _line(curve: Curve, name: str, role: ColorRole, band: bool) -> list[Mark]:
     """A step line, with its band where there is room for it."""
     edges = visible_edges(curve)
     hover = [f"{cut(name, 80)}\n{curve.place(k)}\n{say(score, curve.scale)}" for k, score in enumerate(curve.scores)]
@@ -67,7 +67,7 @@ def _line(curve: Curve, name: str, role: Role, band: bool) -> list[Mark]:
     return [*ribbon, Steps(edges, curve.scores, role, 2.2, name=name, hover=hover)]
 
 
-def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role: Role) -> list[Mark]:
+def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role: ColorRole) -> list[Mark]:
     """A mark a level, beside those of other curves, with its band as a bar; none for a level that it lacks."""
     known = [(at, curve.labels.index(label)) for at, label in enumerate(labels) if label in curve.labels]
     if not known:

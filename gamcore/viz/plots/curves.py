@@ -13,8 +13,9 @@ from gamcore.explain.curves import FEW_ROWS, WHOLE, Curve
 from gamcore.explain.sentences import read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
+from gamcore.types import Floats
 from gamcore.viz.plots.palette import cut, shorten
-from gamcore.viz.plots.spec import Axis, Bars, Floats, Line, Mark, Panel, Plot, Points, Ribbon, Role, Steps, Whiskers
+from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers
 
 MOST_ROOM = 0.75
 """What bands may add to the height of a plot, at either end, in heights of the curve."""
@@ -160,7 +161,7 @@ def level_marks(curve: Curve) -> list[Mark]:
     """A bar a level, sorted by effect, with the bands as whiskers."""
     order = level_order(curve)
     at, scores = np.arange(order.size, dtype=np.float64), curve.scores[order]
-    roles: list[Role] = ["few" if n < FEW_ROWS else "primary" for n in curve.counts[order]]
+    roles: list[ColorRole] = ["few" if n < FEW_ROWS else "primary" for n in curve.counts[order]]
     hover = _told(curve)
     marks: list[Mark] = [
         Bars(at, scores - curve.zero, curve.zero, roles=roles, name="effect", hover=[hover[k] for k in order])
@@ -187,7 +188,7 @@ def _special(curve: Curve) -> list[Mark]:
     """The missing and the unseen bin, as bars on the same y axis."""
     scores, lower, upper, counts = np.array([curve.missing, curve.unseen]).T
     at = np.arange(2.0)
-    roles: list[Role] = ["primary" if n >= FEW_ROWS else "few" for n in counts]
+    roles: list[ColorRole] = ["primary" if n >= FEW_ROWS else "few" for n in counts]
     hover = [
         f"{name}\n{say(score, curve.scale)}\n{n:,.0f} rows"
         for name, score, n in zip(("missing", "unseen"), scores, counts, strict=True)

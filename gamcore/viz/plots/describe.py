@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from gamcore.decide.experiment_readout import ReadOut
+from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.strategies import Ledger
 from gamcore.explain.curves import Breakdown, Curve, Importance
 from gamcore.explain.surfaces import Surface

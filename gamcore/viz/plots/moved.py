@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gamcore.stats.histograms import Overlay
+from gamcore.types import Floats
 from gamcore.viz.plots.bars import levels
 from gamcore.viz.plots.palette import MOST_LABEL, cut
-from gamcore.viz.plots.spec import Axis, Bars, Floats, Mark, Panel, Plot, Role, Steps, single
+from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Mark, Panel, Plot, Steps, single
 
 ROW = 30
 HEIGHT = 260
@@ -19,7 +20,7 @@ def moved(overlay: Overlay, title: str) -> Plot:
     """Shares of rows by value, of the older version and of the newer one."""
     hover = [f"{row[0]}\nthen {row[1]:.1%}, now {row[2]:.1%}" for row in overlay.frame().to_numpy()]
     marks: list[Mark] = []
-    sides: list[tuple[str, Floats, Role, float]] = [
+    sides: list[tuple[str, Floats, ColorRole, float]] = [
         ("then", overlay.then, 0, -WIDTH / 2), ("now", overlay.now, 1, WIDTH / 2),
     ]  # fmt: skip
     at = np.arange(overlay.then.size, dtype=np.float64)

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from gamcore.viz.plots.spec import Role
+from gamcore.viz.plots.spec import ColorRole
 
 Mode = Literal["light", "dark"]
 FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
@@ -36,11 +36,11 @@ class Palette:
     band: float
     wide: float
 
-    def of(self, role: Role) -> str:
+    def of(self, role: ColorRole) -> str:
         """The colour of a role, as #RRGGBB."""
         return OKABE_ITO[role % len(OKABE_ITO)] if isinstance(role, int) else str(getattr(self, role))
 
-    def shade(self, role: Role, opacity: float) -> str:
+    def shade(self, role: ColorRole, opacity: float) -> str:
         """The colour of a role that what is behind shows through."""
         red, green, blue = rgb(self.of(role))
         return f"rgba({red},{green},{blue},{opacity:g})"

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from gamcore.stats.metrics import Costs
-from gamcore.stats.metrics import Line as Ranked
-from gamcore.viz.plots.spec import Area, Axis, Bars, Floats, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
+from gamcore.stats.metrics import RankingLine as Ranked
+from gamcore.types import Floats
+from gamcore.viz.plots.spec import Area, Axis, Bars, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
 HEIGHT = 340
 WHOLE = (0.0, 1.02)

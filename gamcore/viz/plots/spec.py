@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Role = Literal["primary", "accent", "density", "few", "muted", "ink", "zero", "hairline", "background"] | int
+from gamcore.types import Floats
+
+ColorRole = Literal["primary", "accent", "density", "few", "muted", "ink", "zero", "hairline", "background"] | int
 """What a colour is for; a number is a place among the colours of things side by side."""
-Format = Literal["plain", "percent", "signed percent", "count", "factor", "power"]
+TickFormat = Literal["plain", "percent", "signed percent", "count", "factor", "power"]
 NO_TEXT: tuple[str, ...] = ()
 SELECTED = 0.13
 """Opacity of what is selected."""
@@ -30,7 +31,7 @@ class Axis:
     kind: Literal["number", "date", "log"] = "number"
     limits: tuple[float, float] | None = None
     ticks: tuple[tuple[float, str], ...] | None = None
-    format: Format = "plain"
+    format: TickFormat = "plain"
     grid: bool = False
     named: bool = True
     flipped: bool = False
@@ -43,7 +44,7 @@ class Steps:
 
     edges: Floats
     values: Floats
-    role: Role = "primary"
+    role: ColorRole = "primary"
     width: float = 2.4
     dotted: bool = False
     opacity: float = 1.0
@@ -59,7 +60,7 @@ class Ribbon:
     edges: Floats
     lower: Floats
     upper: Floats
-    role: Role = "primary"
+    role: ColorRole = "primary"
     wide: bool = False
     name: str = ""
 
@@ -72,14 +73,14 @@ class Bars:
     sizes: Floats
     base: Floats | float = 0.0
     width: Floats | float = 0.62
-    roles: Role | Sequence[Role] = "primary"
+    roles: ColorRole | Sequence[ColorRole] = "primary"
     lying: bool = False
     name: str = ""
     hover: Sequence[str] = NO_TEXT
     texts: Sequence[str] = NO_TEXT
     outlined: bool = False
 
-    def role(self, k: int) -> Role:
+    def role(self, k: int) -> ColorRole:
         """Of bar k."""
         return self.roles if isinstance(self.roles, str | int) else self.roles[k]
 
@@ -96,7 +97,7 @@ class Whiskers:
     at: Floats
     lower: Floats
     upper: Floats
-    role: Role = "ink"
+    role: ColorRole = "ink"
     width: float = 2.2
     capped: bool = False
     lying: bool = False
@@ -109,7 +110,7 @@ class Points:
 
     x: Floats
     y: Floats
-    role: Role = "primary"
+    role: ColorRole = "primary"
     size: float = 8.0
     symbol: Literal["dot", "dash", "bar"] = "dot"
     opacity: float = 1.0
@@ -123,7 +124,7 @@ class Path:
 
     x: Floats
     y: Floats
-    role: Role = "primary"
+    role: ColorRole = "primary"
     width: float = 2.2
     dash: Literal["", "dot", "dash"] = ""
     opacity: float = 1.0
@@ -132,12 +133,12 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColorScale:
     """A colour scale from low to high through the middle: roles, limits, and its ticks by name."""
 
     low: float
     high: float
-    roles: tuple[Role, ...]
+    roles: tuple[ColorRole, ...]
     title: str = ""
     ticks: tuple[tuple[float, str], ...] | None = None
     shown: bool = True
@@ -153,7 +154,7 @@ class Cells:
     x: Floats
     y: Floats
     values: Floats
-    scale: Scale
+    scale: ColorScale
     pale: NDArray[np.bool_]
     hover: NDArray[np.object_] = field(default_factory=lambda: np.empty((0, 0), object))
     texts: NDArray[np.object_] = field(default_factory=lambda: np.empty((0, 0), object))
@@ -166,7 +167,7 @@ class Line:
 
     at: float
     upright: bool = False
-    role: Role = "zero"
+    role: ColorRole = "zero"
     dotted: bool = True
     width: float = 1.0
     text: str = ""
@@ -178,7 +179,7 @@ class Area:
 
     low: float
     high: float
-    role: Role = "accent"
+    role: ColorRole = "accent"
     opacity: float = SELECTED
     text: str = ""
     lined: bool = False
@@ -190,7 +191,7 @@ class Frame:
 
     x: tuple[float, float]
     y: tuple[float, float]
-    role: Role = "ink"
+    role: ColorRole = "ink"
 
 
 Mark = Steps | Ribbon | Bars | Whiskers | Points | Path | Cells | Line | Area | Frame

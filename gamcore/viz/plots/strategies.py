@@ -7,12 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from gamcore.decide.experiment_readout import Effect, ReadOut
+from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.strategies import Ledger
 from gamcore.viz.plots.bars import levels
 from gamcore.viz.plots.curves import widened
 from gamcore.viz.plots.palette import MOST_LABEL, cut
-from gamcore.viz.plots.spec import Axis, Bars, Cells, Line, Mark, Panel, Plot, Points, Role, Scale, Whiskers, single
+from gamcore.viz.plots.spec import (
+    Axis,
+    Bars,
+    Cells,
+    ColorRole,
+    ColorScale,
+    Line,
+    Mark,
+    Panel,
+    Plot,
+    Points,
+    Whiskers,
+    single,
+)
 
 ROW = 46
 PALE = 1.8
@@ -67,7 +80,7 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     share = ledger.overlap / np.maximum(ledger.raw, 1)[:, None]
     texts = np.array([[f"{ledger.overlap[i, j]:,}\n{share[i, j]:.0%}" for j in range(k)] for i in range(k)], object)
     edges = np.arange(k + 1, dtype=np.float64) - 0.5
-    cells = Cells(edges, edges, share, Scale(0.0, PALE, ("background", "primary"), shown=False),
+    cells = Cells(edges, edges, share, ColorScale(0.0, PALE, ("background", "primary"), shown=False),
                   np.zeros((k, k), bool), texts=texts.reshape(k, k), gap=2.0)  # fmt: skip
     panel = Panel(levels(labels, flipped=False), levels(labels), (cells,))
     numbers = pd.DataFrame(ledger.overlap, columns=list(names))
@@ -88,7 +101,7 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
     """Measured lifts with their intervals, a row a comparison, and what was planned."""
     listed = [effect for effect in outcome.effects if np.isfinite([effect.lift, *effect.lift_interval]).all()]
     marks: list[Mark] = [Line(0.0, True)]
-    groups: list[tuple[bool, str, Role]] = [(True, "found", "primary"), (False, "not told from chance", "few")]
+    groups: list[tuple[bool, str, ColorRole]] = [(True, "found", "primary"), (False, "not told from chance", "few")]
     for held, name, role in groups:
         some = [(k, effect) for k, effect in enumerate(listed) if effect.found == held]
         if some:
@@ -125,7 +138,7 @@ def _aside(effect: Effect) -> str:
     return f" (planned {effect.planned:+.0%})" if effect.role == "primary" and np.isfinite(effect.planned) else ""
 
 
-def _intervals(some: list[tuple[int, Effect]], name: str, role: Role) -> list[Mark]:
+def _intervals(some: list[tuple[int, Effect]], name: str, role: ColorRole) -> list[Mark]:
     at = np.array([k for k, _ in some], np.float64)
     lift = np.array([effect.lift for _, effect in some])
     low, high = np.array([effect.lift_interval for _, effect in some]).T

@@ -8,13 +8,14 @@ import numpy as np
 
 from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.sentences import read_surface
-from gamcore.explain.surfaces import Axis as Side
 from gamcore.explain.surfaces import Rectangle, Surface
+from gamcore.explain.surfaces import SurfaceAxis as Side
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
+from gamcore.types import Floats
 from gamcore.viz.plots.curves import effect_axis, view
 from gamcore.viz.plots.palette import shorten
-from gamcore.viz.plots.spec import Axis, Cells, Floats, Frame, Line, Mark, Panel, Plot, Points, Scale, Steps
+from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Frame, Line, Mark, Panel, Plot, Points, Steps
 
 MOST_SLICES = 5
 
@@ -27,7 +28,9 @@ def surface(
     margins, each with its own scale. `chosen` is framed; title : None for what the surface says (`reading`)."""
     limit = shape.reach or 1.0
     units = LOSSES[shape.margins[0].loss].unit(shape.scale, target)
-    colors = Scale(-limit, limit, ("primary", "background", "accent"), units, _factors(limit, shape.scale == "ratio"))
+    colors = ColorScale(
+        -limit, limit, ("primary", "background", "accent"), units, _factors(limit, shape.scale == "ratio")
+    )
     seen = shape.counts > 0
     logs = np.log(shape.scores) if shape.scale == "ratio" else shape.scores
     few = seen & (shape.counts < FEW_ROWS)

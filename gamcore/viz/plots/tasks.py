@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.viz.plots.palette import shorten
-from gamcore.viz.plots.spec import Axis, Cells, Panel, Plot, Scale, single
+from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, single
 
 MOST_NAMED, MOST_WRITTEN = 30, 12
 """Tasks beyond which a matrix has no room for their names, and for numbers in its cells."""
@@ -25,7 +25,7 @@ def similarity(cosines: pd.DataFrame, detail: str = "") -> Plot:
     ends = ((-1.0, "reversed"), (0.0, "unlike"), (1.0, "alike"))
     edges = np.arange(n + 1, dtype=np.float64) - 0.5
     cells = Cells(
-        x=edges, y=edges, values=values, scale=Scale(-1.0, 1.0, ("accent", "background", "primary"), ticks=ends),
+        x=edges, y=edges, values=values, scale=ColorScale(-1.0, 1.0, ("accent", "background", "primary"), ticks=ends),
         pale=np.zeros((n, n), bool), hover=hover, texts=texts, gap=1.0,
     )  # fmt: skip
     ticks = tuple((float(k), name) for k, name in enumerate(names)) if n <= MOST_NAMED else ()

@@ -66,8 +66,8 @@ def read(source: Path, name: str) -> TableAbout:
     waiting = partial(bar.progress, 0.0, "Waiting until other files are read")
     with nullcontext() if small else _turn(waiting), scratch_folder(space.root) as into:
         bar.progress(0.0, f"Reading {md(name)}")
-        most = min(loader.Limits.memory, space.limits.memory or loader.Limits.memory)
-        limits = loader.Limits(memory=most, table=space.limits.table_memory, disk=left)
+        most = min(loader.ReadLimits.memory, space.limits.memory or loader.ReadLimits.memory)
+        limits = loader.ReadLimits(memory=most, table=space.limits.table_memory, disk=left)
         loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)
         sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
         bar.progress(1.0, "Storing the table")

@@ -16,7 +16,7 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import count, date, md, metric, told_apart
 from shapewise.ui.widgets import cards
 
-Pair = tuple[ModelAbout, ModelAbout]
+ModelPair = tuple[ModelAbout, ModelAbout]
 
 
 def show(then: TableAbout, now: TableAbout) -> None:
@@ -28,7 +28,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
     again = [model for model in state.workspace().models.listed() if model.table == now.id]
     running = [run for run in runs.active(state.workspace()) if run.spec.table == now.id]
     shown: list[Spec] = []
-    pairs: list[Pair] = []
+    pairs: list[ModelPair] = []
     for model in models:
         spec = Spec.from_dict(model.spec)
         if any(alike(spec, other) for other in shown):  # trained twice alike: once is enough here
@@ -121,7 +121,7 @@ def _moves(then: str, now: str, bands: tuple[int, int], scale: Scale) -> CurveMo
                          for one in (old, new)), scale)  # fmt: skip
 
 
-def _curves(pairs: list[Pair]) -> None:
+def _curves(pairs: list[ModelPair]) -> None:
     """Which curves of a model moved most."""
     names = told_apart({old.id: f"{old.name} ({date(old.created)})" for old, _ in pairs})
     known = {old.id: (old, new) for old, new in pairs}

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from gamcore.decide.experiment_readout import ROLES, ExperimentError, Plan
+from gamcore.decide.experiment_plan import ROLES, ExperimentError, ExperimentPlan
 from gamcore.decide.strategies import Ledger, StrategySet
 from gamcore.viz import files as export
 from shapewise.decisions import boards as stored
@@ -125,7 +125,7 @@ def _began(board: Board, form: dict[str, Any]) -> list[dict[str, Any]]:
     return list(st.session_state[key])
 
 
-def _result(board: Board, planned: Plan) -> None:
+def _result(board: Board, planned: ExperimentPlan) -> None:
     """Days, customers, and the smallest lift by the length of the test."""
     st.subheader("How long it takes", anchor=False)
     row = st.container(horizontal=True)
@@ -180,7 +180,7 @@ def _height(frame: pd.DataFrame) -> int:
     return 38 + 35 * min(len(frame), 30)
 
 
-def page(board: Board, planned: Plan) -> str:
+def page(board: Board, planned: ExperimentPlan) -> str:
     """The plan on a page, as Markdown."""
     made = board.read()
     lines = [

@@ -12,7 +12,9 @@ import streamlit as st
 
 from gamcore.data.table import TableError, kind_of, read_texts
 from gamcore.decide import verdicts
-from gamcore.decide.experiment_readout import COUNTS, ROLES, ExperimentError, ReadOut
+from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.experiment_plan import ROLES, ExperimentError
+from gamcore.decide.experiment_readout import COUNTS
 from gamcore.decide.strategies import StrategySet
 from gamcore.viz import plots
 from shapewise.decisions import boards as stored

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gamcore.decide.segments import HeldOut, rectangle_rule
+from gamcore.decide.segments import HeldOutRows, rectangle_rule
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import FEW_ROWS
 from gamcore.explain.sentences import read_surface
-from gamcore.explain.surfaces import Axis, Rectangle, Surface
+from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis
 from gamcore.model.scales import Scale, say
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz import plots
@@ -28,10 +28,10 @@ from shapewise.ui.widgets import cards, evidence, headlines, reach
 MOST_SLICES = 5
 HEAT_AXES = ("x3", "y3")
 
-Estimator = GAMRegressor | GAMClassifier
+PairEstimator = GAMRegressor | GAMClassifier
 
 
-def names(estimator: Estimator) -> list[tuple[str, str]]:
+def names(estimator: PairEstimator) -> list[tuple[str, str]]:
     """The model's pairs by the names of their features, most important first."""
     bins, pairs = estimator.model_.bins, estimator.model_.pairs
     order = np.argsort([-pair.importance for pair in pairs], kind="stable")
@@ -46,7 +46,7 @@ def key_of(about: ModelAbout, surface: Surface, is_model: bool) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
-def show(about: ModelAbout, estimator: Estimator, data: Data | None, is_model: bool, scale: Scale) -> None:
+def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_model: bool, scale: Scale) -> None:
     """One pair at a time: heat map, then the rectangle that is chosen on it, then slices."""
     known = {f"{a} × {b}": (a, b) for a, b in names(estimator)}
     if st.session_state.get("pair") not in known:
@@ -105,11 +105,11 @@ def rectangle_of(boxes: list[dict[str, Any]], surface: Surface) -> Rectangle | N
     return Rectangle(surface.first.nearest(*x), surface.second.nearest(*y))
 
 
-def _axes(surface: Surface) -> tuple[Axis, Axis]:
+def _axes(surface: Surface) -> tuple[SurfaceAxis, SurfaceAxis]:
     return surface.first, surface.second
 
 
-def _as_numbers(values: list[float] | list[str], axis: Axis) -> list[float]:
+def _as_numbers(values: list[float] | list[str], axis: SurfaceAxis) -> list[float]:
     """Places on an axis as plotly tells them; dates are days."""
     if axis.kind != "date":
         return [float(value) for value in values]
@@ -141,7 +141,7 @@ def _rectangle(
     about: ModelAbout,
     surface: Surface,
     chosen: Rectangle | None,
-    estimator: Estimator,
+    estimator: PairEstimator,
     data: Data | None,
     is_model: bool,
 ) -> None:
@@ -181,7 +181,7 @@ def _rectangle(
     if not is_model:  # a draft, which is not kept
         st.markdown(f"**Rows where** {md(rule.words())}")
         weight = None if data.weight is None else data.weight[data.held_out]
-        rows = HeldOut(estimator.model_, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
+        rows = HeldOutRows(estimator.model_, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
         evidence.metrics(rows.evidence(rule))
         return
     if st.checkbox("rounded", key=f"rounded-{key}", help=evidence.ROUNDED):
@@ -191,7 +191,7 @@ def _rectangle(
     evidence.keep(about, rule, evidence.card(about, rule, len(seen)), key)
 
 
-def _place_of(axis: Axis) -> Callable[[int], str]:
+def _place_of(axis: SurfaceAxis) -> Callable[[int], str]:
     """Names of an axis's bins as a slider wants them: it reads Markdown."""
     return lambda k: md(axis.place(k))
 

@@ -14,20 +14,18 @@ from sklearn.metrics import log_loss, make_scorer
 from gamcore.stats import metrics as quality
 from gamcore.viz import plots
 from shapewise.scoring import held_out as held
-from shapewise.scoring.held_out import HeldOut
+from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.task_dataset import predicted
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.widgets import cards
 
-Floats = NDArray[np.float64]
-
 MOST_DOTS = 3_000
 
 
 @state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
-def held_out(model: str) -> HeldOut:
+def held_out(model: str) -> HeldOutPredictions:
     """The held-out rows of a stored model, predicted."""
     about = state.workspace().models.about(model)
     data = state.data(about)
@@ -80,7 +78,7 @@ def _some(n: int) -> NDArray[np.int64]:
 
 
 @state.kept(show_spinner=False, max_entries=8)
-def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]:
+def ranking_lines(model: str) -> tuple[quality.RankingLine, quality.RankingLine, quality.RankingLine]:
     """Precision by recall, ROC and gain of a stored model's held-out rows."""
     held = held_out(model)
     y, predicted, weight = held.y, held.predicted, held.weight
@@ -91,7 +89,7 @@ def ranking_lines(model: str) -> tuple[quality.Line, quality.Line, quality.Line]
     )
 
 
-def _ranking(model: ModelAbout, held: HeldOut) -> None:
+def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
     """ROC, precision and recall, gain, each with its number and a line to read it by."""
     goal = md(state.goal(model))
     rate = float(np.average(held.y, weights=held.weight))
@@ -112,7 +110,7 @@ def _ranking(model: ModelAbout, held: HeldOut) -> None:
             st.caption(words)
 
 
-def _calibration(model: ModelAbout, held: HeldOut) -> None:
+def _calibration(model: ModelAbout, held: HeldOutPredictions) -> None:
     """Whether a chance of a third happens a third of the time."""
     table = quality.calibration(held.y, held.predicted, held.weight)
     inside = int(((table["predicted"] >= table["lower"]) & (table["predicted"] <= table["upper"])).sum())
@@ -124,7 +122,7 @@ def _calibration(model: ModelAbout, held: HeldOut) -> None:
     )
 
 
-def _line(model: ModelAbout, held: HeldOut) -> None:
+def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
     """A threshold by what mistakes cost."""
     form, picture = st.columns([1, 2])
     with form:
@@ -151,7 +149,7 @@ def _line(model: ModelAbout, held: HeldOut) -> None:
         )
 
 
-def _residuals(model: ModelAbout, held: HeldOut, some: NDArray[np.int64]) -> None:
+def _residuals(model: ModelAbout, held: HeldOutPredictions, some: NDArray[np.int64]) -> None:
     """What is left over, and whether its mean is anywhere not 0."""
     table = quality.residuals(held.y, held.predicted, held.weight)
     gaps = held.y - held.predicted

@@ -73,7 +73,7 @@ def score(model: ModelAbout) -> None:
 
 
 @state.kept(show_spinner="Looking at the table", max_entries=16)
-def _fits(model: str, table: str) -> list[scored.Fit]:
+def _fits(model: str, table: str) -> list[scored.ColumnFit]:
     return scored.fits(state.frame(table), state.estimator(model).model_.bins)
 
 

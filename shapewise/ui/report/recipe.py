@@ -9,7 +9,7 @@ import streamlit as st
 from gamcore.estimators.gam import Estimator
 from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as stored
-from shapewise.reports.recipes import MOST_COMMENT, OF_BOARD, Item, Recipe
+from shapewise.reports.recipes import MOST_COMMENT, OF_BOARD, Recipe, ReportItem
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -25,20 +25,20 @@ def pairs_of(estimator: Estimator) -> list[tuple[str, str]]:
     ]
 
 
-def _candidates(recipe: Recipe, model: ModelAbout) -> list[Item]:
+def _candidates(recipe: Recipe, model: ModelAbout) -> list[ReportItem]:
     """Everything that a report on this model can hold."""
     estimator = state.estimator(model.id)
     binary = model.kind.endswith("classifier")
-    items = [Item(kind) for kind in OF_BOARD] if recipe.board else []
+    items = [ReportItem(kind) for kind in OF_BOARD] if recipe.board else []
     if model.table and stored.segments(state.workspace(), model.table):
-        items.append(Item("segments"))
-    items.append(Item("importance"))
-    items += [Item("curve", (name,)) for name in estimator.importance().ranked_features()]
-    items += [Item("pair", pair) for pair in pairs_of(estimator)]
-    return items + ([Item("ROC"), Item("calibration")] if binary else [Item("residuals")])
+        items.append(ReportItem("segments"))
+    items.append(ReportItem("importance"))
+    items += [ReportItem("curve", (name,)) for name in estimator.importance().ranked_features()]
+    items += [ReportItem("pair", pair) for pair in pairs_of(estimator)]
+    return items + ([ReportItem("ROC"), ReportItem("calibration")] if binary else [ReportItem("residuals")])
 
 
-def edit(recipe: Recipe, model: ModelAbout, key: str) -> list[Item]:
+def edit(recipe: Recipe, model: ModelAbout, key: str) -> list[ReportItem]:
     """The items as somebody has put them."""
     place = f"items-{key}"
     if place not in st.session_state:
@@ -59,11 +59,11 @@ def edit(recipe: Recipe, model: ModelAbout, key: str) -> list[Item]:
     return _items(place)
 
 
-def _items(place: str) -> list[Item]:
-    return [Item(kind, tuple(of), comment) for kind, of, comment in st.session_state[place]]
+def _items(place: str) -> list[ReportItem]:
+    return [ReportItem(kind, tuple(of), comment) for kind, of, comment in st.session_state[place]]
 
 
-def _put(place: str, items: list[Item]) -> None:
+def _put(place: str, items: list[ReportItem]) -> None:
     st.session_state[place] = [[item.kind, list(item.of), item.comment] for item in items]
 
 
@@ -85,7 +85,7 @@ def _move(place: str, name: tuple[str, tuple[str, ...]], by: int | None) -> None
     _put(place, items)
 
 
-def _one(k: int, item: Item, n: int, place: str) -> None:
+def _one(k: int, item: ReportItem, n: int, place: str) -> None:
     """One item: what it is, what is said of it, and its place."""
     name, key = (item.kind, item.of), f"{place}-{item.kind}-{'×'.join(item.of)}"
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from shapewise.jobs import queue as jobs
 from shapewise.reports import file_jobs as packs
-from shapewise.reports.file_jobs import Pack, Work
+from shapewise.reports.file_jobs import FileWork, Pack
 from shapewise.store.workspace import StoreError
 from shapewise.ui.session import state
 from shapewise.ui.session.words import date, md, size
@@ -17,12 +17,12 @@ from shapewise.ui.widgets import downloads
 MOST = 6
 
 
-def begun(identifier: str, work: Work) -> None:
+def begun(identifier: str, work: FileWork) -> None:
     """Remember which file of this session is being made."""
     st.session_state[f"pack-{work}"] = identifier
 
 
-def show(work: Work) -> None:
+def show(work: FileWork) -> None:
     """The file that is being made, and those made before."""
     listed = packs.packs(state.workspace(), work)
     now = next((one for one in listed if one.id == st.session_state.get(f"pack-{work}")), None)

@@ -21,7 +21,7 @@ from shapewise.ui.session.words import count, date, md, metric, number, told_apa
 from shapewise.ui.widgets import downloads
 
 PAGES = Path(__file__).parents[3] / "pages"
-FORMATS: dict[export.Format, str] = {
+FORMATS: dict[export.PlotFormat, str] = {
     "png": "PNG", "svg": "SVG", "pdf": "PDF", "pptx": "PPTX", "html": "HTML", "csv": "CSV", "xlsx": "XLSX",
     "txt": "Text",
 }  # fmt: skip
@@ -201,7 +201,7 @@ def figure(
                                  export.file_name(source, plot.name, form), f"{key}-{form}")  # fmt: skip
 
 
-def _made(plot: Plot, form: export.Format, about: Callable[[], str]) -> bytes:
+def _made(plot: Plot, form: export.PlotFormat, about: Callable[[], str]) -> bytes:
     return export.to_bytes(plot, form, "" if form == "csv" else about())
 
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gamcore.decide.rules import Bools, Rule
+from gamcore.decide.rules import Rule
 from gamcore.decide.rules import rounded as with_few_digits
 from gamcore.decide.rules_json import from_dict
-from gamcore.decide.segments import Evidence, HeldOut, Segment, suggest
+from gamcore.decide.segments import Evidence, HeldOutRows, Segment, suggest
 from gamcore.decide.strategies import Ledger, Matches, Strategy, StrategySet
 from gamcore.multitask.model import TaskModel
+from gamcore.types import Bools
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
@@ -46,14 +47,14 @@ def ledger(table: str, made: StrategySet) -> Ledger:
 
 
 @state.kept(show_spinner=False, max_entries=16)
-def _held_out(model: str, bands: int) -> HeldOut | None:
+def _held_out(model: str, bands: int) -> HeldOutRows | None:
     about, fitted = state.workspace().models.about(model), state.estimator(model)
     rows = state.data(about)
     if rows is None or isinstance(fitted.model_, TaskModel):
         return None
     held = rows.held_out
     weight = None if rows.weight is None else rows.weight[held]
-    return HeldOut(
+    return HeldOutRows(
         fitted.model_, state.frame(about.table).loc[rows.X.index[held]], rows.y[held].to_numpy(float), weight
     )
 

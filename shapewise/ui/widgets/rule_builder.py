@@ -21,7 +21,7 @@ RANGE, MISSING = "in a range", "missing"
 
 
 @dataclass(frozen=True)
-class Line:
+class ConditionRow:
     """One condition in the making, with a name for its widgets."""
 
     id: str
@@ -29,7 +29,7 @@ class Line:
     inverted: bool = False
 
 
-def groups_of(rule: Rule) -> list[list[Line]] | None:
+def groups_of(rule: Rule) -> list[list[ConditionRow]] | None:
     """A rule as groups of conditions; None where it nests deeper than that."""
     groups = []
     for group in rule.of if isinstance(rule, AnyOf) else (rule,):
@@ -38,7 +38,7 @@ def groups_of(rule: Rule) -> list[list[Line]] | None:
             inner = one.rule if isinstance(one, Not) else one
             if not isinstance(inner, Range | Levels | Missing):
                 return None
-            lines.append(Line(secrets.token_hex(4), inner, isinstance(one, Not)))
+            lines.append(ConditionRow(secrets.token_hex(4), inner, isinstance(one, Not)))
         groups.append(lines)
     return groups
 
@@ -46,12 +46,12 @@ def groups_of(rule: Rule) -> list[list[Line]] | None:
 def begin(key: str, rule: Rule | None) -> None:
     """Start from a rule, or from an empty condition."""
     lines = groups_of(rule) if rule is not None and rule != EVERYBODY else None
-    st.session_state[key] = lines or [[Line(secrets.token_hex(4))]]
+    st.session_state[key] = lines or [[ConditionRow(secrets.token_hex(4))]]
 
 
 def edit(key: str, table: str) -> Rule | None:
     """The fields of a rule that `begin` started; the rule, where every condition is complete."""
-    groups: list[list[Line]] = st.session_state[key]
+    groups: list[list[ConditionRow]] = st.session_state[key]
     made, whole = [], True
     for k, group in enumerate(groups):
         if k:
@@ -80,22 +80,22 @@ def edit(key: str, table: str) -> Rule | None:
 def _add(key: str, group: int | None) -> None:
     groups = [list(lines) for lines in st.session_state[key]]
     if group is None:
-        groups.append([Line(secrets.token_hex(4))])
+        groups.append([ConditionRow(secrets.token_hex(4))])
     else:
-        groups[group].append(Line(secrets.token_hex(4)))
+        groups[group].append(ConditionRow(secrets.token_hex(4)))
     st.session_state[key] = groups
 
 
 def _remove(key: str, identifier: str) -> None:
     groups = [[line for line in lines if line.id != identifier] for lines in st.session_state[key]]
-    st.session_state[key] = [lines for lines in groups if lines] or [[Line(secrets.token_hex(4))]]
+    st.session_state[key] = [lines for lines in groups if lines] or [[ConditionRow(secrets.token_hex(4))]]
 
 
-def _column(key: str, line: Line) -> str:
+def _column(key: str, line: ConditionRow) -> str:
     return f"{key}-{line.id}-column"
 
 
-def _line(key: str, table: str, line: Line) -> Rule | None:
+def _line(key: str, table: str, line: ConditionRow) -> Rule | None:
     """The fields of one condition."""
     frame, own = state.frame(table), f"{key}-{line.id}"
     names = list(frame.columns)

@@ -24,7 +24,7 @@ from gamcore.explain.curves import explain_rows
 from gamcore.explain.surfaces import Rectangle, explain_pair
 from gamcore.model.additive import reading_bins
 from gamcore.model.losses import LOSSES
-from gamcore.model.purification import Cells, two_way
+from gamcore.model.purification import CellWeights, two_way
 from tests.support import naive
 from tests.support.fits import fit, problem
 from tests.support.places import ROOT
@@ -74,7 +74,7 @@ def test_purification_is_that_of_its_twin(seed):
     weight[2] = 0  # a row without training rows
     if seed == 3:
         weight[:3, 2:], weight[3:, :2] = 0, 0  # two parts that share nothing
-    cells = Cells.of(weight)
+    cells = CellWeights.of(weight)
     mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
     pure = surface - mean[0] - rows[0][:, None] - columns[0]
     expected = naive.two_way(surface, weight)[2]
@@ -421,7 +421,7 @@ def test_parts_that_are_linked_by_next_to_nothing_are_split():
     weight = np.ones((4, 4))
     weight[:2, 2:] = weight[2:, :2] = 0.0
     weight[0, 2] = 1e-17
-    cells = Cells.of(weight)
+    cells = CellWeights.of(weight)
     values = np.random.default_rng(0).normal(size=(1, cells.rows.size))
     mean, rows, columns = two_way(cells, values)
     pure = values[0] - mean[0] - rows[0][cells.rows] - columns[0][cells.columns]
@@ -595,7 +595,7 @@ def test_the_interaction_of_renewal_is_found_drawn_and_clean():
         for of_long in (long, ~long):
             share.append((of_rich & of_long).mean())
             part.append(0.5 * signs[(of_rich & of_long).to_numpy()][0])
-    table = Cells.of(np.array(share).reshape(2, 2))
+    table = CellWeights.of(np.array(share).reshape(2, 2))
     mean, rows, columns = two_way(table, np.array([part]))
     pure = np.array(part).reshape(2, 2) - mean[0] - rows[0][:, None] - columns[0]
     for i, (low, high) in enumerate([(14_000, 1e6), (0, 10_000)]):

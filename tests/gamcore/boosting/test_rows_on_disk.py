@@ -25,7 +25,7 @@ from shapewise.store.workspace import Workspace
 from shapewise.training import large as outofcore
 from shapewise.training import train as training
 from shapewise.training.dataset import held_out_rows, learnt_from, read_data
-from shapewise.training.large import Place, fit_on_disk, most_rows
+from shapewise.training.large import TrainingPlace, fit_on_disk, most_rows
 from shapewise.training.spec import Spec
 from tests.support.fits import friendly
 from tests.support.places import ROOT
@@ -62,7 +62,7 @@ class Disk:
         self.sample = rows.iloc[::every].reset_index(drop=True)
 
     def fit(self, spec, memory=PLENTY, basis=None, n_jobs=1, callback=None):
-        place = Place(self.path, self.scratch, memory)
+        place = TrainingPlace(self.path, self.scratch, memory)
         return fit_on_disk(place, self.sample, spec, basis or {}, n_jobs, callback)
 
 

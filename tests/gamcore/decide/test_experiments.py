@@ -16,21 +16,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportions
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore.decide import verdicts
-from gamcore.decide.experiment_readout import (
-    Arm,
-    ExperimentError,
-    Metric,
-    concluded,
-    effect_of_means,
-    effect_of_rates,
-    plan,
-    power_of,
-    read_counts,
-    read_rows,
-    sample_ratio,
-    sample_size,
-    smallest_lift,
-)
+from gamcore.decide.experiment_effects import Arm, concluded, effect_of_means, effect_of_rates, sample_ratio
+from gamcore.decide.experiment_plan import ExperimentError, Metric, plan, power_of, sample_size, smallest_lift
+from gamcore.decide.experiment_readout import read_counts, read_rows
 from gamcore.stats.intervals import (
     difference_of_means,
     newcombe,

@@ -17,7 +17,7 @@ from benchmarks.boosting import selection
 from gamcore import GAMClassifier, GAMRegressor, suggest_segments
 from gamcore.data.binning import encode_table
 from gamcore.decide.rules import All, Levels, Missing, Not, Range
-from gamcore.decide.segments import HeldOut, axis_rule, cut_of, largest_rectangle, range_of, rectangle_rule
+from gamcore.decide.segments import HeldOutRows, axis_rule, cut_of, largest_rectangle, range_of, rectangle_rule
 from gamcore.explain.piecewise import _partitions, knee, simplify
 from gamcore.explain.surfaces import Rectangle
 from sample_data import generate
@@ -133,7 +133,7 @@ def test_evidence_is_what_statsmodels_says(scenarios):
 
 def test_the_contrast_takes_the_features_out_of_the_prediction(scenarios):
     model, X, y, _ = scenarios["renew"]
-    rows = HeldOut(model.model_, X, y.to_numpy(float))
+    rows = HeldOutRows(model.model_, X, y.to_numpy(float))
     rule = All((Range("balance", 12_000.0), Levels("sex", ("female",))))
     told, inside = rows.evidence(rule), rule.holds(X)
     parts = model.explain_rows(X[inside])
@@ -165,14 +165,14 @@ def test_means_and_weights():
     y = 3.0 * (X["a"] > 0.5) + rng.normal(size=3000)
     model = GAMRegressor(random_state=0, bands=10, max_rounds=60).fit(X[:2000], y[:2000])
     rule = Range("a", 0.5)
-    told = HeldOut(model.model_, X[2000:], y[2000:].to_numpy()).evidence(rule)
+    told = HeldOutRows(model.model_, X[2000:], y[2000:].to_numpy()).evidence(rule)
     inside = rule.holds(X[2000:])
     parts = [DescrStatsW(y[2000:].to_numpy()[rows]) for rows in (inside, ~inside)]
     assert told.interval == pytest.approx(parts[0].tconfint_mean())
     assert told.opportunity_interval == pytest.approx(CompareMeans(*parts).tconfint_diff(usevar="unequal"))
     twice = np.where(np.arange(1000) % 2 == 0, 2.0, 0.0)
-    weighted = HeldOut(model.model_, X[2000:], y[2000:].to_numpy(), twice).evidence(rule)
-    only = HeldOut(model.model_, X[2000::2], y[2000::2].to_numpy()).evidence(rule)
+    weighted = HeldOutRows(model.model_, X[2000:], y[2000:].to_numpy(), twice).evidence(rule)
+    only = HeldOutRows(model.model_, X[2000::2], y[2000::2].to_numpy()).evidence(rule)
     for name in ("mean", "interval", "opportunity", "opportunity_interval", "contrast", "agree"):
         assert getattr(weighted, name) == pytest.approx(getattr(only, name)), name
     found = suggest_segments(model, X[2000:], y[2000:])

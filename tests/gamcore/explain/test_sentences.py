@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import NO_CLEAR_EFFECT, legs, read_curve, read_surface, short
-from gamcore.explain.surfaces import Axis, Surface
+from gamcore.explain.surfaces import Surface, SurfaceAxis
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
 
@@ -180,8 +180,8 @@ def test_a_curve_is_told_on_one_scale_at_a_time():
 
 def surface(scores, half, counts=100.0):
     scores = np.asarray(scores, float)
-    axis = Axis("a", "number", np.arange(scores.shape[0] + 1.0), (), np.arange(3, dtype=np.uint8))
-    other = Axis("b", "category", np.empty(0), ("x", "y"), np.arange(3, dtype=np.uint8))
+    axis = SurfaceAxis("a", "number", np.arange(scores.shape[0] + 1.0), (), np.arange(3, dtype=np.uint8))
+    other = SurfaceAxis("b", "category", np.empty(0), ("x", "y"), np.arange(3, dtype=np.uint8))
     margins = line(np.zeros(2)), levels(np.zeros(2))
     return Surface(
         axis, other, scores, scores - half / 2, scores + half / 2, np.full(scores.shape, counts), np.zeros(2),

@@ -20,7 +20,7 @@ from gamcore.kernels import line_cuts as linecut
 from gamcore.kernels import row_state as rows
 from gamcore.kernels import subagging as rowbags
 from gamcore.kernels import subagging_masks as rowmask
-from gamcore.kernels.layout import Rows, Settings, Table, aligned, make_fit, make_work
+from gamcore.kernels.layout import CodedTable, Rows, Settings, aligned, make_fit, make_work
 from gamcore.kernels.losses import LOGISTIC, SQUARED, has_hessian, no_change, total_loss
 from tests.support import naive
 from tests.support.fits import fit, problem
@@ -34,7 +34,7 @@ def make(seed, n=300, n_groups=7, loss=LOGISTIC, weighted=False, dtype=np.float6
     codes = rng.choice([0, 1, 2, 3, 5, 8, 11, 12], size=(2, n)).astype(np.uint8)
     cuts = np.sort(rng.choice(np.arange(1, n), n_groups - 1, replace=False))
     starts = np.concatenate([[0], cuts, [n]]).astype(np.int64)
-    table = Table(codes, starts, np.full(2, last), np.zeros(2, bool), np.arange(2))
+    table = CodedTable(codes, starts, np.full(2, last), np.zeros(2, bool), np.arange(2))
     target = (rng.random(n) < 0.4).astype(np.uint8)
     logistic = loss == LOGISTIC
     score = np.exp(rng.normal(size=n)) if logistic else rng.normal(size=n)
@@ -457,7 +457,7 @@ def judged(losses, patience, tolerance=0.0):
     fit = make_fit(1, no_change(SQUARED), np.float64)
     for number, loss in enumerate(losses, 1):
         fit.curves[:] = number
-        if course.judge(loss, fit, course.Rule(patience, tolerance), watched):
+        if course.judge(loss, fit, course.StopRule(patience, tolerance), watched):
             break
     else:
         number = 0
@@ -486,7 +486,7 @@ def test_without_validation_nothing_stalls_and_the_last_round_counts():
     watched = course.make_course(1, np.empty(0, np.int64), 0.0, np.float64)
     fit = make_fit(1, no_change(SQUARED), np.float64)
     for _ in range(40):
-        assert not course.judge(np.nan, fit, course.Rule(1, 0.0), watched)
+        assert not course.judge(np.nan, fit, course.StopRule(1, 0.0), watched)
     assert watched.counts[course.BEST_ROUND] == 40
 
 

@@ -9,8 +9,8 @@ from gamcore.kernels import pair_cross as cross
 from gamcore.kernels import pair_grid as grid
 from gamcore.kernels import pair_refined as refined
 from gamcore.kernels import pair_rounds as pairs
-from gamcore.kernels.early_stopping import Rule, make_course
-from gamcore.kernels.layout import Rows, Settings, Table, make_fit, make_work
+from gamcore.kernels.early_stopping import StopRule, make_course
+from gamcore.kernels.layout import CodedTable, Rows, Settings, make_fit, make_work
 from gamcore.kernels.losses import LOGISTIC, SQUARED, no_change
 from tests.support import naive
 
@@ -103,7 +103,7 @@ def pair_table(a, b, n_groups=4):
     cells = (grid.SIDE * a.astype(np.uint16) + b)[None].astype(np.uint16)
     starts = np.linspace(0, a.size, n_groups + 1).astype(np.int64)
     last = np.array([grid.SIDE * LAST[0] + LAST[1]])
-    return Table(cells, starts, last, np.zeros(1, bool), np.zeros(1, np.int64))
+    return CodedTable(cells, starts, last, np.zeros(1, bool), np.zeros(1, np.int64))
 
 
 def test_light_leaves_of_missing_rows_are_worth_nothing():
@@ -183,7 +183,7 @@ def test_a_round_adds_the_leaves_of_the_best_tree(loss, refined):
     course = make_course(1, np.array([3]), float((~inside).sum()), np.float64, grid.N_CELLS)
     scratch = make_work(1, 2, np.float64), grid.make_board(np.float64)
     told = (table, state, train, pairs.Terms(0, np.array([LAST]), cells), fit, chosen, scratch, (refined, 0))
-    assert pairs.pair_rounds(*told, Rule(10, 0.0), course, 1) == (1, False)
+    assert pairs.pair_rounds(*told, StopRule(10, 0.0), course, 1) == (1, False)
     find = naive.best_refined if refined else naive.best_cross
     _, tree = find(a[inside], b[inside], gradient[inside], weight[inside], LAST, 2.0)
     sums = naive.pair_sums(a[inside], b[inside], gradient[inside], weight[inside], tree)

@@ -14,7 +14,7 @@ from gamcore.kernels.tree_growth import Growth, Members, make_nodes, settle
 from gamcore.kernels.tree_rounds import Scheme, keep
 from gamcore.kernels.tree_splits import Splitting, score_tasks
 from gamcore.model.losses import LOSSES
-from gamcore.multitask.trees import Forest, Grower, Table, _buffers, concatenate, empty_trees, scaled
+from gamcore.multitask.trees import Forest, Grower, TreeTable, _buffers, concatenate, empty_trees, scaled
 from tests.support import naive
 
 LAST = np.array([6, 4, 3, 1])
@@ -42,7 +42,7 @@ def grow(codes, g, h, task, depth=3, criterion="none", rate=1.0, weight=NO_WEIGH
     how = Splitting(CRITERIA[criterion], 1.0, 1e-12, 0.0, 0.5)
     shape = Growth(depth, growth.get("most_leaves", 2**31), "most_leaves" in growth, growth.get("one_feature", False))
     scheme = Scheme(how, shape, rate, SQUARED, 1, 0.0)
-    grower = Grower(Table(codes, LAST, NOMINAL), np.arange(len(codes)), task, weight, scheme)
+    grower = Grower(TreeTable(codes, LAST, NOMINAL), np.arange(len(codes)), task, weight, scheme)
     score = np.zeros(n)
     stats = (g + 1j * h)[rows].astype(np.complex64)
     trees = grower.grow(rows.copy(), stats, score, NO_ROWS)
@@ -257,7 +257,7 @@ def test_many_levels_of_noise_do_not_win_by_chance():
         g -= g.mean()
         shape = Growth(1, 2, False, False)
         how = Splitting(CRITERIA["none"], 1.0, 1.0, 0.0, 0.5)
-        table, scheme = Table(codes, last, np.array([True, False])), Scheme(how, shape, 1.0, SQUARED, 1, 0.0)
+        table, scheme = TreeTable(codes, last, np.array([True, False])), Scheme(how, shape, 1.0, SQUARED, 1, 0.0)
         grower = Grower(table, np.arange(2), np.zeros(n, np.int32), NO_WEIGHT, scheme)
         trees = grower.grow(np.arange(n, dtype=np.int32), (g + 1j).astype(np.complex64), np.zeros(n), NO_ROWS)
         wins += trees.feature[0] == 1
@@ -277,7 +277,7 @@ def test_many_rounds_in_a_call_are_rounds_one_by_one(loss, weighted):
     scheme = Scheme(how, shape, 0.3, loss, 5, 1e-9)
 
     def grower():
-        return Grower(Table(codes, LAST, NOMINAL), np.arange(4), np.zeros(200, np.int32), weight, scheme)
+        return Grower(TreeTable(codes, LAST, NOMINAL), np.arange(4), np.zeros(200, np.int32), weight, scheme)
 
     told, trees = grower().boost(train.astype(np.int32), y, np.zeros(200), valid, 60)
     found, made = LOSSES["logistic" if loss == LOGISTIC else "squared"], []

@@ -19,7 +19,7 @@ from gamcore.kernels.tree_splits import Splitting
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.boosting import TaskParameters, TaskProblem, boost_tasks
 from gamcore.multitask.tables import MAX_TASK_CODES, UNKNOWN, task_codes
-from gamcore.multitask.trees import Forest, Table
+from gamcore.multitask.trees import Forest, TreeTable
 from tests.support import naive
 from tests.support.fits import QUICK, two_tasks
 from tests.support.places import DATA
@@ -29,7 +29,7 @@ def problem_of(codes, y, task, common, n_valid=40, weight=None, loss="squared"):
     """A problem whose last rows validate."""
     group = (np.arange(y.size) >= y.size - n_valid).astype(np.int64)
     n_tasks = int(task.max()) + 1
-    table = Table.of(codes, codes.max(axis=1), [False] * len(codes))
+    table = TreeTable.of(codes, codes.max(axis=1), [False] * len(codes))
     return TaskProblem(
         table, task.astype(np.int32), tuple(map(str, range(n_tasks))), y, np.empty(0) if weight is None else weight,
         LOSSES[loss], np.array(common), tuple(np.array(common) for _ in range(n_tasks)), group,

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError
-from gamcore.decide.segments import HeldOut
+from gamcore.decide.segments import HeldOutRows
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.explain.curves import explain_shape
 from gamcore.viz import plotly_figures as figures
@@ -125,7 +125,7 @@ def test_evidence_that_is_not_known_is_kept(acted):
     about = space.models.about(made.read().strategies[0].model)
     data, fitted = read_all(space, Spec.from_dict(about.spec)), space.models.load(about.id).model
     held = data.held_out
-    told = HeldOut(fitted, data.X[held], data.y[held].to_numpy(float)).evidence(Range("age", 500.0))
+    told = HeldOutRows(fitted, data.X[held], data.y[held].to_numpy(float)).evidence(Range("age", 500.0))
     kept = board.add_segment(space, EVIL, Range("age", 500.0), table.id, (about.id, about.name), told)
     again = board.segment(space, kept.id).told()
     assert np.isnan([again.mean, again.contrast, *again.interval]).all()

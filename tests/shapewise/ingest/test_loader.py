@@ -21,7 +21,7 @@ from shapewise.ingest import supervisor as loader
 from shapewise.ingest import text_large as bigtext
 from shapewise.ingest import writer as big
 from shapewise.ingest.read import ReaderError, read_file
-from shapewise.ingest.supervisor import PROGRAM, Limits, Loading, Reading, kind_of, load
+from shapewise.ingest.supervisor import PROGRAM, Loading, Reading, ReadLimits, kind_of, load
 from tests.support.bombs import BOMBS, read, tiny
 from tests.support.corpus import AB, PLAIN
 from tests.support.places import ROOT
@@ -86,7 +86,7 @@ def test_a_child_that_fails_is_one_sentence_and_leaves_nothing(code, words, sour
     monkeypatch.setattr(loader, "PROGRAM", written + code)
     began = time.monotonic()
     with pytest.raises(ReaderError, match=words) as caught:
-        load(source, "t.csv", tmp_path / "into", Limits(memory=50 * MB, seconds=1.0))
+        load(source, "t.csv", tmp_path / "into", ReadLimits(memory=50 * MB, seconds=1.0))
     assert time.monotonic() - began < 20
     assert not (tmp_path / "into").exists()
     assert "secret" not in str(caught.value)
@@ -147,7 +147,7 @@ def test_a_folder_ten_times_larger_than_memory(tmp_path):
     parts(tmp_path / "folder", 6, 200_000, 7)
     limit, heard = 96 * MB, []
     loading = load(
-        tmp_path / "folder", "folder", tmp_path / "into", Limits(memory=limit, table=16 * MB),
+        tmp_path / "folder", "folder", tmp_path / "into", ReadLimits(memory=limit, table=16 * MB),
         lambda share, words: heard.append(share),
     )  # fmt: skip
     assert loading.memory >= 10 * limit
@@ -363,7 +363,7 @@ print("done", read)
 
 
 def test_a_reading_knows_what_it_took(source, tmp_path):
-    reading = Reading(source, "t.csv", tmp_path / "into", Limits(), nothing)
+    reading = Reading(source, "t.csv", tmp_path / "into", ReadLimits(), nothing)
     reading.finish()
     assert reading.peak >= reading.base > 50 * MB
     assert 0 < reading.seconds < 30

@@ -18,16 +18,16 @@ from sklearn.metrics import roc_auc_score
 from gamcore.estimators.gam import from_saved
 from gamcore.viz import files as export
 from gamcore.viz import plots
-from gamcore.viz.files.parts import Part, Report
+from gamcore.viz.files.parts import Report, ReportPart
 from gamcore.viz.files.tidy import tidy
 from shapewise.access.quotas import Limits
 from shapewise.decisions import boards as stored
 from shapewise.jobs import process as child
 from shapewise.reports import card, recipes
 from shapewise.reports import file_jobs as packs
-from shapewise.reports.recipes import Item
+from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import MAKERS, review_of
-from shapewise.scoring.held_out import HeldOut, held_out
+from shapewise.scoring.held_out import HeldOutPredictions, held_out
 from shapewise.store import people
 from shapewise.store.workspace import StoreError
 from shapewise.training.spec import Spec
@@ -42,10 +42,12 @@ def hostile():
     """A report of names as hostile as they get."""
     every = kinds.every()
     table = [[MARKUP, "n"], *([FORMULA, str(k)] for k in range(40))]
-    parts = (Part(MARKUP, [f"{FORMULA}\n{FOREIGN} {LONG}"], table=table),
-             Part(plot=every["curve of 0"], comment=MARKUP), Part(plot=every["surface"], text=[FOREIGN]),
-             Part(plot=every["reach"]))  # fmt: skip
-    return Report(MARKUP, f"{LONG} {FOREIGN}", parts, (Part("Card", table=[["", ""], ["Model", MARKUP]]),), MARKUP)
+    parts = (ReportPart(MARKUP, [f"{FORMULA}\n{FOREIGN} {LONG}"], table=table),
+             ReportPart(plot=every["curve of 0"], comment=MARKUP), ReportPart(plot=every["surface"], text=[FOREIGN]),
+             ReportPart(plot=every["reach"]))  # fmt: skip
+    return Report(
+        MARKUP, f"{LONG} {FOREIGN}", parts, (ReportPart("Card", table=[["", ""], ["Model", MARKUP]]),), MARKUP
+    )
 
 
 def test_slides_have_the_decision_first_and_a_chart_each(hostile):
@@ -114,8 +116,8 @@ def test_steps_are_told_and_may_stop_a_report(hostile):
 def everything(space, made):
     """A recipe of all that there is."""
     model = space.models.about(made.read().strategies[0].model)
-    items = [Item(kind) for kind in MAKERS if kind not in ("curve", "pair", "residuals")]
-    items += [Item("curve", ("balance",), "Look here"), Item("curve", ("not there",))]
+    items = [ReportItem(kind) for kind in MAKERS if kind not in ("curve", "pair", "residuals")]
+    items += [ReportItem("curve", ("balance",), "Look here"), ReportItem("curve", ("not there",))]
     return model, recipes.save(space, recipes.Recipe("", "A review", "", tuple(items), "of step", made.id))
 
 
@@ -251,7 +253,7 @@ def test_a_recipe_is_plain_json(acted):
 def test_long_comments_are_there_to_the_last_word(hostile):
     words = " ".join(f"word{k}" for k in range(330))
     plot = kinds.every()["ratio"]
-    report = Report("Long", "", (Part(plot=plot, comment=words), Part("Text", [words])))
+    report = Report("Long", "", (ReportPart(plot=plot, comment=words), ReportPart("Text", [words])))
     paper = "".join(page.extract_text() for page in PdfReader(io.BytesIO(export.to_report(report, "pdf"))).pages)
     deck = Presentation(io.BytesIO(export.to_report(report, "pptx")))
     slides = " ".join(shape.text_frame.text for slide in deck.slides for shape in slide.shapes if shape.has_text_frame)
@@ -294,8 +296,10 @@ def test_a_weighted_auc_is_as_sure_as_its_rows_are_many():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400).astype(float)
     said = np.clip(0.3 * y + rng.uniform(0.2, 0.6, 400), 0.01, 0.99)
-    flat = dict(card.intervals(HeldOut(y, said, None, 0.5, True)))["Held-out AUC"]
-    few = dict(card.intervals(HeldOut(y, said, np.where(np.arange(400) < 20, 1000.0, 1.0), 0.5, True)))["Held-out AUC"]
+    flat = dict(card.intervals(HeldOutPredictions(y, said, None, 0.5, True)))["Held-out AUC"]
+    few = dict(card.intervals(HeldOutPredictions(y, said, np.where(np.arange(400) < 20, 1000.0, 1.0), 0.5, True)))[
+        "Held-out AUC"
+    ]
     wide = [float(b) - float(a) for a, b in (re.findall(r"95%: ([.\d]+) to ([.\d]+)", told)[0] for told in (flat, few))]
     assert wide[1] > 2 * wide[0]
 
@@ -307,12 +311,12 @@ def test_the_mark_of_a_file_s_beginning_anywhere_breaks_nothing():
     """It came out of a spreadsheet with the text: PDFs broke at it."""
     model = kinds.model()[0]
     plot = plots.describe(model.explain_shape("age"), target=MARKED)
-    plain = Report("Report", "subtitle", (Part("Section", ["text"]),))
+    plain = Report("Report", "subtitle", (ReportPart("Section", ["text"]),))
     reports = [
         replace(plain, title=MARKED), replace(plain, subtitle=MARKED), replace(plain, about=MARKED),
-        replace(plain, parts=(Part(MARKED, [MARKED], comment=MARKED, table=[[MARKED, "n"], ["x", MARKED]]),)),
-        replace(plain, parts=(Part(plot=plot, comment=MARKED),)),
-        replace(plain, parts=(Part(plot=tidy(replace(plot, title=MARKED)),),)),
+        replace(plain, parts=(ReportPart(MARKED, [MARKED], comment=MARKED, table=[[MARKED, "n"], ["x", MARKED]]),)),
+        replace(plain, parts=(ReportPart(plot=plot, comment=MARKED),)),
+        replace(plain, parts=(ReportPart(plot=tidy(replace(plot, title=MARKED)),),)),
     ]  # fmt: skip
     for report in reports:
         for form in ("pdf", "pptx", "html"):

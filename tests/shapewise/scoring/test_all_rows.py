@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamcore.data.table import TableError
-from gamcore.decide.experiment_readout import ExperimentError
+from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.rules import EVERYBODY, Levels, Range
 from gamcore.decide.strategies import Matches, Strategy, StrategySet
 from gamcore.estimators.gam import from_saved
@@ -22,7 +22,7 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions.plan_and_outcome import read_out
 from shapewise.ingest.doctor import examine
 from shapewise.reports import card, recipes
-from shapewise.reports.recipes import Item
+from shapewise.reports.recipes import ReportItem
 from shapewise.reports.review import review_of
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.workspace import StoreError
@@ -108,7 +108,9 @@ def test_pages_and_reports_count_all_rows(large):
     told = {one.label: one.value for one in app.metric}
     assert told["All rows"] == "2,000"
     assert told["Reached by a strategy"] == f"{expected.exclusive.sum():,}"
-    recipe = recipes.save(space, recipes.Recipe("", "r", "", (Item("decision"), Item("reach")), "", made.id))
+    recipe = recipes.save(
+        space, recipes.Recipe("", "r", "", (ReportItem("decision"), ReportItem("reach")), "", made.id)
+    )
     report = review_of(space, recipe, model.id)
     said = report.parts[0].table[1][4]
     assert said.startswith(f"{expected.exclusive[0]:,} (")

@@ -121,7 +121,7 @@ def test_a_file_is_not_blamed_for_a_full_disk(kind, small_disk, tmp_path):
         rows.to_parquet(path / "part.parquet", index=False)
     else:
         rows.to_csv(path, index=False) if "csv" in kind else rows.to_parquet(path, index=False)
-    limits = loader.Limits(memory=300 * 2**20, table=2**22) if kind == "large csv" else loader.Limits()
+    limits = loader.ReadLimits(memory=300 * 2**20, table=2**22) if kind == "large csv" else loader.ReadLimits()
     with pytest.raises(ReaderError, match="disk of the workspace is full"):
         loader.load(path, path.name, small_disk / "into", limits)
     assert list(small_disk.rglob("*")) == []

@@ -17,7 +17,7 @@ from gamcore.boosting.subagging import membership
 from gamcore.data.sampling import subsamples
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.gam import from_saved
-from gamcore.kernels.layout import Table
+from gamcore.kernels.layout import CodedTable
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.store import database as meta
@@ -220,7 +220,7 @@ def test_metrics_are_those_of_the_held_out_rows(space, binary):
 def test_the_memory_of_row_level_bags_is_estimated():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 200, (3, 20_000)).astype(np.uint8)
-    table = Table(codes, np.array([0, 20_000]), np.full(3, 200), np.zeros(3, bool), np.arange(3))
+    table = CodedTable(codes, np.array([0, 20_000]), np.full(3, 200), np.zeros(3, bool), np.arange(3))
     every = np.arange(20_000)
     held = membership(table, every, subsamples(every, 100, 0.65, 0))
     size = sum(array.nbytes for array in (*held.by_bin, *held.words, held.ends))

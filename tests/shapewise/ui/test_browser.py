@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from gamcore.viz.files.html_report import to_html
-from gamcore.viz.files.parts import Part
+from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as board
 from shapewise.ingest.read import read_file
 from shapewise.store.workspace import Workspace
@@ -588,7 +588,7 @@ def offline(chromium, file):
 def test_every_kind_of_plot_draws_itself_without_a_network(chromium, tmp_path, mode):
     every = kinds.every()
     file = tmp_path / "all.html"
-    file.write_bytes(to_html(kinds.MARKUP, [Part(plot=plot) for plot in every.values()], kinds.MARKUP, mode))
+    file.write_bytes(to_html(kinds.MARKUP, [ReportPart(plot=plot) for plot in every.values()], kinds.MARKUP, mode))
     with offline(chromium, file) as opened:
         drawn = "document.querySelectorAll('.js-plotly-plot .main-svg').length"
         opened.wait_for_function(f"{drawn} >= {len(every)}")

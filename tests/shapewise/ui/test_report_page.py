@@ -68,7 +68,7 @@ def test_items_are_added_moved_commented_and_removed(acted):
 def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
     space, _, made = acted
     model = made.read().strategies[0].model
-    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.Item("importance"),)))
+    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.ReportItem("importance"),)))
     app = open_page("report", model=model)
     named(app.selectbox, "Recipe").set_value(first.id).run()
     theirs = recipes.save(space, replace(first, subtitle="theirs"), first)
@@ -88,7 +88,7 @@ def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
 
 def test_a_recipe_that_somebody_changed_can_be_opened_anew(acted):
     space, _, made = acted
-    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.Item("importance"),)))
+    first = recipes.save(space, recipes.Recipe("", "Review", "", (recipes.ReportItem("importance"),)))
     app = open_page("report", model=made.read().strategies[0].model)
     named(app.selectbox, "Recipe").set_value(first.id).run()
     assert "Open theirs" not in [b.label for b in app.button]

@@ -1,0 +1,233 @@
+"""Effects of an experiment: what one comparison of treated and control says, and all of them together.
+
+Only what comes from here is called a *measured lift*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chisquare
+
+from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
+from gamcore.stats.intervals import (
+    ALPHA,
+    UNKNOWN,
+    Interval,
+    adjusted_by_holm,
+    difference_of_means,
+    newcombe,
+    p_of_means,
+    p_of_rates,
+    ratio_of_means,
+    ratio_of_rates,
+)
+from gamcore.types import Floats
+
+
+@dataclass(frozen=True)
+class SampleRatio:
+    """Whether the arms have the sizes they should: customers in each, and p of a chi-squared test."""
+
+    where: str
+    treated: int
+    control: int
+    p: float
+
+    @property
+    def alarm(self) -> bool:
+        """Whether something dealt customers into arms in another way than planned."""
+        return self.p < MISMATCH
+
+
+def sample_ratio(treated: int, control: int, share: float = 0.5, where: str = "all") -> SampleRatio:
+    """The sample-ratio test of two arms, of which the first should have this share."""
+    total = treated + control
+    p = chisquare([treated, control], [total * share, total * (1 - share)]).pvalue if total else math.nan
+    return SampleRatio(where, treated, control, float(p))
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A metric in one arm of one strategy: customers, mean or rate, and single values where they are known."""
+
+    n: int
+    mean: float
+    values: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A measured lift: treated against control, among those who would get the same strategy.
+
+    difference, ratio : with 95% intervals of this comparison alone. p : by z of rates, Welch of means; holm : adjusted
+    over all strategies x metrics that are not expected nulls, and over those that are. planned : relative lift that the
+    plan calls worth finding, or NaN: hoped for, or, of the other roles, what a move may not be larger than.
+    reduced : share of the variance that the adjustment by a value from before took away. smallest : relative lift that
+    so many customers find four times in five, at the alpha of Holm's first step.
+    """
+
+    strategy: str
+    metric: str
+    role: MetricRole
+    treated: Arm
+    control: Arm
+    difference: float = math.nan
+    difference_interval: Interval = UNKNOWN
+    ratio: float = math.nan
+    ratio_interval: Interval = UNKNOWN
+    p: float = math.nan
+    holm: float = math.nan
+    planned: float = math.nan
+    reduced: float = 0.0
+    smallest: float = math.nan
+
+    @property
+    def lift(self) -> float:
+        """Relative."""
+        return self.ratio - 1
+
+    @property
+    def lift_interval(self) -> Interval:
+        """Relative."""
+        return self.ratio_interval[0] - 1, self.ratio_interval[1] - 1
+
+    @property
+    def found(self) -> bool:
+        """Whether there is an effect, after Holm."""
+        return bool(self.holm < ALPHA)
+
+
+@dataclass(frozen=True)
+class ReadOut:
+    """What an experiment measured. `ratios`: the sample-ratio test of all, then of each strategy."""
+
+    ratios: tuple[SampleRatio, ...]
+    effects: tuple[Effect, ...]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether arms of the wrong sizes forbid a verdict."""
+        return any(ratio.alarm for ratio in self.ratios)
+
+    def frame(self) -> pd.DataFrame:
+        """One row an effect."""
+        return pd.DataFrame([_told(effect) for effect in self.effects])
+
+
+def _told(effect: Effect) -> dict[str, Any]:
+    return {
+        "strategy": effect.strategy, "metric": effect.metric, "role": effect.role,
+        "treated": effect.treated.n, "control": effect.control.n,
+        "treated mean": effect.treated.mean, "control mean": effect.control.mean,
+        "difference": effect.difference, "difference, lower": effect.difference_interval[0],
+        "difference, upper": effect.difference_interval[1], "lift": effect.lift, "lift, lower": effect.lift_interval[0],
+        "lift, upper": effect.lift_interval[1], "p": effect.p, "p, Holm": effect.holm, "planned": effect.planned,
+        "variance taken by the value from before": effect.reduced,
+    }  # fmt: skip
+
+
+def effect_of_rates(
+    strategy: str, metric: str, role: MetricRole, treated: Arm, control: Arm, planned: float = math.nan
+) -> Effect:
+    """The effect on a rate."""
+    unknown = Effect(strategy=strategy, metric=metric, role=role, treated=treated, control=control)
+    if min(treated.n, control.n) < 1:
+        return unknown
+    return replace(
+        unknown,
+        difference=treated.mean - control.mean,
+        difference_interval=newcombe(treated.mean, treated.n, control.mean, control.n),
+        ratio=_ratio(treated.mean, control.mean),
+        ratio_interval=ratio_of_rates(treated.mean, treated.n, control.mean, control.n),
+        p=p_of_rates(treated.mean, treated.n, control.mean, control.n),
+        planned=planned,
+    )
+
+
+def effect_of_means(
+    strategy: str, metric: str, role: MetricRole, arms: tuple[Floats, Floats],
+    before: tuple[Floats, Floats] | None = None, planned: float = math.nan,
+) -> Effect:  # fmt: skip
+    """The effect on a mean (Welch), treated first; with values from before, adjusted by them as CUPED is
+    (Deng et al., WSDM 2013), with one slope for both arms. Who has none from before counts as average there."""
+    reduced, (treated, control) = 0.0, arms
+    unknown = Effect(
+        strategy=strategy, metric=metric, role=role,
+        treated=Arm(treated.size, _mean(treated), treated), control=Arm(control.size, _mean(control), control),
+    )  # fmt: skip
+    if min(treated.size, control.size) < FEWEST:
+        return unknown
+    if before is not None:
+        treated, control, reduced = _adjusted(arms, before)
+    return replace(
+        unknown,
+        difference=_mean(treated) - _mean(control),
+        difference_interval=difference_of_means(treated, control),
+        ratio=_ratio(_mean(treated), _mean(control)),
+        ratio_interval=ratio_of_means(treated, control),
+        p=p_of_means(treated, control),
+        planned=planned,
+        reduced=reduced,
+    )
+
+
+def _ratio(mean: float, other: float) -> float:
+    """Of two means above 0; of others it says nothing."""
+    return mean / other if mean >= 0 and other > 0 else math.nan
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if values.size else math.nan
+
+
+def _adjusted(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
+    """Both arms less what their values from before foretell, and the share of the variance that went with it."""
+    known = np.concatenate(before)
+    mean = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
+    moved = [np.nan_to_num(values - mean, nan=0.0) for values in before]
+    centred = [values - values.mean() for values in arms]
+    within = [values - values.mean() for values in moved]
+    square = sum(float(np.square(values).sum()) for values in within)
+    if not square > 0:
+        return *arms, 0.0
+    slope = sum(float(x @ y) for x, y in zip(within, centred, strict=True)) / square
+    total = sum(float(np.square(values).sum()) for values in centred)
+    reduced = slope**2 * square / total if total > 0 else 0.0
+    return arms[0] - slope * moved[0], arms[1] - slope * moved[1], reduced
+
+
+def _spread(effect: Effect) -> float | None:
+    """Standard deviation of a metric's single values, less what an adjustment took away; None of a rate."""
+    values = effect.control.values
+    if values is None:
+        return None
+    return float(values.std(ddof=1)) * math.sqrt(1 - effect.reduced) if values.size > 1 else 0.0
+
+
+def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadOut:
+    """A read-out with Holm's adjustment, and the smallest lift that each comparison could have found."""
+    holm: dict[int, float] = {}
+    sizes = {}
+    for nulls in (False, True):  # what is hoped for, and the checks of the set-up: a family each
+        family = [k for k, e in enumerate(effects) if (e.role == "expected null") == nulls and math.isfinite(e.p)]
+        sizes[nulls] = max(len(family), 1)
+        if family:
+            adjusted = adjusted_by_holm(np.array([effects[k].p for k in family]))
+            holm |= dict(zip(family, adjusted.tolist(), strict=True))
+    done = []
+    for k, effect in enumerate(effects):
+        control = effect.control.n / effect.treated.n if effect.treated.n else math.nan
+        alpha = ALPHA / sizes[effect.role == "expected null"]
+        spread = _spread(effect)
+        smallest = math.nan
+        if effect.control.mean > 0 and (effect.control.mean < 1 if spread is None else spread > 0):
+            metric = Metric(effect.metric, effect.control.mean, 0.1, effect.role, spread)
+            smallest = smallest_lift(metric, effect.treated.n, alpha, 0.8, control)
+        done.append(replace(effect, holm=holm.get(k, math.nan), smallest=smallest))
+    return ReadOut(tuple(ratios), tuple(done))

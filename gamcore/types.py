@@ -1,0 +1,13 @@
+"""The arrays that the library passes about, by what they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint8]
+"""Bin codes: 0 is missing, then values, the largest is unseen."""
+
+Bools = NDArray[np.bool_]

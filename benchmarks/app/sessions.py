@@ -52,7 +52,7 @@ class Screen:
     query: str = ""
     session: str = ""
     drawn: dict[Place, tuple[str, str, Any]] = field(default_factory=dict)  # fragment, kind of widget, widget
-    state: dict[str, WidgetState] = field(default_factory=dict)  # what the user has set, by widget
+    set_by_user: dict[str, WidgetState] = field(default_factory=dict)  # what the user has set, by widget
     timers: dict[str, float] = field(default_factory=dict)  # seconds between two ticks, by fragment
     errors: list[str] = field(default_factory=list)
 

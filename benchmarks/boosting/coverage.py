@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +33,6 @@ from gamcore.explain.curves import Curve
 from gamcore.types import Floats
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
-CODE: Final = code()
 FEWEST_ROWS: Final = 12
 QUANTILES: Final = np.linspace(0.02, 0.98, 49)
 LEVELS: Final = ("a", "b", "c", "d", "e", "f")
@@ -106,13 +106,11 @@ def features(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
     }  # fmt: skip
 
 
-def _centres() -> dict[str, float]:
+@cache
+def centres() -> dict[str, float]:
     """Population means of the known curves."""
     many = features(1_000_000, np.random.default_rng(0))
     return {name: float(truth(many[name]).mean()) for name, truth in TRUTHS.items()}
-
-
-CENTRES: Final = _centres()
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,7 @@ def measure(asked: argparse.Namespace) -> None:
     for scenario in SCENARIOS:
         for seed in range(asked.runs or scenario.runs):
             out = asked.json / f"{scenario.name}-{seed}.json"
-            about = {"scenario": asdict(scenario), "name": scenario.name, "model": "ours", "seed": seed, "code": CODE}
+            about = {"scenario": asdict(scenario), "name": scenario.name, "model": "ours", "seed": seed, "code": code()}
             if not about.items() <= load(out).items():
                 keep(out, about | replicate(scenario, seed))
         for seed in range(0 if scenario.n > asked.peer_rows else asked.peer_runs):
@@ -235,7 +233,7 @@ def _share(inside: NDArray[np.bool_], seen: NDArray[np.bool_]) -> tuple[float, f
 
 def truth_at(name: str) -> Floats:
     """The known curve at its places, centred."""
-    return TRUTHS[name](places()[name]) - CENTRES[name]
+    return TRUTHS[name](places()[name]) - centres()[name]
 
 
 def coverage(cells: pd.DataFrame) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,6 +14,7 @@ ROOMS = ("kernels", "data", "model", "boosting", "multitask", "estimators")
 """What fits a model."""
 
 
+@cache
 def code() -> str:
     """A name for the source that fits our models: what it was when a cell was measured."""
     digest = hashlib.sha256()

@@ -28,14 +28,13 @@ MARKS = ("<!-- measured -->", "<!-- /measured -->")
 SPEED_MARKS = ("<!-- speed -->", "<!-- /speed -->")
 SPEED: Final = "speed"
 
-CODE: Final = code()
 """Of what was imported: a cell says what it was measured with, also where files change meanwhile."""
 
 
 def known(study: str, name: str, seed: int) -> Cell:
     """What a cell says of itself before it is measured."""
     cell = {"study": study, "model": name, "seed": seed, "parameters": dict(CONTENDERS[name].parameters)}
-    return cell | ({"code": CODE} if CONTENDERS[name].ours else {})
+    return cell | ({"code": code()} if CONTENDERS[name].ours else {})
 
 
 def measure_cell(trial: Trial, study: str, name: str, seed: int) -> Cell:
@@ -77,8 +76,8 @@ def read_cells(json: Path, study: str) -> pd.DataFrame:
 def show_speed(asked: argparse.Namespace) -> list[str]:
     """Measure speed where the code has changed; its lines of the page."""
     out = asked.json / "speed.json"
-    if load(out).get("code") != CODE:
-        keep(out, {"code": CODE, "machine": describe("lightgbm"), "cells": measure_speed()})
+    if load(out).get("code") != code():
+        keep(out, {"code": code(), "machine": describe("lightgbm"), "cells": measure_speed()})
     cell = load(out)
     machine = cell["machine"]
     about = (

@@ -7,26 +7,6 @@ import json
 import zipfile
 
 import numpy as np
-import pandas as pd
-import pytest
-
-from gamcore import GAMClassifier
-from gamcore.io.gamx import to_bytes
-from tests.support.fits import friendly
-
-
-@pytest.fixture(scope="module")
-def trained():
-    X, y = friendly(600)
-    X["d"] = pd.date_range("2024-01-01", periods=600)
-    X["none"] = np.nan
-    pairs = [("c", "a"), ("a", "d")]
-    return X, GAMClassifier(outer_bags=3, max_rounds=20, date_parts=True, interactions=pairs, random_state=0).fit(X, y)
-
-
-@pytest.fixture(scope="module")
-def data(trained):
-    return to_bytes(trained[1].to_saved())
 
 
 def rewrite(data, change=None, arrays=None, keep=None, extra=None):

@@ -7,17 +7,10 @@ import time
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from shapewise.training.spec import Spec
 from tests.support.fits import friendly
-
-
-@pytest.fixture
-def space(tmp_path):
-    return Workspace(tmp_path / "space")
 
 
 def frame(n=800, binary=True):

@@ -19,6 +19,20 @@ from tests.support.fits import friendly
 from tests.support.model_files import array_of, put, rewrite
 
 
+@pytest.fixture(scope="module")
+def trained():
+    X, y = friendly(600)
+    X["d"] = pd.date_range("2024-01-01", periods=600)
+    X["none"] = np.nan
+    pairs = [("c", "a"), ("a", "d")]
+    return X, GAMClassifier(outer_bags=3, max_rounds=20, date_parts=True, interactions=pairs, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def data(trained):
+    return to_bytes(trained[1].to_saved())
+
+
 @pytest.mark.parametrize("binary", [True, False])
 def test_save_load_predict_to_the_bit(binary, tmp_path):
     X, y = friendly(500, binary=binary)

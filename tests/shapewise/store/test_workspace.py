@@ -35,6 +35,11 @@ from tests.support.spaces import LONG, frame, spec_of, wait
 # The store
 
 
+@pytest.fixture
+def space(tmp_path):
+    return Workspace(tmp_path / "space")
+
+
 def test_a_table_is_stored_once_and_read_back(space):
     first = space.tables.add(frame(), "mine", ["a note"])
     again = space.tables.add(frame(), "another name")

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("space")
 
 
 def rows(space, spec):
-    return read_rows(spec, space.read_table, lambda table: space.tables.about(table).held_out_by)
+    return read_rows(spec, space.tables.read, lambda table: space.tables.about(table).held_out_by)
 
 
 def control(app, label):

@@ -14,7 +14,7 @@ Keys = TypeVar("Keys", np.uint64, NDArray[np.uint64])
 
 
 def mixed(keys: Keys) -> Keys:
-    """A random number of 64 bits for each key: SplitMix64's finaliser (Steele, Lea and Flood 2014).
+    """Return a random number of 64 bits for each key: SplitMix64's finaliser (Steele, Lea and Flood 2014).
 
     Of one number or, elementwise, of an array.
     """

@@ -31,7 +31,7 @@ estimator = state.estimator(model.id)
 
 
 def comparable(other: ModelAbout) -> bool:
-    """Whether another model's effects are in the same units, and of a column that this one has."""
+    """Return whether another model's effects are in the same units, and of a column that this one has."""
     if other.of_tasks or other.id == model.id or other.kind != model.kind:
         return False
     columns = {bins.feature.column for bins in estimator.model_.bins}
@@ -39,7 +39,7 @@ def comparable(other: ModelAbout) -> bool:
 
 
 def named(models: list[ModelAbout]) -> dict[str, ModelAbout]:
-    """Models by names that tell them apart."""
+    """Return the models by names that tell them apart."""
     chosen: dict[str, ModelAbout] = {}
     for about in models:
         same = sum(other.name == about.name for other in models) > 1
@@ -65,7 +65,7 @@ def others() -> dict[str, ModelAbout]:
 
 
 def parts() -> dict[str, ModelAbout]:
-    """The model fitted anew to each part of its rows by a column."""
+    """Return the model fitted anew to each part of its rows by a column."""
     data = state.data(model)
     if data is None:
         st.info("Parts of the rows need the table that the model was trained on.", icon=":material/table:")
@@ -96,14 +96,14 @@ def parts() -> dict[str, ModelAbout]:
 
 
 def training_rows() -> pd.DataFrame:
-    """The table's rows that the model was trained on."""
+    """Return the table's rows that the model was trained on."""
     data = state.data(model)
     assert data is not None
     return state.frame(model.table).loc[data.X.index[~data.held_out]]
 
 
 def preview(column: str) -> None:
-    """Which parts a column gives."""
+    """Show which parts a column gives."""
     try:
         parts = split(training_rows(), column)
     except TableError as error:
@@ -115,7 +115,7 @@ def preview(column: str) -> None:
 
 @st.fragment(run_every=1.0)
 def watch(identifier: str) -> None:
-    """How far the parts are."""
+    """Show how far the parts are."""
     run = runs.read(state.workspace(), identifier)
     if not run.goes_on:
         if run.message:
@@ -127,7 +127,7 @@ def watch(identifier: str) -> None:
 
 
 def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
-    """The feature's curve in each model, as far as they can be drawn on one axis; who is left out is said."""
+    """Return the feature's curve in each model, as far as they can be drawn on one axis; who is left out is said."""
     curves: dict[str, Curve] = {}
     left = []
     for name, about in shown.items():
@@ -148,14 +148,14 @@ def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
 
 
 def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
-    """Held-out metrics side by side."""
+    """Return the held-out metrics side by side."""
     rounded = {name: {key: round(value, 4) for key, value in about.metrics.items()} for name, about in shown.items()}
     rows = {name: {"training rows": about.rows.get("training")} for name, about in shown.items()}
     return pd.DataFrame([{"model": name, **rounded[name], **rows[name]} for name in shown])
 
 
 def said(minus: Curve, first: str, second: str) -> str:
-    """The difference in a sentence."""
+    """Return the difference in a sentence."""
     if not minus.has_whole:
         return f"{second} minus {first}: no band yet"
     words = read_curve(minus).removeprefix(f"{minus.feature}: ")
@@ -165,7 +165,7 @@ def said(minus: Curve, first: str, second: str) -> str:
 
 
 def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
-    """The curves of a feature over each other, and a difference."""
+    """Show the curves of a feature over each other, and a difference."""
     shown_curves = curves(shown, feature)
     if len(shown_curves) < 2:
         st.caption(f"Fewer than two of them have a curve of {md(feature)}: choose another feature.")

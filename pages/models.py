@@ -41,7 +41,7 @@ def rename(model: ModelAbout) -> None:
 
 
 def _file(space: Workspace, identifier: str) -> bytes:
-    """A model's file, for those who may see it at the press of the button."""
+    """Return a model's file, for those who may see it at the press of the button."""
     return space.models.path(identifier).read_bytes()
 
 

@@ -48,7 +48,7 @@ def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
 
 
 def importance() -> list[str]:
-    """Bars of importance; the names of the features that are asked for, most important first."""
+    """Return the bars of importance; the names of the features that are asked for, most important first."""
     st.subheader("What matters", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         there = list(MEASURES) if state.data(model) is not None else list(MEASURES)[:2]
@@ -77,7 +77,7 @@ def importance() -> list[str]:
 
 @state.kept(show_spinner=False, max_entries=16)
 def trades(identifier: str, bands: int) -> list[Tradeoff]:
-    """Features of a model whose curves trade off over some of its training rows."""
+    """Return the features of a model whose curves trade off over some of its training rows."""
     about = state.workspace().models.about(identifier)
     data, estimator = state.data(about), state.estimator(identifier)
     if data is None or len(estimator.model_.terms) > 300:
@@ -88,7 +88,7 @@ def trades(identifier: str, bands: int) -> list[Tradeoff]:
 
 
 def warn() -> None:
-    """The features whose curves trade off, by name."""
+    """Show the features whose curves trade off, by name."""
     tradeoffs = trades(model.id, model.bands)
     if not tradeoffs:
         return
@@ -104,7 +104,7 @@ def warn() -> None:
 
 
 def multiples(names: list[str]) -> None:
-    """The strongest shapes, small and on one scale."""
+    """Show the strongest shapes, small and on one scale."""
     st.subheader("Strongest shapes", anchor=False)
     curves = [estimator.explain_shape(name).on(scale) for name in names[:MULTIPLES]]
     st.caption("All on one scale, so that heights can be compared.")

@@ -32,8 +32,8 @@ WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen 
 
 @state.kept(show_spinner="Ranking all pairs", max_entries=16)
 def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """All pairs on the training rows, what the model's are worth on the held-out rows, and how many rows were ranked
-    on: all, unless the table is so wide and long that somebody would wait."""
+    """Return all pairs on the training rows, what the model's are worth on the held-out rows, and how many rows were
+    ranked on: all, unless the table is so wide and long that somebody would wait."""
     data, estimator = state.data(state.workspace().models.about(model)), state.estimator(model)
     assert data is not None
     rows, held = np.flatnonzero(~data.held_out), data.held_out
@@ -49,8 +49,8 @@ def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
 
 
 def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[int | str | list[list[str]], bool]:
-    """How many pairs, or which; and whether these are the model's. At first they are, or those that stand out where it
-    has none."""
+    """Return how many pairs, or which; and whether these are the model's. At first they are, or those that stand out
+    where it has none."""
     fitted = [list(pair) for pair in joint.names(state.estimator(about.id))]
     own = spec.parameters().get("interactions", 0)
     strong = elbow(ranking["strength"].to_numpy())
@@ -92,7 +92,7 @@ def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> live.Shown | 
 
 
 def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, rows: int) -> None:
-    """The bars, and what they say in words."""
+    """Show the bars, and what they say in words."""
     loss = state.estimator(about.id).model_.loss.name
     beyond = int((ranking["strength"] > ranking.attrs["chance"]).sum())
     strong = elbow(ranking["strength"].to_numpy())

@@ -29,12 +29,12 @@ kept = {one.id: one for one in recipes.recipes(state.workspace())}
 
 
 def named(one: Recipe | Board) -> str:
-    """A thing in a list."""
+    """Return a thing in a list."""
     return f"{one.name} ({date(one.created)})"
 
 
 def pick_recipe() -> Recipe:
-    """A recipe that was kept, or a new one with what most reviews want."""
+    """Return a recipe that was kept, or a new one with what most reviews want."""
     chosen = NEW
     following = st.session_state.pop("recipe-next", None)
     if following in kept:
@@ -94,12 +94,13 @@ def head(recipe: Recipe, key: str) -> Recipe:
 
 
 def mine(recipe: Recipe) -> bool:
-    """Whether this person may change a recipe that was kept."""
+    """Return whether this person may change a recipe that was kept."""
     return recipe.id in kept and state.mine("reports", recipe.id)
 
 
 def opened(recipe: Recipe) -> Recipe:
-    """A recipe as it was when this session began to edit it, and the way to what somebody else made of it since."""
+    """Return a recipe as it was when this session began to edit it, and the way to what somebody else made of it
+    since."""
     place = f"opened-{recipe.id}"
     draft: Recipe = st.session_state.setdefault(place, recipe)
     if draft != recipe:

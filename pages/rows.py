@@ -38,20 +38,20 @@ if data is None:
 
 
 def predicted(rows: pd.DataFrame) -> np.ndarray:
-    """Chances, or predictions in the target's units."""
+    """Return the chances, or predictions in the target's units."""
     return estimator.predict_proba(rows)[:, 1] if binary else estimator.predict(rows)
 
 
 @state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
 def held_out(identifier: str) -> pd.DataFrame:
-    """The held-out rows of a model in short: place, prediction, what was."""
+    """Return the held-out rows of a model in short: place, prediction, what was."""
     assert data is not None
     places = np.flatnonzero(data.held_out)
     return pd.DataFrame({"place": places, "predicted": predicted(data.X.iloc[places]), "was": data.y.iloc[places]})
 
 
 def pick() -> int:
-    """The place of the row in hand: by number, by its prediction, or by searching its cells."""
+    """Return the place of the row in hand: by number, by its prediction, or by searching its cells."""
     assert data is not None
     known = held_out(model.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -75,7 +75,7 @@ def pick() -> int:
 
 
 def control(bins: Bins, cell: Any, key: str) -> Any:
-    """A widget for a feature within what training has seen; the cell it asks for."""
+    """Return a widget for a feature within what training has seen; the cell it asks for."""
     label = md(bins.feature.column)
     if bins.feature.is_category:
         levels = [*bins.levels, *bins.pooled]
@@ -101,7 +101,7 @@ def control(bins: Bins, cell: Any, key: str) -> Any:
 
 
 def _number(bins: Bins, value: float, cell: Any, key: str) -> Any:
-    """A slider over the range seen in training; whole numbers stay whole."""
+    """Return a slider over the range seen in training; whole numbers stay whole."""
     label, low, high = md(bins.feature.column), float(bins.low), float(bins.high)
     now = min(max(value, low), high)
     if max(abs(low), abs(high)) >= LARGEST:
@@ -114,14 +114,14 @@ def _number(bins: Bins, value: float, cell: Any, key: str) -> Any:
 
 
 def _level(bins: Bins, chosen: str) -> Any:
-    """A level as the table holds it."""
+    """Return a level as the table holds it."""
     if chosen == MISSING:
         return None
     return chosen == "True" if bins.feature.kind == "boolean" else chosen
 
 
 def changed(row: pd.DataFrame, breakdown: Breakdown, key: str) -> pd.DataFrame:
-    """The row with the values that the sliders ask for; the features that matter most come first."""
+    """Return the row with the values that the sliders ask for; the features that matter most come first."""
     by_column = {bins.feature.column: bins for bins in estimator.model_.bins if bins.feature.part == "value"}
     size = pd.Series(np.abs(breakdown.contributions[0]), breakdown.features)
     order = sorted(by_column, key=lambda column: -float(size.get(column, 0.0)))
@@ -144,12 +144,12 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def shown(value: float) -> str:
-    """A prediction as text."""
+    """Return a prediction as text."""
     return f"{value:.1%}" if binary else number(value)
 
 
 def cells_of(row: pd.DataFrame) -> dict[str, str]:
-    """The cells of a row as text."""
+    """Return the cells of a row as text."""
     cells = {}
     for name, cell in row.iloc[0].items():
         short = f"{cell:,.6g}" if isinstance(cell, float | np.floating) else str(cell).removesuffix(" 00:00:00")
@@ -158,7 +158,7 @@ def cells_of(row: pd.DataFrame) -> dict[str, str]:
 
 
 def parts(breakdown: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
-    """The numbers behind the waterfall."""
+    """Return the numbers behind the waterfall."""
     cells = cells_of(row)
     frame = pd.DataFrame({"term": breakdown.features, "contribution": breakdown.contributions[0]})
     frame.insert(
@@ -168,7 +168,7 @@ def parts(breakdown: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
 
 
 def flips(row: pd.DataFrame) -> None:
-    """The smallest single changes that take the prediction across a line."""
+    """Show the smallest single changes that take the prediction across a line."""
     assert data is not None
     st.subheader("What would flip it", anchor=False)
     now = float(predicted(row)[0])

@@ -41,7 +41,7 @@ def move(step: int) -> None:
 
 
 def notes(curve: Curve) -> str:
-    """What the plot alone does not say."""
+    """Return what the plot alone does not say."""
     few = int((curve.counts < FEW_ROWS).sum())
     nothing = f"the average effect, {say(curve.zero, curve.scale).lstrip('+')}"
     value = "level" if curve.labels else "value"
@@ -59,7 +59,7 @@ def notes(curve: Curve) -> str:
 
 
 def panel(about: ModelAbout, spec: Spec, changed: Spec) -> live.Shown | None:
-    """The Live panel: what its settings give, where they are not the model's own."""
+    """Return the Live panel: what its settings give, where they are not the model's own."""
     place = st.container()
     changed = live.knobs(about.id, changed)
     if not changed.features:

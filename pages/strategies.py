@@ -34,7 +34,7 @@ if not state.workspace().tables.listed():
 
 
 def pick_board(table: TableAbout) -> Board | None:
-    """The board in hand, changeable; new ones and imports."""
+    """Return the board in hand, changeable; new ones and imports."""
     known = {board.id: board for board in stored.boards(state.workspace(), table.id)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = None
@@ -83,7 +83,7 @@ def confirm_delete(board: Board) -> None:
 
 
 def go_to_a_board() -> None:
-    """Where nobody asked for a table: the one of the board that is asked for, or of the newest one."""
+    """Show where nobody asked for a table: the one of the board that is asked for, or of the newest one."""
     if "table" in st.query_params or ("table_id" in st.session_state and "board" not in st.query_params):
         return
     known = {board.id: board for board in stored.boards(state.workspace())}

@@ -44,27 +44,27 @@ cards.metrics(model)
 
 @state.kept(copies=True, show_spinner="Comparing the curves of all tasks", max_entries=64)
 def compared(identifier: str, feature: str) -> Agreement:
-    """How a feature's curve in each task goes with the common one."""
+    """Return how a feature's curve in each task goes with the common one."""
     return state.estimator(identifier).agreement(feature)
 
 
 @state.kept(copies=True, show_spinner=False, max_entries=256)
 def curve(identifier: str, feature: str, place: int | None, part: str) -> Curve:
-    """A feature's curve in the task at a place; None: of the common trees, over all tasks."""
+    """Return a feature's curve in the task at a place; None: of the common trees, over all tasks."""
     estimator = state.estimator(identifier)
     return estimator.explain_shape(feature, None if place is None else estimator.tasks_[place], part)
 
 
 @state.kept(copies=True, show_spinner="Comparing tasks", max_entries=16)
 def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
-    """How alike tasks are over some features, by name."""
+    """Return how alike tasks are over some features, by name."""
     cosines = state.estimator(identifier).similarity(list(features))
     return cosines.set_axis(cosines.index.astype(str), axis=0).set_axis(cosines.columns.astype(str), axis=1)
 
 
 @state.kept(show_spinner="Reading the rows", max_entries=4)
 def rows_of(identifier: str) -> Data:
-    """The rows of a stored model."""
+    """Return the rows of a stored model."""
     spec = Spec.from_dict(state.workspace().models.about(identifier).spec)
     return read_rows(spec, state.frame, lambda table: state.workspace().tables.about(table).held_out_by)
 
@@ -83,7 +83,7 @@ def importance() -> list[str]:
 
 
 def multiples(names: list[str]) -> None:
-    """One feature over the tasks, on one scale, flagged where a task goes its own way."""
+    """Show one feature over the tasks, on one scale, flagged where a task goes its own way."""
     st.subheader("One feature over the tasks", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         common = _shared(names)
@@ -125,7 +125,7 @@ def multiples(names: list[str]) -> None:
 
 
 def _say(agreement: Agreement) -> None:
-    """How many tasks agree, in a sentence."""
+    """Show how many tasks agree, in a sentence."""
     counts = {verdict: agreement.verdict.count(verdict) for verdict in FIRST}
     words = {"agrees": "agree with", "reverses": "reverse", "differs": "differ from"}
     parts = [f"{counts[v]} {word} the common curve (dotted)" for v, word in words.items() if counts[v]]
@@ -140,14 +140,14 @@ def _band(agreement: Agreement) -> str:
 
 
 def _shared(names: list[str]) -> list[str]:
-    """Those of some features that every task has."""
+    """Return those of some features that every task has."""
     everywhere = zip(estimator.model_.bins, estimator.model_.owned.all(axis=0), strict=True)
     shared = {bins.feature.name for bins, all_have in everywhere if all_have}
     return [name for name in names if name in shared]
 
 
 def likeness(names: list[str]) -> None:
-    """A matrix of how alike tasks are."""
+    """Show a matrix of how alike tasks are."""
     features = tuple(_shared(names)[:FEATURES_ALIKE])
     if not features:
         return
@@ -165,7 +165,7 @@ def likeness(names: list[str]) -> None:
 
 
 def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
-    """Two tasks need no matrix."""
+    """Return two tasks need no matrix."""
     value, (a, b) = float(cosines.iloc[0, 1]), cosines.index
     return (
         f"The curves of {md(a)} and {md(b)} over the {n_features} features that both have are alike by {value:.2f}: "
@@ -174,7 +174,7 @@ def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
 
 
 def one_row() -> None:
-    """The parts of one held-out row's score."""
+    """Show the parts of one held-out row's score."""
     st.subheader("One row", anchor=False)
     there = {table.id for table in state.workspace().tables.listed()}
     spec = Spec.from_dict(model.spec) if model.spec else None
@@ -206,7 +206,7 @@ def one_row() -> None:
 
 
 def _parts(breakdown: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
-    """The numbers behind the waterfall: a feature, its cell, its contribution."""
+    """Return the numbers behind the waterfall: a feature, its cell, its contribution."""
     cells = {name: str(row.iloc[0][name]) for name in row.columns}
     frame = pd.DataFrame({"feature": breakdown.features, "contribution": breakdown.contributions[0]})
     frame.insert(1, "cell", [cells.get(name, "") for name in breakdown.features])

@@ -35,13 +35,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _is_there(root: Path) -> bool:
-    """Whether a folder is a workspace, be it one that lacks its records."""
+    """Return whether a folder is a workspace, be it one that lacks its records."""
     elsewhere = os.environ.get("GAMCORE_META_URL") or os.environ.get("GAMCORE_OBJECTS_URL")
     return bool(elsewhere) or (root / meta.FILE).is_file() or (root / "objects").is_dir()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 0 where all is well, 1 where something is not, which is said."""
+    """Return the command; 0 where all is well, 1 where something is not, which is said."""
     asked = _parser().parse_args(arguments)
     try:
         if asked.command == "restore":

@@ -18,7 +18,7 @@ ARENAS: Final = 2
 
 
 def _library() -> Any:
-    """The C library, where it is Linux's."""
+    """Return the C library, where it is Linux's."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             library = ctypes.CDLL(None)

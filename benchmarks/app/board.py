@@ -45,7 +45,7 @@ CLOCK = """async () => {
 
 
 def prepared(space: Workspace, millions: int) -> board.Board:
-    """The table, and a board on it."""
+    """Return the table, and a board on it."""
     parts = [renewal(500_000, seed) for seed in range(2 * millions)]
     table = space.tables.add(pd.concat(parts, ignore_index=True), "many")
     made = StrategySet("Many", tuple(Strategy(name, rule) for name, rule in RULES.items()), Levels("step", ("drop",)))

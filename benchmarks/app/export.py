@@ -31,7 +31,7 @@ def curves() -> list[plots.Plot]:
 
 
 def seconds(work: Callable[[], object], repeats: int) -> list[float]:
-    """How long each of some runs takes."""
+    """Return how long each of some runs takes."""
     taken = []
     for _ in range(repeats):
         start = time.perf_counter()

@@ -54,7 +54,7 @@ APP: Final = Path(__file__).parents[2] / "app.py"
 
 
 def frame(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """A table with a number, a number with gaps, and a category."""
+    """Return a table with a number, a number with gaps, and a category."""
     rng = np.random.default_rng(seed)
     made = pd.DataFrame({"a": rng.normal(size=rows), "b": rng.normal(size=rows), "c": rng.choice(list("xyz"), rows)})
     made["y"] = np.where(made["a"] + (made["c"] == "x") + rng.normal(size=rows) > 0, "yes", "no")
@@ -63,7 +63,7 @@ def frame(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
 
 
 def said(space: Workspace, model: str) -> str:
-    """A fingerprint of what a model says of some rows."""
+    """Return a fingerprint of what a model says of some rows."""
     predictions = from_saved(space.models.load(model)).predict_proba(frame(200, 1)[FEATURES])  # type: ignore[union-attr]
     return hashlib.sha256(np.ascontiguousarray(predictions).tobytes()).hexdigest()
 
@@ -79,7 +79,7 @@ class Template:
 
 
 def make_template(place: Path) -> Template:
-    """A workspace with a table and two models."""
+    """Return a workspace with a table and two models."""
     space = Workspace(place / "now")
     table = space.tables.add(frame(), "a table")
     first = train(space, spec_of(table.id))
@@ -91,7 +91,7 @@ def make_template(place: Path) -> Template:
 
 
 def spec_of(table: str) -> Spec:
-    """A training that takes a moment."""
+    """Return a training that takes a moment."""
     return Spec(table, "y", "a model", FEATURES, positive=["yes"], preset="fast", changes={"max_rounds": 30}, bands=2)
 
 
@@ -121,7 +121,7 @@ def act(action: str, root: Path, template: Template, seed: int) -> None:
 
 
 def fork(work: Callable[[], None]) -> int:
-    """A child that has everything imported; its process id."""
+    """Return a child that has everything imported; its process id."""
     pid = os.fork()
     if pid:
         return pid
@@ -134,7 +134,7 @@ def fork(work: Callable[[], None]) -> int:
 
 
 def problems(root: Path, template: Template, action: str) -> Iterator[str]:
-    """What is wrong with a workspace after a kill and the next start."""
+    """Yield what is wrong with a workspace after a kill and the next start."""
     space = Workspace(root)
     sweep(space, timedelta(0), anyway=True)
     until = time.monotonic() + WORKER_LEAVES
@@ -170,14 +170,14 @@ def problems(root: Path, template: Template, action: str) -> Iterator[str]:
 
 
 def starts(root: Path) -> bool:
-    """Whether the app shows the models of a workspace."""
+    """Return whether the app shows the models of a workspace."""
     os.environ |= {"GAMCORE_WORKSPACE": str(root), "GAMCORE_WARM_UP": "0"}
     shown = AppTest.from_file(str(APP), default_timeout=60).run().switch_page("pages/models.py").run()
     return not shown.exception and bool(shown.dataframe)
 
 
 def kill_once(place: Path, template: Template, action: str, rng: np.random.Generator) -> list[str]:
-    """One kill, and what was wrong after it."""
+    """Return one kill, and what was wrong after it."""
     root = place / "space"
     shutil.copytree(template.now, root)
     seed, wait = int(rng.integers(2**31)), float(rng.uniform(0, ACTIONS[action]))
@@ -198,7 +198,7 @@ def kill_once(place: Path, template: Template, action: str, rng: np.random.Gener
 
 
 def _worker(root: Path) -> int | None:
-    """The process of the worker, where there is one by now."""
+    """Return the process of the worker, where there is one by now."""
     for folder in (root / "jobs").glob("[0-9a-f]*"):
         process = child.process_of(folder)
         if process is not None:
@@ -226,7 +226,7 @@ def kill(kills: int, seed: int, tell: Callable[[str], None] = print, actions: tu
 
 
 def main() -> int:
-    """The command."""
+    """Return the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--losses", type=int, default=40, help="of the records, in each way")

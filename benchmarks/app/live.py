@@ -44,7 +44,7 @@ CLOCK = f"""() => {{
 
 
 def prepared(space: Workspace, data: Path, name: str) -> ModelAbout:
-    """The table in the workspace, and the default model of it."""
+    """Return the table in the workspace, and the default model of it."""
     frame = pd.read_parquet(data / f"{name}.parquet")
     *features, target = frame.columns
     table = space.tables.add(frame, name)
@@ -53,7 +53,8 @@ def prepared(space: Workspace, data: Path, name: str) -> ModelAbout:
 
 
 def clicks(page: Any, names: list[str]) -> list[float]:
-    """Seconds from each click on a feature's switch to the redrawn curve: all off, then on but for the last."""
+    """Return the seconds from each click on a feature's switch to the redrawn curve: all off, then on but for the
+    last."""
     switches = page.get_by_test_id("stButtonGroup").filter(has_text="Features in the model")
     times = []
     for name in [*names, *names[:-1]]:
@@ -66,7 +67,7 @@ def clicks(page: Any, names: list[str]) -> list[float]:
 
 
 def measured(space: Workspace, model: ModelAbout, theme: str, browser: str, most: int) -> list[float]:
-    """Seconds of the clicks, on a server of their own, which has no refit yet."""
+    """Return the seconds of the clicks, on a server of their own, which has no refit yet."""
     drawn, *names = model.spec["features"][: most + 1]
     look = {"color_scheme": theme, "viewport": {"width": 1400, "height": 900}}
     with serving(space.root) as address, browsing(browser) as chromium:

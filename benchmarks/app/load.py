@@ -53,7 +53,7 @@ FILLERS, FILLING = 6, 180.0
 
 
 def level(process: psutil.Process) -> Level:
-    """The server now."""
+    """Return the server now."""
     with process.oneshot():
         spent = process.cpu_times()
         return Level(
@@ -62,7 +62,7 @@ def level(process: psutil.Process) -> Level:
 
 
 def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
-    """The guided example with its plan and read-out, models of pairs and of tasks; what the background trains.
+    """Return the guided example with its plan and read-out, models of pairs and of tasks; what the background trains.
 
     changes : of the background's settings, which train for ten to twenty seconds as they are.
     """
@@ -168,7 +168,7 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
 
 
 def run(load: Load, changes: dict[str, Any] | None = None, n_jobs: int = 2) -> Cell:
-    """A load on a fresh server with a fresh workspace.
+    """Return a load on a fresh server with a fresh workspace.
 
     n_jobs : threads of the trainings. changes : of their settings.
     """

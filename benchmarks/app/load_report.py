@@ -52,24 +52,24 @@ class Level:
 
 
 def actions(reruns: Iterable[Rerun]) -> list[Rerun]:
-    """Those that a user asked for."""
+    """Return those that a user asked for."""
     return [rerun for rerun in reruns if rerun.kind != "tick"]
 
 
 def ticks(reruns: Iterable[Rerun]) -> list[Rerun]:
-    """Those that a page asked for by itself, to show how a training goes on."""
+    """Return those that a page asked for by itself, to show how a training goes on."""
     return [rerun for rerun in reruns if rerun.kind == "tick"]
 
 
 def quantiles(reruns: list[Rerun]) -> dict[str, float]:
-    """How many, and seconds: p50, p95, p99, max."""
+    """Return how many, and seconds: p50, p95, p99, max."""
     seconds = [rerun.seconds for rerun in reruns]
     values = np.quantile(seconds, [0.5, 0.95, 0.99, 1.0]) if seconds else np.full(4, np.nan)
     return {"n": len(seconds), **dict(zip(("p50", "p95", "p99", "max"), map(float, values), strict=True))}
 
 
 def by_page(reruns: list[Rerun]) -> dict[str, dict[str, float]]:
-    """The quantiles of each page's reruns."""
+    """Return the quantiles of each page's reruns."""
     pages = sorted({rerun.page for rerun in reruns})
     return {page: quantiles([rerun for rerun in reruns if rerun.page == page]) for page in pages}
 
@@ -95,7 +95,7 @@ def traces(log: str) -> list[str]:
 
 
 def memory(start: Level, warm: Level, levels: list[Level], left: Level, load: Load) -> Cell:
-    """Levels of the server, and its growth: a session, and a minute after the warm-up by least squares."""
+    """Return the levels of the server, and its growth: a session, and a minute after the warm-up by least squares."""
     late = [one for one in levels if one.at >= levels[0].at + WARM * load.seconds]
     minutes = [(one.at - warm.at) / 60 for one in late]
     slope = float(np.polyfit(minutes, [one.mib for one in late], 1)[0]) if len(late) > 1 else math.nan
@@ -108,7 +108,7 @@ def memory(start: Level, warm: Level, levels: list[Level], left: Level, load: Lo
 
 
 def missed(cell: Cell) -> list[str]:
-    """The goals that were missed, in words."""
+    """Return the goals that were missed, in words."""
     p95, left = cell["reruns"]["p95"], cell["left"]["threads"] - cell["warm"]["threads"]
     soak, minute, session = cell["load"]["forget"], cell["mib_a_minute"], cell["mib_a_session"]
     counts = {
@@ -122,7 +122,7 @@ def missed(cell: Cell) -> list[str]:
 
 
 def lines(name: str, cell: Cell) -> list[str]:
-    """The figures as they are printed."""
+    """Return the figures as they are printed."""
     load, machine = cell["load"], cell["machine"]
     where = ", ".join(f"{key} {value}" for key, value in machine.items())
     rows = [

@@ -99,12 +99,12 @@ WAYS: Final[dict[str, Callable[[Path, Path, Generator], None]]] = {
 
 
 def table(seed: int) -> pd.DataFrame:
-    """A small table, another one for each seed."""
+    """Return a small table, another one for each seed."""
     return pd.DataFrame({"x": np.random.default_rng(seed).normal(size=200)})
 
 
 def objects(root: Path) -> list[Path]:
-    """All files under their hash: copies and trash apart."""
+    """Return all files under their hash: copies and trash apart."""
     store = root.parent / "store"
     return sorted((store if store.is_dir() else root / "objects").glob("??/*"))
 
@@ -148,7 +148,7 @@ def environment(store: str) -> Iterator[None]:
 
 
 def lose_once(place: Path, way: str, remote: bool, rng: Generator) -> list[str]:
-    """One loss, the start after it, and what is wrong once the records are back."""
+    """Return one loss, the start after it, and what is wrong once the records are back."""
     root = place / "space"
     with environment(f"file://{place / 'store'}" if remote else ""):
         space = Workspace(root)
@@ -191,7 +191,7 @@ def _starts(root: Path) -> int:
 
 
 def _whole(root: Path) -> list[str]:
-    """What is lost of a workspace whose records are back; a file whose record the kill prevented is none."""
+    """Return what is lost of a workspace whose records are back; a file whose record the kill prevented is none."""
     space = Workspace(root)
     problems_left = [problem for problem in backup.check(space) if "no record refers" not in problem]
     for about in space.tables.listed():

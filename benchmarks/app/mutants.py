@@ -39,7 +39,8 @@ Told = dict[str, Any]
 
 
 def start(seed: int, first: int, levels: Sequence[str], checked: str, errors: IO[str]) -> subprocess.Popen[str]:
-    """A child that opens every other file from the first on; `checked`: where kernels that check indices are kept."""
+    """Return a child that opens every other file from the first on; `checked`: where kernels that check indices are
+    kept."""
     changes = {"NUMBA_BOUNDSCHECK": "1", "GAMCORE_CACHE_DIR": checked} if checked else {}
     return subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-m", "tests.support.opening",
@@ -68,7 +69,7 @@ def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
 
 
 def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Told]:
-    """What a child tells, file by file; last of all the file at which it ended or stood still."""
+    """Yield what a child tells, file by file; last of all the file at which it ended or stood still."""
     number, seconds = first, SECONDS_TO_BEGIN
     while True:
         try:
@@ -87,7 +88,7 @@ def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -
 
 
 def judged(result: Told) -> Told:
-    """What a child tells, with too much memory as an outcome of its own."""
+    """Return what a child tells, with too much memory as an outcome of its own."""
     if result["outcome"] in FINE and result["peak"] > MOST + TIMES * result["bytes"]:
         message = f"{result['peak']:,} bytes for a file of {result['bytes']:,}"
         return result | {"outcome": "too much memory", "message": message}
@@ -101,7 +102,7 @@ def say(results: list[Told]) -> None:
 
 
 def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str) -> list[Told]:
-    """Every other file from the first on, by as many children as it takes."""
+    """Return every other file from the first on, by as many children as it takes."""
     results: list[Told] = []
     while first < count:
         with tempfile.TemporaryFile("w+") as errors, start(seed, first, levels, checked, errors) as child:
@@ -122,14 +123,14 @@ def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str)
 
 
 def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Told]:
-    """What became of files 0 to count - 1."""
+    """Return what became of files 0 to count - 1."""
     with tempfile.TemporaryDirectory() as checked, ThreadPoolExecutor(LANES) as pool:
         lanes = [pool.submit(lane, seed, k, count, levels, checked if k else "") for k in range(LANES)]
         return sorted((result for one in lanes for result in one.result()), key=lambda result: result["number"])
 
 
 def findings(results: list[Told]) -> list[Told]:
-    """The files that were neither refused nor fine."""
+    """Return the files that were neither refused nor fine."""
     return [one for one in results if one["outcome"] not in FINE]
 
 

@@ -43,7 +43,7 @@ PAPER = {
 
 
 def variants(table: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Names and parameters of what is fitted to one table."""
+    """Yield the names and parameters of what is fitted to one table."""
     for preset in ("balanced", "fast", "accurate", "paper"):
         yield f"preset {preset}", dict(PRESETS[preset])
     boostings = ("logit", "mart") if table in BINARY else ("",)
@@ -73,7 +73,7 @@ def measure(table: RealTable, parameters: dict[str, Any], seed: int, n_jobs: int
 
 
 def summary(folder: Path) -> pd.DataFrame:
-    """Mean and standard deviation over seeds, one row a table and variant."""
+    """Return the mean and standard deviation over seeds, one row a table and variant."""
     cells = pd.DataFrame([json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))])
     cells["metric"] = np.where(cells["table"].isin(BINARY), "AUC", "RMSE")
     cells["value"] = cells["auc"].where(cells["auc"].notna(), cells["rmse"]) if "rmse" in cells else cells["auc"]

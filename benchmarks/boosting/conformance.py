@@ -55,7 +55,7 @@ PEERS: Final = (
 
 
 def ours(defaults_only: bool = False) -> list[tuple[str, Any]]:
-    """The estimators in each setting, by its name."""
+    """Return the estimators in each setting, by its name."""
     made = []
     for kinds, configurations in (
         ((GAMRegressor, GAMClassifier), CONFIGURATIONS),
@@ -69,7 +69,7 @@ def ours(defaults_only: bool = False) -> list[tuple[str, Any]]:
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
-    """The one documented failure, where rows are dealt or drawn."""
+    """Return the one documented failure, where rows are dealt or drawn."""
     parameters = estimator.get_params()
     if isinstance(estimator, GAMRegressor | GAMClassifier):
         drawn = any(parameters[name] != value for name, value in NOT_DRAWN.items())
@@ -79,7 +79,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 
 
 def check(estimator: Any, expected: dict[str, str]) -> dict[str, Any]:
-    """Counts of what the checks ended with, and the names of those that failed."""
+    """Return the counts of what the checks ended with, and the names of those that failed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None)
@@ -91,7 +91,7 @@ def check(estimator: Any, expected: dict[str, str]) -> dict[str, Any]:
 
 
 def rows(defaults_only: bool, peers: bool) -> pd.DataFrame:
-    """A row an estimator and setting."""
+    """Return a row an estimator and setting."""
     rows_made = []
     for name, estimator in ours(defaults_only):
         failures = check(estimator, expected_failures(estimator))

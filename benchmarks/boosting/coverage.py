@@ -84,7 +84,7 @@ TRUTHS: Final[dict[str, Truth]] = {
 
 
 def places() -> dict[str, NDArray[Any]]:
-    """Where each curve is looked at."""
+    """Return where each curve is looked at."""
     normal = norm.ppf(QUANTILES)
     quantiles = {
         "wave": QUANTILES,
@@ -97,7 +97,7 @@ def places() -> dict[str, NDArray[Any]]:
 
 
 def features(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Features of n rows."""
+    """Return the features of n rows."""
     first = rng.standard_normal(n)
     second = CORRELATION * first + np.sqrt(1 - CORRELATION**2) * rng.standard_normal(n)
     return {
@@ -124,7 +124,8 @@ class Drawn:
 
 
 def draw(scenario: Scenario, seed: int) -> Drawn:
-    """A table: rows of a cluster share what makes them differ from others, half of it, and half of the features."""
+    """Return a table: rows of a cluster share what makes them differ from others, half of it, and half of the
+    features."""
     rng, n = np.random.default_rng([seed, scenario.n]), scenario.n
     table = features(n, rng)
     groups = np.arange(n) // CLUSTER if scenario.clusters else None
@@ -147,7 +148,7 @@ def draw(scenario: Scenario, seed: int) -> Drawn:
 
 
 def codes_at(curve: Curve, at: NDArray[Any]) -> NDArray[np.int64]:
-    """Bins of a curve that places lie in."""
+    """Return the bins of a curve that places lie in."""
     if curve.labels:
         return np.array([curve.labels.index(level) for level in at])
     return np.searchsorted(curve.edges[1:-1], at.astype(np.float64), side="right")
@@ -183,7 +184,8 @@ def _bins_of(curve: Curve, values: pd.Series) -> NDArray[np.int64]:
 
 
 def replicate_peer(scenario: Scenario, seed: int) -> Cell:
-    """The same table by InterpretML's EBM, its defaults without pairs, and its bars of one standard deviation."""
+    """Return the same table by InterpretML's EBM, its defaults without pairs, and its bars of one standard
+    deviation."""
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
     drawn = draw(scenario, seed)
@@ -224,7 +226,7 @@ def _stack(cells: pd.DataFrame, name: str, what: str) -> Floats:
 
 
 def _share(inside: NDArray[np.bool_], seen: NDArray[np.bool_]) -> tuple[float, float]:
-    """Share of places inside in percent, and its standard error over replications."""
+    """Return the share of places inside in percent, and its standard error over replications."""
     each = np.array([line[kept].mean() for line, kept in zip(inside, seen, strict=True) if kept.any()])
     if not each.size:
         return np.nan, np.nan
@@ -232,7 +234,7 @@ def _share(inside: NDArray[np.bool_], seen: NDArray[np.bool_]) -> tuple[float, f
 
 
 def truth_at(name: str) -> Floats:
-    """The known curve at its places, centred."""
+    """Return the known curve at its places, centred."""
     return TRUTHS[name](places()[name]) - centres()[name]
 
 
@@ -279,7 +281,7 @@ def peer_coverage(cells: pd.DataFrame) -> str:
 
 
 def shape_error(cells: pd.DataFrame, name: str) -> Floats:
-    """Mean squared distance to the truth of each replication."""
+    """Return the mean squared distance to the truth of each replication."""
     return np.square(_stack(cells, name, "score") - truth_at(name)).mean(axis=1)
 
 

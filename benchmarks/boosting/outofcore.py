@@ -48,7 +48,8 @@ FRESH_SEED = 10**6
 
 
 def make(n_rows: int, seed: int) -> pd.DataFrame:
-    """Rows of many small effects: bends, steps and waves of numbers, levels of unlike frequency, a date, gaps."""
+    """Return the rows of many small effects: bends, steps and waves of numbers, levels of unlike frequency, a date,
+    gaps."""
     rng = np.random.default_rng([2026, seed])
     values = rng.standard_normal((NUMBERS, n_rows), np.float32).round(2)
     levels = np.minimum(rng.zipf(1.4, (CATEGORIES, n_rows)), 400)
@@ -72,7 +73,7 @@ def make(n_rows: int, seed: int) -> pd.DataFrame:
 
 
 def write(path: Path, bytes_wanted: float) -> dict[str, float]:
-    """The table, never whole: row group after row group."""
+    """Return the table, never whole: row group after row group."""
     a_row = make(20_000, FRESH_SEED).memory_usage(deep=True).sum() / 20_000
     n_groups = int(bytes_wanted / a_row / GROUP_ROWS) + 1
     with contextlib.ExitStack() as stack:
@@ -86,7 +87,7 @@ def write(path: Path, bytes_wanted: float) -> dict[str, float]:
 
 
 def make_spec(table: str, columns: list[str], pairs: int) -> Spec:
-    """What is trained: the balanced preset on all columns."""
+    """Return what is trained: the balanced preset on all columns."""
     features = [name for name in columns if name != TARGET]
     return Spec(table, TARGET, "large", features, ["1"], changes={"interactions": pairs} if pairs else {})
 
@@ -121,7 +122,7 @@ def train(space: Workspace, spec: Spec) -> tuple[runs.Run, float]:
 
 
 def in_memory(space: Workspace, table: TableAbout, spec: Spec) -> Estimator:
-    """The model of the sample's training rows."""
+    """Return the model of the sample's training rows."""
     return training.fit(
         read_data(space.tables.read(table.id), spec, space.tables.hold_out_by(table.id, None, None)), spec
     )

@@ -41,7 +41,7 @@ MARKS = ("<!-- measured -->", "<!-- /measured -->")
 
 
 def contender(table: str, name: str, data: Path) -> Contender:
-    """A model by name, made for the width of a table."""
+    """Return a model by name, made for the width of a table."""
     return with_pairs(read(data, table).X.shape[1], table in BINARY)[name]
 
 
@@ -80,7 +80,7 @@ def planted(p: int, binary: bool, seed: int = 0) -> tuple[pd.DataFrame, np.ndarr
 
 
 def rank_one(p: int, binary: bool) -> Cell:
-    """Seconds of the rankings, in turn, and how far they agree."""
+    """Return the seconds of the rankings, in turn, and how far they agree."""
     from interpret.utils import measure_interactions
 
     X, y = planted(p, binary)
@@ -119,7 +119,7 @@ def measure_ranking(asked: argparse.Namespace) -> None:
 
 
 def rankings(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row a width."""
+    """Return a row a width."""
     seconds = pd.DataFrame(cells["seconds"].tolist())
     table = pd.DataFrame({"features": cells["p"], "pairs": cells["p"] * (cells["p"] - 1) // 2})
     table["target"] = np.where(cells["binary"], "binary", "number")
@@ -132,7 +132,7 @@ def rankings(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def standing(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row a table and model: metric, its distance to EBM, seconds, and how many times faster than EBM."""
+    """Return a row a table and model: metric, its distance to EBM, seconds, and how many times faster than EBM."""
     ebm = cells[cells["model"] == "ebm"].set_index(["table", "seed"])
     rows = []
     for (table, name), mine in cells.groupby(["table", "model"], sort=False):
@@ -154,7 +154,7 @@ def standing(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def provenance(cells: pd.DataFrame) -> str:
-    """When and on what it was measured, and how far apart fits stand that are compared."""
+    """Return when and on what it was measured, and how far apart fits stand that are compared."""
     at = pd.to_datetime(cells["at"])
     apart = at.groupby([cells["table"], cells["seed"]]).agg(np.ptp).max() / pd.Timedelta(minutes=1)
     machine = {name: value for each in cells["machine"] for name, value in each.items()}

@@ -56,7 +56,7 @@ Times = dict[str, float]
 
 
 def rows_read(n_rows: int, n_bags: int, alpha: float) -> Times:
-    """Rows that a step's histograms read, a bag, over all rows: counted, not derived."""
+    """Return the rows that a step's histograms read, a bag, over all rows: counted, not derived."""
     bags = subsamples(np.arange(n_rows), n_bags, alpha, 0)
     inside, whole = sum(bag.size for bag in bags), n_rows * n_bags
     return {
@@ -77,7 +77,7 @@ def in_turn(runs: dict[str, Callable[[], list[float]]]) -> dict[str, Times]:
 
 
 def one_step(n_rows: int, n_features: int, n_bags: int, seconds: float) -> dict[str, Times]:
-    """Seconds of a step by ensemble, strategy and precision: logistic, 256 bins, synthetic rows."""
+    """Return the seconds of a step by ensemble, strategy and precision: logistic, 256 bins, synthetic rows."""
     table = make_table(n_rows, n_features, PAPER["n_groups"])
 
     def prepare(ensemble: str, strategy: str, dtype: type) -> Callable[[], list[float]]:
@@ -96,7 +96,7 @@ def one_step(n_rows: int, n_features: int, n_bags: int, seconds: float) -> dict[
 
 
 def variants(binary: bool) -> dict[str, dict[str, Any]]:
-    """Names and parameters of Figure 4; the first is what the others are divided by."""
+    """Return the names and parameters of Figure 4; the first is what the others are divided by."""
     made: dict[str, dict[str, Any]] = {}
     for boosting in ("mart", "logit") if binary else ("",):
         chosen = {"boosting": boosting} if boosting else {}
@@ -109,8 +109,8 @@ def variants(binary: bool) -> dict[str, dict[str, Any]]:
 
 
 def round_seconds(table: RealTable, parameters: dict[str, Any], n_rounds: int) -> list[float]:
-    """Seconds of so many rounds: the clock runs from the first round's report to the last's, so that binning, drawing
-    the bags and their tree, which are done once, do not count."""
+    """Return the seconds of so many rounds: the clock runs from the first round's report to the last's, so that
+    binning, drawing the bags and their tree, which are done once, do not count."""
     stamps: list[float] = []
     kind = GAMClassifier if table.binary else GAMRegressor
     chosen = {**PAPER, **parameters, "max_rounds": n_rounds + 1}
@@ -119,14 +119,14 @@ def round_seconds(table: RealTable, parameters: dict[str, Any], n_rounds: int) -
 
 
 def training_rows(table: RealTable) -> RealTable:
-    """The paper's share for training."""
+    """Return the paper's share for training."""
     strata = table.y if table.binary else None
     X, _, y, _ = train_test_split(table.X, table.y, train_size=TRAIN_SHARE, random_state=0, stratify=strata)
     return RealTable(table.name, X, y, table.binary)
 
 
 def figure_4(table: RealTable, alpha: float, n_bags: int, n_rounds: int) -> dict[str, Times]:
-    """Seconds of the rounds of every variant on the training rows of one table."""
+    """Return the seconds of the rounds of every variant on the training rows of one table."""
     chosen = {name: parameters | {"subsample": alpha} for name, parameters in variants(table.binary).items()}
     for parameters in chosen.values():  # compiles
         round_seconds(table, parameters | {"n_bags": 2}, 1)

@@ -12,12 +12,12 @@ from benchmarks.harness.page import markdown
 
 
 def over_first(seconds: pd.Series) -> pd.Series:
-    """Seconds over those of the first variant."""
+    """Return the seconds over those of the first variant."""
     return seconds / seconds.iloc[0]
 
 
 def figure_3(folder: Path) -> dict[str, pd.DataFrame]:
-    """Rows read a bag, by alpha and strategy."""
+    """Return the rows read a bag, by alpha and strategy."""
     cells = load_all(folder, "figure3-*.json")
     if not len(cells):
         return {}
@@ -68,12 +68,12 @@ def table_5(peers: Path | None) -> dict[str, pd.DataFrame]:
 
 
 def everything(folder: Path, peers: Path | None) -> dict[str, pd.DataFrame]:
-    """All tables by title."""
+    """Return all tables by title."""
     return figure_3(folder) | one_step(folder) | figure_4(folder) | table_5(peers)
 
 
 def lines(folder: Path, peers: Path | None) -> list[str]:
-    """All tables as Markdown."""
+    """Return all tables as Markdown."""
     made = []
     for title, frame in everything(folder, peers).items():
         made += [f"### {title}", "", *markdown(frame), ""]

@@ -68,7 +68,7 @@ def _timed(function: Any, *arguments: Any) -> float:
 
 
 def known(table: str, name: str, seed: int, contender: Contender) -> dict[str, Any]:
-    """What a cell says of itself before it is measured."""
+    """Return what a cell says of itself before it is measured."""
     about = {"table": table, "model": name, "seed": seed, "parameters": contender.parameters}
     about |= {} if contender.packages else {"code": code()}
     try:
@@ -78,7 +78,7 @@ def known(table: str, name: str, seed: int, contender: Contender) -> dict[str, A
 
 
 def up_to_date(cell: Cell, contender: Contender) -> bool:
-    """Whether a cell was made with the parameters, and for ours the code, of today."""
+    """Return whether a cell was made with the parameters, and for ours the code, of today."""
     return cell.get("parameters") == contender.parameters and (bool(contender.packages) or cell.get("code") == code())
 
 
@@ -92,7 +92,7 @@ def one_cell(data: Path, table: str, name: str, seed: int, out: Path) -> None:
 
 
 def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, out: Path) -> Cell:
-    """One cell, measured in a process of its own, which writes it to `out`."""
+    """Return one cell, measured in a process of its own, which writes it to `out`."""
     cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
     fault = run_module("benchmarks.boosting.peers", cell, asked.limit)
     result = load(out) or known(table, name, seed, contenders(table)[name]) | {"error": fault or "Left no result."}

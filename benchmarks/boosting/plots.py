@@ -54,7 +54,7 @@ def _plain(axes: Axes, which: str) -> None:
 
 
 def _tables(axes: Axes, names: list[str]) -> np.ndarray:
-    """Tables from top to bottom; their heights."""
+    """Return the tables from top to bottom; their heights."""
     heights = np.arange(len(names))[::-1]
     axes.set_yticks(heights, names)
     axes.tick_params(axis="y", length=0)
@@ -62,7 +62,7 @@ def _tables(axes: Axes, names: list[str]) -> np.ndarray:
 
 
 def seconds(cells: pd.DataFrame) -> Figure:
-    """Seconds of a fit by table, a mark a model."""
+    """Return the seconds of a fit by table, a mark a model."""
     wide = standing.wide(cells, "seconds")
     figure, axes = _axes(7.2, 0.9 + 0.38 * wide.shape[1])
     heights = _tables(axes, list(wide))
@@ -81,7 +81,7 @@ def seconds(cells: pd.DataFrame) -> Figure:
 
 
 def ratios(cells: pd.DataFrame) -> Figure:
-    """How many times our seconds EBM takes, by table: with its defaults, and with as many refits as ours."""
+    """Return how many times our seconds EBM takes, by table: with its defaults, and with as many refits as ours."""
     wide = standing.ratios(cells)
     shown = [(name, label, colour) for name, label, colour in EBMS if name in wide]
     figure, axes = _axes(7.2, 0.9 + (0.12 + 0.16 * len(shown)) * len(wide))
@@ -104,7 +104,7 @@ def ratios(cells: pd.DataFrame) -> Figure:
 
 
 def steps(points: pd.DataFrame, slopes: pd.DataFrame) -> Figure:
-    """Seconds of a step against rows, a line a number of threads."""
+    """Return the seconds of a step against rows, a line a number of threads."""
     figure, axes = _axes(7.2, 3.6)
     lines = {1: (OURS, "o", "-"), 2: (DARK, "s", "--")}
     for threads, part in points[points["changed"] == "rows"].groupby("threads"):

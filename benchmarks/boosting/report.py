@@ -27,18 +27,18 @@ VARIED = ["rows", "features", "bags", "groups", "threads"]
 
 
 def say(text: str, **numbers: Any) -> Lines:
-    """A paragraph of the page."""
+    """Return a paragraph of the page."""
     yield from text.format(**numbers).splitlines()
     yield ""
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Models by their names for readers."""
+    """Return the models by their names for readers."""
     return frame.rename(index=prose.LABELS, columns=prose.LABELS)
 
 
 def titled(title: str, frame: pd.DataFrame, digits: int = 3) -> Lines:
-    """A table with its heading."""
+    """Return a table with its heading."""
     yield from ("", f"### {title}", "", *markdown(frame, digits), "")
 
 
@@ -50,7 +50,7 @@ def picture(doc: Path, name: str, words: str, figure: Any) -> Lines:
 
 
 def measured_on(records: list[dict[str, Any]]) -> Lines:
-    """Dates, machines and versions of all measurements."""
+    """Return the dates, machines and versions of all measurements."""
     dates = sorted({record["at"][:10] for record in records if "at" in record})
     machines = [record["machine"] for record in records if "machine" in record]
     if not machines:
@@ -66,7 +66,7 @@ def measured_on(records: list[dict[str, Any]]) -> Lines:
 
 
 def peers(folder: Path, doc: Path) -> Lines:
-    """The comparison with other libraries."""
+    """Return the comparison with other libraries."""
     cells = load_all(folder)
     if not len(standing.measured(cells)):
         return
@@ -95,7 +95,7 @@ def peers(folder: Path, doc: Path) -> Lines:
 
 
 def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
-    """Ratios of seconds."""
+    """Return the ratios of seconds."""
     table = standing.ratios(cells).dropna(how="all")
     if not table.size:
         return
@@ -106,7 +106,7 @@ def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
 
 
 def quality(cells: pd.DataFrame) -> Lines:
-    """Metrics next to EBM's, and next to additive trees."""
+    """Return the metrics next to EBM's, and next to additive trees."""
     parity, additive = standing.parity(cells), standing.additive(cells)
     same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
     if len(parity):
@@ -118,7 +118,7 @@ def quality(cells: pd.DataFrame) -> Lines:
 
 
 def steps(path: Path) -> Lines:
-    """The parts of a step."""
+    """Return the parts of a step."""
     results = load(path)
     if not results:
         return
@@ -136,7 +136,7 @@ def steps(path: Path) -> Lines:
 
 
 def growth(path: Path, doc: Path) -> Lines:
-    """How a step grows, and a large fit."""
+    """Return how a step grows, and a large fit."""
     results = load(path).get("points", [])
     points, slopes, large = scale.tables(results)
     if len(points):
@@ -157,19 +157,19 @@ def growth(path: Path, doc: Path) -> Lines:
 
 
 def counted(name: str, number: int) -> str:
-    """A number with its noun."""
+    """Return a number with its noun."""
     return f"{number:,} {name.removesuffix('s') if number == 1 else name}"
 
 
 def noise(records: list[dict[str, Any]]) -> Lines:
-    """How busy others were at worst."""
+    """Return how busy others were at worst."""
     worst = max((record.get("others_cores", 0.0) for record in records), default=0.0)
     if worst > NOISE:
         yield from say(prose.NOISE, worst=worst)
 
 
 def paper(folder: Path, peers: Path) -> Lines:
-    """The paper made again."""
+    """Return the paper made again."""
     lines = paper_tables.lines(folder, peers)
     if lines:
         yield from say(prose.PAPER)
@@ -189,7 +189,7 @@ def live(path: Path) -> Lines:
 
 
 def page(asked: argparse.Namespace) -> Lines:
-    """The whole page."""
+    """Return the whole page."""
     sources = [*asked.peers.glob("*.json"), *asked.paper.glob("*.json"), asked.steps, asked.scale, asked.live]
     yield from say(prose.TITLE.lstrip())
     yield from measured_on([load(path) for path in sources])
@@ -201,7 +201,7 @@ def page(asked: argparse.Namespace) -> Lines:
 
 
 def squeezed(lines: Lines) -> Lines:
-    """The same with never two empty lines in a row."""
+    """Return the same with never two empty lines in a row."""
     before = ""
     for line in lines:
         if line or before:

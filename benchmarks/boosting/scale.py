@@ -49,7 +49,7 @@ Point = dict[str, Any]
 
 
 def points(rows: list[int], features: list[int], loss: str) -> Iterator[Point]:
-    """All points, each named by what is changed."""
+    """Yield all points, each named by what is changed."""
     base = BASE | {"loss": loss}
     yield from ({"changed": "rows", **base, "rows": n, "threads": t} for n in rows for t in THREADS)
     yield from ({"changed": "features", **base, "rows": FEW_ROWS, "features": n} for n in features)
@@ -58,7 +58,7 @@ def points(rows: list[int], features: list[int], loss: str) -> Iterator[Point]:
 
 
 def measure(point: Point, seconds: float) -> Point:
-    """Seconds of a step and memory of one point."""
+    """Return the seconds of a step and memory of one point."""
     loss = LOSSES[point["loss"]]
     settings = make_settings(loss, point["bags"])
     executor = make_executor(point["threads"]) if point["threads"] > 1 else None
@@ -79,7 +79,7 @@ def measure(point: Point, seconds: float) -> Point:
 
 
 def train(n_rows: int, n_features: int) -> Point:
-    """Seconds and memory, beyond the frame itself, of a fit to a large table."""
+    """Return the seconds and memory, beyond the frame itself, of a fit to a large table."""
     rng = np.random.default_rng(0)
     values = rng.standard_normal((n_rows, n_features), np.float32)
     y = np.sin(values[:, 0]) + 0.5 * values[:, 1] ** 2 + values[:, 2:].sum(axis=1) / n_features
@@ -112,7 +112,7 @@ def one_cell(asked: argparse.Namespace) -> None:
 
 
 def in_own_process(point: Point, seconds: float) -> Point:
-    """A point measured in a process of its own."""
+    """Return a point measured in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "point.json"
         fault = run_module(
@@ -134,7 +134,7 @@ def slopes(points: list[Point]) -> pd.DataFrame:
 
 
 def tables(points: list[Point]) -> list[pd.DataFrame]:
-    """The points, the slopes, and the large fit."""
+    """Return the points, the slopes, and the large fit."""
     large = [point for point in points if point["changed"] == TRAIN and "error" not in point]
     made = [pd.DataFrame([point for point in points if point["changed"] != TRAIN]), slopes(points), pd.DataFrame(large)]
     return [frame.drop(columns=["at", "parameters"], errors="ignore") for frame in made]

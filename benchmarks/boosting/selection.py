@@ -27,7 +27,7 @@ THRESHOLDS = (0.0, -0.1)  # on the link scale
 
 
 def noise(seed: int, binary: bool) -> tuple[pd.DataFrame, np.ndarray]:
-    """A table of numbers, counts, levels and missing cells, and a target that knows nothing of them."""
+    """Return a table of numbers, counts, levels and missing cells, and a target that knows nothing of them."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -61,7 +61,7 @@ def _leaves_0_out(evidence: Evidence) -> bool:
 
 
 def measure(tables: int) -> pd.DataFrame:
-    """Shares of segments on noise whose interval leaves 0 out."""
+    """Return the shares of segments on noise whose interval leaves 0 out."""
     rows = []
     for binary in (True, False):
         each = [shown(seed, binary) for seed in range(tables)]

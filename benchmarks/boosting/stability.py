@@ -21,7 +21,7 @@ SEEDS = range(5)
 
 
 def unsteadiness(models: list[GAMRegressor | GAMClassifier]) -> float:
-    """Mean over curves of the row-weighted SD over seeds, as a share of the SD of the scores."""
+    """Return the mean over curves of the row-weighted SD over seeds, as a share of the SD of the scores."""
     spread, size = [], []
     for terms in zip(*(model.model_.terms for model in models), strict=True):
         scores = np.stack([term.scores for term in terms])

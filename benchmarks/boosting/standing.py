@@ -26,17 +26,17 @@ MODELS = tuple(contenders("compact"))  # the table that all models are fitted to
 
 
 def in_order(tables: pd.Index) -> list[str]:
-    """Tables in the order of the project's other pages."""
+    """Return the tables in the order of the project's other pages."""
     return [name for name in (*REGRESSION, *BINARY) if name in tables]
 
 
 def measured(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells that hold a metric."""
+    """Return the cells that hold a metric."""
     return cells[cells["metric"].notna()] if "metric" in cells else cells.iloc[:0].assign(metric=[])
 
 
 def overview(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row a table and model: medians of seconds and memory, mean and standard deviation of the metric."""
+    """Return a row a table and model: medians of seconds and memory, mean and standard deviation of the metric."""
     fine = measured(cells)
     fine = fine.assign(most_rounds=[max(rounds, default=np.nan) for rounds in fine["rounds"]])
     table = fine.groupby(["table", "model"]).agg(
@@ -54,7 +54,7 @@ def overview(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def wide(cells: pd.DataFrame, value: str) -> pd.DataFrame:
-    """One column of the overview, tables across, models down."""
+    """Return one column of the overview, tables across, models down."""
     table = overview(cells).reset_index().pivot_table(index="model", columns="table", values=value)
     return table.reindex(index=[name for name in MODELS if name in table.index], columns=in_order(table.columns))
 
@@ -73,7 +73,7 @@ def ratios(cells: pd.DataFrame, value: str = "seconds", base: str = BASE) -> pd.
 
 
 def minutes_apart(cells: pd.DataFrame) -> float:
-    """The longest time between our fit and another's of the same table and split; NaN where it is not known."""
+    """Return the longest time between our fit and another's of the same table and split; NaN where it is not known."""
     if "at" not in cells:
         return np.nan
     fine = measured(cells)
@@ -85,13 +85,13 @@ def minutes_apart(cells: pd.DataFrame) -> float:
 
 
 def short_of_seeds(cells: pd.DataFrame) -> pd.DataFrame:
-    """Tables and models that were measured on fewer splits than others."""
+    """Return the tables and models that were measured on fewer splits than others."""
     count = measured(cells).groupby(["table", "model"])["seed"].nunique().rename("splits").reset_index("model")
     return count[count["splits"] < cells["seed"].nunique()]
 
 
 def verdict(difference: float, peer: float, binary: bool) -> str:
-    """What a mean difference of metrics comes to: "better", "worse" or "same"."""
+    """Return what a mean difference of metrics comes to: "better", "worse" or "same"."""
     same = SAME_AUC if binary else SAME_RMSE * peer
     return "same" if abs(difference) <= same else "better" if (difference > 0) == binary else "worse"
 
@@ -127,7 +127,7 @@ def additive(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def faults(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells that hold an error instead of a metric."""
+    """Return the cells that hold an error instead of a metric."""
     if "error" not in cells:
         return pd.DataFrame()
     failed = cells[cells["error"].notna()].assign(error=lambda f: f["error"].str.split("\n").str[0].str.slice(0, 120))
@@ -137,14 +137,14 @@ def faults(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def disturbed(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells that were timed while others were busy."""
+    """Return the cells that were timed while others were busy."""
     fine = measured(cells)
     loud = fine[[noisy(cell) for cell in fine.to_dict("records")]]
     return loud.reindex(columns=["table", "model", "seed", "seconds", "others_cores"]).set_index("table")
 
 
 def everything(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """All tables by title."""
+    """Return all tables by title."""
     made = {"Errors": faults(cells)}
     if len(measured(cells)):
         made |= {

@@ -104,7 +104,7 @@ def _rounds(
 
 
 def best_of(run: Callable[[int], None], repeats: int, seconds: float) -> float:
-    """Seconds of one call out of `run(times)`: the least of some repeats of about so many seconds each."""
+    """Return the seconds of one call out of `run(times)`: the least of some repeats of about so many seconds each."""
     run(1)  # compiles
     began = time.perf_counter()
     run(1)
@@ -118,7 +118,7 @@ def best_of(run: Callable[[int], None], repeats: int, seconds: float) -> float:
 
 
 def copy_bandwidth(repeats: int) -> float:
-    """Bytes a second that one thread reads and writes when numpy copies large arrays."""
+    """Return the bytes a second that one thread reads and writes when numpy copies large arrays."""
     source, to = np.ones(COPY_BYTES, np.uint8), np.zeros(COPY_BYTES, np.uint8)
 
     def copy(times: int) -> None:
@@ -129,13 +129,14 @@ def copy_bandwidth(repeats: int) -> float:
 
 
 def bytes_touched(loss: int) -> dict[str, int]:
-    """Bytes a row that the parts which pass over the rows read and write; gradients stay in the first-level cache."""
+    """Return the bytes a row that the parts which pass over the rows read and write; gradients stay in the first-level
+    cache."""
     state = 1 + 4 + 4 + (1 if loss == LOGISTIC else 0)  # code, score read and written, target
     return dict(zip(OVER_ROWS, (state, 1, state + 1), strict=True))
 
 
 def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
-    """Seconds of each part and of the whole step."""
+    """Return the seconds of each part and of the whole step."""
     table, rows, fit, loss = work
     settings = make_settings(loss, N_BAGS)
     weight = None if has_hessian(loss) else weigh_groups(table, np.empty(0))
@@ -160,7 +161,7 @@ def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
 
 
 def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
-    """A record a size, loss, kind of codes and part."""
+    """Return a record a size, loss, kind of codes and part."""
     made = []
     for n_rows in asked.rows:
         for codes in ("uniform", "skewed"):

@@ -50,7 +50,7 @@ JOBS = list(itertools.product(ESTIMATORS, SEEDS))
 
 
 def table() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Two numbers, one with missing cells, a category, a target that crosses them, and a task a row."""
+    """Return two numbers, one with missing cells, a category, a target that crosses them, and a task a row."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=ROWS), "b": rng.normal(size=ROWS), "c": rng.choice(list("xyz"), ROWS)})
     X.loc[::9, "b"] = np.nan
@@ -72,7 +72,7 @@ def do(job: tuple[str, int], data: tuple[pd.DataFrame, np.ndarray, np.ndarray]) 
 
 
 def at_once(n_threads: int, times: int) -> dict[str, Any]:
-    """What the threads made, compared with what the main thread makes alone."""
+    """Return what the threads made, compared with what the main thread makes alone."""
     data, together = table(), threading.Barrier(n_threads)
 
     def work(k: int) -> list[tuple[tuple[str, int], str]]:
@@ -94,7 +94,7 @@ def at_once(n_threads: int, times: int) -> dict[str, Any]:
 
 
 def run(n_threads: int, times: int) -> dict[str, Any]:
-    """The same in a child process; "ended" is its exit code, and "errors" what it wrote at its end."""
+    """Return the same in a child process; "ended" is its exit code, and "errors" what it wrote at its end."""
     command = [sys.executable, "-X", "faulthandler", "-m", "benchmarks.boosting.threads", "--child"]
     done = subprocess.run(
         [*command, "--threads", str(n_threads), "--times", str(times)], cwd=ROOT, capture_output=True, text=True

@@ -33,12 +33,12 @@ def keep(path: Path, cell: Cell) -> None:
 
 
 def load(path: Path) -> Cell:
-    """A cell, or nothing where there is none yet."""
+    """Return a cell, or nothing where there is none yet."""
     return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 def load_all(folder: Path, pattern: str = "*.json") -> pd.DataFrame:
-    """All cells of a folder, a row each."""
+    """Return all cells of a folder, a row each."""
     return pd.DataFrame([load(path) for path in sorted(folder.glob(pattern))])
 
 
@@ -55,7 +55,7 @@ def run_module(module: str, arguments: Iterable[object], limit: float | None = N
 
 
 def noisy(cell: Cell) -> bool:
-    """Whether others took so much of the machine that a cell's seconds are doubtful.
+    """Return whether others took so much of the machine that a cell's seconds are doubtful.
 
     Thread pools that wait in busy loops are slowed many times over where another process holds one of their cores. The
     system counts in hundredths of a second, so very short fits are not judged.

@@ -39,7 +39,7 @@ def _fit(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
 
 
 def _ask(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
-    """Probabilities of the second class, or predictions."""
+    """Return the probabilities of the second class, or predictions."""
     return np.asarray(model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X))
 
 
@@ -63,7 +63,7 @@ class Contender:
     seeded: bool = True
 
     def make(self, binary: bool, seed: int, warming: bool = False) -> Any:
-        """A model that has seen nothing."""
+        """Return a model that has seen nothing."""
         kind = getattr(importlib.import_module(self.module), self.classes[binary])
         seeded = {"random_state": seed} if self.seeded else {}
         return kind(**{**self.parameters, **(self.few if warming else {}), **seeded})
@@ -145,7 +145,8 @@ def _xgboost(**parameters: Any) -> Contender:
 
 
 def _as_numbers(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
-    """No missing cells: medians for numbers; categories as codes, most frequent first, which new levels get too."""
+    """Return no missing cells: medians for numbers; categories as codes, most frequent first, which new levels get
+    too."""
     made: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     text = set(X.select_dtypes(exclude="number"))
     for name in X:
@@ -188,7 +189,7 @@ def _pygam() -> Contender:
 
 
 def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
-    """Models with pairs, on a table of so many features: EBM's default number of pairs is ours too."""
+    """Return the models with pairs, on a table of so many features: EBM's default number of pairs is ours too."""
     n_pairs = min((3 if binary else 5) * n_features, n_features * (n_features - 1) // 2)
 
     def ours(**parameters: Any) -> Contender:
@@ -213,7 +214,7 @@ def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
 
 
 def contenders(table: str) -> dict[str, Contender]:
-    """What is fitted to one table, by name; `compact` is where the number of bins matters to EBM."""
+    """Return what is fitted to one table, by name; `compact` is where the number of bins matters to EBM."""
     slow = {"learning_rate": 0.1, "n_estimators": 20_000}
     default = GAMRegressor()
     quick = {"learning_rate": default.learning_rate, "patience": default.early_stopping_rounds}

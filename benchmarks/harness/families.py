@@ -74,7 +74,8 @@ def unrelated(seed: int = 0, size: int = 500, binary: bool = False, noise: float
 def heterogeneous(
     seed: int = 0, sizes: Sequence[int] = (2_000, 500), binary: bool = False, noise: float = 1.0
 ) -> Family:
-    """Two tasks: half of each function's variance is common, half is of own columns, missing in the other task."""
+    """Return two tasks: half of each function's variance is common, half is of own columns, missing in the other
+    task."""
     rng = np.random.default_rng(seed)
     columns = [*COMMON, *OWN["a"], *OWN["b"]]
     frame = pd.DataFrame(rng.random((sum(sizes) + N_TEST, len(columns))), columns=columns)
@@ -92,7 +93,7 @@ def _frame(X: Array) -> pd.DataFrame:
 
 
 def _function(X: Array, rng: np.random.Generator) -> Array:
-    """A random function of all columns at the rows of X."""
+    """Return a random function of all columns at the rows of X."""
     columns = X.T[rng.permutation(X.shape[1])]
     terms = [_standard((columns[0] - 0.5) * (columns[1] - 0.5))]
     for place, x in enumerate(columns):
@@ -103,7 +104,7 @@ def _function(X: Array, rng: np.random.Generator) -> Array:
 
 
 def _standard(values: Array) -> Array:
-    """Mean 0 and variance 1 down the rows."""
+    """Return the mean 0 and variance 1 down the rows."""
     return (values - values.mean(axis=0)) / values.std(axis=0)
 
 
@@ -118,7 +119,7 @@ def _alike(X: Array, n_tasks: int, similarity: float, rng: np.random.Generator) 
 def _deal(
     frame: pd.DataFrame, truths: Array, sizes: Sequence[int], rng: np.random.Generator, binary: bool, noise: float
 ) -> Family:
-    """Each task trains on rows of its own, and the last N_TEST rows test every task."""
+    """Return each task trains on rows of its own, and the last N_TEST rows test every task."""
     tasks, n = np.arange(len(sizes)), sum(sizes)
 
     def sample(rows: NDArray[np.intp], task: NDArray[np.intp]) -> Sample:
@@ -132,7 +133,7 @@ def _deal(
 
 
 def _draw(values: Array, rng: np.random.Generator, binary: bool, noise: float) -> tuple[Array, NDArray[np.number]]:
-    """Means of the target, and targets, at rows where the function has these values."""
+    """Return the means of the target, and targets, at rows where the function has these values."""
     if not binary:
         return values, values + noise * rng.standard_normal(len(values))
     chance = 1.0 / (1.0 + np.exp(-LOGISTIC_SD / noise * values))

@@ -16,7 +16,7 @@ ROOMS = ("kernels", "data", "model", "boosting", "multitask", "estimators")
 
 @cache
 def code() -> str:
-    """A name for the source that fits our models: what it was when a cell was measured."""
+    """Return a name for the source that fits our models: what it was when a cell was measured."""
     digest = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (CORE / room).glob("*.py")):
         digest.update(path.read_bytes())

@@ -10,7 +10,7 @@ import pandas as pd
 
 
 def show(value: Any, digits: int = 3) -> str:
-    """A cell of a table: so many significant digits, nothing for what is missing."""
+    """Return a cell of a table: so many significant digits, nothing for what is missing."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -23,7 +23,7 @@ def show(value: Any, digits: int = 3) -> str:
 
 
 def markdown(frame: pd.DataFrame, digits: int = 3, precise: tuple[str, ...] = ()) -> list[str]:
-    """Lines of a table with its index; one digit more in the columns named in `precise`."""
+    """Return the lines of a table with its index; one digit more in the columns named in `precise`."""
     frame = frame.reset_index()
     heads = [str(name) for name in frame.columns]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]

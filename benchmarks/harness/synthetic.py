@@ -57,7 +57,7 @@ class Workload(NamedTuple):
 
 
 def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False, seed: int = 0) -> CodedTable:
-    """Codes 0..LAST, uniform or most of them in one bin, in groups of equal size up to one row."""
+    """Return the codes 0..LAST, uniform or most of them in one bin, in groups of equal size up to one row."""
     rng = np.random.default_rng(seed)
     codes = np.empty((n_features, n_rows), np.uint8)
     for line in codes:
@@ -70,7 +70,7 @@ def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False
 
 
 def make_workload(table: CodedTable, loss: int, dtype: type = SUM, seed: int = 1) -> Workload:
-    """Rows before the first step."""
+    """Return the rows before the first step."""
     rng = np.random.default_rng(seed)
     n_features, n_rows = table.codes.shape
     logistic = loss == LOGISTIC
@@ -84,7 +84,7 @@ def make_workload(table: CodedTable, loss: int, dtype: type = SUM, seed: int = 1
 
 
 def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves, mart: bool = False) -> Settings:
-    """The scalars of an ordinary fit."""
+    """Return the scalars of an ordinary fit."""
     by_hessian = has_hessian(loss) and not mart
     return Settings(
         loss=loss,
@@ -98,7 +98,7 @@ def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves,
 
 
 def grouped(work: Workload, settings: Settings, share: float, executor: Executor | None = None) -> Rounds:
-    """Bags as sets of groups; with an executor, a step's groups are shared between threads."""
+    """Return the bags as sets of groups; with an executor, a step's groups are shared between threads."""
     table, rows, fit, _ = work
     weight = weigh_groups(table, np.empty(0)) if settings.mart or not has_hessian(settings.loss) else None
     sets = make_sets(table, work.groups, weight, share, settings.n_bags, 0, work.dtype)
@@ -108,7 +108,7 @@ def grouped(work: Workload, settings: Settings, share: float, executor: Executor
 
 
 def row_level(work: Workload, settings: Settings, share: float, ensemble: str, strategy: str) -> Rounds:
-    """Bags of rows, as in the paper."""
+    """Return the bags of rows, as in the paper."""
     table, rows, fit, loss = work
     every = np.arange(rows.score.size)
     made = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, has_hessian(loss), work.dtype)
@@ -116,12 +116,13 @@ def row_level(work: Workload, settings: Settings, share: float, ensemble: str, s
 
 
 def no_course(work: Workload) -> Course:
-    """A course without validation rows: nothing stops it."""
+    """Return a course without validation rows: nothing stops it."""
     return make_course(work.fit.curves.shape[0], np.empty(0, np.int64), 0.0, work.dtype)
 
 
 def step_seconds(rounds: Rounds, settings: Settings, work: Workload, seconds: float, least: int = 3) -> list[float]:
-    """Seconds of a step, one entry a call of a few rounds, at least `least` calls; the first call is not counted."""
+    """Return the seconds of a step, one entry a call of a few rounds, at least `least` calls; the first call is not
+    counted."""
     course, n_steps = no_course(work), work.table.active.size
     rounds.run(settings, 0, NEVER, course, 1)
     times: list[float] = []

@@ -18,8 +18,8 @@ DROPPED = {"bike": ["instant", "dteday", "casual", "registered"]}
 
 
 def parser(doc: str | None, tables: Iterable[str], json: Path | None = None) -> argparse.ArgumentParser:
-    """A parser of what every measurement on these tables is told; `doc` is its module's docstring, `json` the folder of
-    its cells where none is named."""
+    """Return a parser of what every measurement on these tables is told; `doc` is its module's docstring, `json` the
+    folder of its cells where none is named."""
     made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     made.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
     keep = "folder of the cells; existing ones are kept"
@@ -39,7 +39,7 @@ class RealTable:
 
 
 def read(folder: Path, name: str) -> RealTable:
-    """One table by name, its target last in the file."""
+    """Return one table by name, its target last in the file."""
     frame = pd.read_parquet(folder / f"{name}.parquet")
     X = frame.iloc[:, :-1].drop(columns=DROPPED.get(name, []))
     target = frame.iloc[:, -1]

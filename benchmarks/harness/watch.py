@@ -89,7 +89,7 @@ class Watch:
 
 
 def _machine_seconds() -> float:
-    """Seconds of all cores that were spent in processes."""
+    """Return the seconds of all cores that were spent in processes."""
     spent = psutil.cpu_times()
     return float(spent.user + spent.system + getattr(spent, "nice", 0.0))
 

@@ -35,7 +35,7 @@ N_BAGS = 8
 
 
 def design(train: pd.DataFrame, test: pd.DataFrame) -> tuple[Array, Array]:
-    """Tables as standardised numbers without a missing cell."""
+    """Return the tables as standardised numbers without a missing cell."""
     levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     make = make_column_transformer(
         (make_pipeline(SimpleImputer(), StandardScaler()), make_column_selector(dtype_include="number")),
@@ -68,14 +68,14 @@ def _loss_held_out(model: Any, X: Array, y: NDArray[Any], task: pd.Series, seed:
 
 
 def hold_out(task: pd.Series, seed: int) -> NDArray[np.bool_]:
-    """A share of each task's rows."""
+    """Return a share of each task's rows."""
     held = np.zeros(len(task), bool)
     held[train_test_split(np.arange(len(task)), test_size=HELD_OUT, stratify=task, random_state=seed)[1]] = True
     return held
 
 
 def lasso(trial: Trial, seed: int) -> Array:
-    """A LASSO of each task's own rows."""
+    """Return a LASSO of each task's own rows."""
     return _by_task(trial, lambda Xs, ys, held, loss: linear.lasso(Xs, ys, loss, seed), seed)
 
 
@@ -85,7 +85,7 @@ def rmtfl(trial: Trial, seed: int) -> Array:
 
 
 def dirty(trial: Trial, seed: int) -> Array:
-    """The DIRTY model."""
+    """Return the DIRTY model."""
     return _by_task(trial, lambda Xs, ys, held, loss: linear.choose(Xs, ys, held, "dirty", loss)[0], seed)
 
 
@@ -104,7 +104,8 @@ def _by_task(trial: Trial, fit: Callable[..., linear.Linear], seed: int) -> Arra
 
 
 def with_residuals(trial: Trial, seed: int, pooled: Pooled) -> Array:
-    """A model of all rows, and on top of it each task's mean residual, shrunk; residuals are of folds left out."""
+    """Return a model of all rows, and on top of it each task's mean residual, shrunk; residuals are of folds left
+    out."""
     train, test = trial.train, trial.test
     apart = pd.Series(np.empty(len(train.y)))
     for inside, outside in KFold(N_FOLDS, shuffle=True, random_state=seed).split(train.X):
@@ -114,7 +115,8 @@ def with_residuals(trial: Trial, seed: int, pooled: Pooled) -> Array:
 
 
 def shrunken_means(residual: pd.Series, task: pd.Series) -> pd.Series:
-    """Mean of each task times n tau^2 / (n tau^2 + sigma^2): the variances between and within tasks by moments."""
+    """Return the mean of each task times n tau^2 / (n tau^2 + sigma^2): the variances between and within tasks by
+    moments."""
     groups = residual.groupby(task)
     count, mean = groups.size(), groups.mean()
     n, n_tasks = len(residual), len(count)

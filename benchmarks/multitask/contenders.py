@@ -41,19 +41,19 @@ def _model(binary: bool, seed: int, parameters: Parameters) -> MultiTaskTrees:
 
 
 def _ask(model: Any, X: pd.DataFrame, task: Any = None) -> Array:
-    """Probabilities of the second class, or predictions."""
+    """Return the probabilities of the second class, or predictions."""
     answers = model.predict_proba(X, task)[:, 1] if hasattr(model, "predict_proba") else model.predict(X, task)
     return np.asarray(answers)
 
 
 def together(trial: Trial, seed: int, parameters: Parameters) -> Array:
-    """One model that knows the tasks."""
+    """Return one model that knows the tasks."""
     model = _model(trial.binary, seed, parameters)
     return _ask(model.fit(trial.train.X, trial.train.y, trial.train.task), trial.test.X, trial.test.task)
 
 
 def independent(trial: Trial, seed: int, parameters: Parameters) -> Array:
-    """A model of each task's rows alone."""
+    """Return a model of each task's rows alone."""
     score = np.empty(len(trial.test.y))
     for task, at in trial.test.task.groupby(trial.test.task).indices.items():
         own = trial.train.take(trial.train.task.to_numpy() == task)
@@ -63,7 +63,7 @@ def independent(trial: Trial, seed: int, parameters: Parameters) -> Array:
 
 
 def everything(trial: Trial, seed: int, parameters: Parameters) -> Array:
-    """One model of all rows that is not told the task."""
+    """Return one model of all rows that is not told the task."""
     return _ask(_model(trial.binary, seed, parameters).fit(trial.train.X, trial.train.y), trial.test.X)
 
 
@@ -119,7 +119,7 @@ CONTENDERS: Final = (
 
 
 def contenders(study: str) -> list[str]:
-    """Names of the models of a study."""
+    """Return the names of the models of a study."""
     without = set() if study == "heterogeneous" else set(OF_COLUMNS)
     without |= set() if study == "school" else set(RESIDUAL)
     return [name for name in CONTENDERS if name not in without]

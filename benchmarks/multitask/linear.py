@@ -82,7 +82,7 @@ class Norm(NamedTuple):
 
 
 def _lengths(axis: int) -> Norm:
-    """Sum of l2 norms along an axis."""
+    """Return the sum of l2 norms along an axis."""
     return Norm(
         lambda V: np.linalg.norm(V, axis=axis).sum(),
         lambda V: np.linalg.norm(V, axis=axis).max(),
@@ -112,7 +112,7 @@ class Problem(NamedTuple):
     """(T,), intercepts of a model of nothing else; of a task of one class, a finite guess."""
 
     def loss(self, W: Array) -> float:
-        """Loss of coefficients and intercepts, (d + 1, T)."""
+        """Return the loss of coefficients and intercepts, (d + 1, T)."""
         score = self._score(W)
         if self.logistic:
             losses = np.maximum(score, 0.0) + np.log(1.0 + np.exp(-np.abs(score))) - self.y * score
@@ -126,7 +126,7 @@ class Problem(NamedTuple):
         return (slope[:, None] @ self.X)[:, 0].T
 
     def steepness(self) -> float:
-        """A Lipschitz constant of the gradient in P, Q and b; that P and Q share their columns doubles it."""
+        """Return a Lipschitz constant of the gradient in P, Q and b; that P and Q share their columns doubles it."""
         curvature = 0.25 if self.logistic else 2.0
         return 2.0 * curvature * float(np.linalg.norm(self.X, 2, axis=(1, 2)).max()) ** 2
 
@@ -150,13 +150,13 @@ def make_problem(Xs: Arrays, ys: Arrays, loss: str) -> Problem:
 
 
 def _spread(X: Array) -> Array:
-    """Standard deviations of the columns, 1 of constant ones."""
+    """Return the standard deviations of the columns, 1 of constant ones."""
     scale = X.std(axis=0)
     return np.where(scale > 1e-12, scale, 1.0)
 
 
 def _constant(y: Array, loss: str) -> float:
-    """The best score without features; finite for a single class."""
+    """Return the best score without features; finite for a single class."""
     if loss == "squared":
         return float(y.mean())
     n, k = len(y), min(max(float(y.sum()), 0.5), len(y) - 0.5)
@@ -175,13 +175,13 @@ def nothing(problem: Problem) -> Array:
 
 
 def objective(problem: Problem, which: str, lams: Pair, Z: Array) -> float:
-    """Loss and penalties of P, Q and b, one below the other."""
+    """Return the loss and penalties of P, Q and b, one below the other."""
     d, (shared, own), (lam1, lam2) = len(Z) // 2, NORMS[which], lams
     return problem.loss(_join(Z)) + lam1 * shared.value(Z[:d]) + lam2 * own.value(Z[d:-1])
 
 
 def _descend(problem: Problem, which: str, lams: Pair, Z: Array, size: float) -> Array:
-    """One proximal step of gradient descent."""
+    """Return one proximal step of gradient descent."""
     d, (shared, own), (lam1, lam2) = len(Z) // 2, NORMS[which], lams
     slope = size * problem.gradient(_join(Z))
     P, Q = Z[:d] - slope[:-1], Z[d:-1] - slope[:-1]
@@ -210,7 +210,7 @@ def minimise(problem: Problem, which: str, lams: Pair, Z: Array, tolerance: floa
 
 
 def fits(problem: Problem, which: str, lams: Iterable[Pair], tolerance: float = TOLERANCE) -> Iterator[Linear]:
-    """A model for each pair of strengths, each begun where the one before ended."""
+    """Yield a model for each pair of strengths, each begun where the one before ended."""
     Z = nothing(problem)
     for pair in lams:
         Z = minimise(problem, which, pair, Z, tolerance)
@@ -229,26 +229,28 @@ def fit_dirty(Xs: Arrays, ys: Arrays, lam1: float, lam2: float, loss: str = "squ
 
 
 def _strengths(problem: Problem, which: str, shares: Iterable[Pair]) -> list[Pair]:
-    """Shares to strengths."""
+    """Return the shares to strengths."""
     slope = problem.gradient(_join(nothing(problem)))[:-1]
     most1, most2 = (norm.dual(slope) for norm in NORMS[which])
     return [(share1 * most1, share2 * most2) for share1, share2 in shares]
 
 
 def grid(Xs: Arrays, ys: Arrays, which: str, loss: str = "squared", shares: Iterable[Pair] = GRID) -> list[Pair]:
-    """Pairs (lam1, lam2) that are shares of the least ones with P = 0 and with Q = 0 where the other is 0, too."""
+    """Return the pairs (lam1, lam2) that are shares of the least ones with P = 0 and with Q = 0 where the other is 0,
+    too."""
     return _strengths(make_problem(Xs, ys, loss), which, shares)
 
 
 def mean_loss(model: Linear, Xs: Arrays, ys: Arrays, loss: str) -> float:
-    """Mean square or log-loss of all rows."""
+    """Return the mean square or log-loss of all rows."""
     score, y = np.concatenate(model.scores(Xs)), np.concatenate(ys)
     each = np.logaddexp(0.0, score) - y * score if loss == "logistic" else np.square(score - y)
     return float(each.mean())
 
 
 def _held_out(Xs: Arrays, ys: Arrays, held: Masks, which: str, loss: str, shares: Sequence[Pair]) -> Array:
-    """Mean loss on rows held out of each pair of shares, whose strengths are relative to the rows that stay."""
+    """Return the mean loss on rows held out of each pair of shares, whose strengths are relative to the rows that
+    stay."""
     problem = make_problem(_rows(Xs, held, False), _rows(ys, held, False), loss)
     models = fits(problem, which, _strengths(problem, which, shares))
     return np.array([mean_loss(model, _rows(Xs, held, True), _rows(ys, held, True), loss) for model in models])
@@ -261,7 +263,7 @@ def _rows(arrays: Arrays, held: Masks, which: bool) -> list[Array]:
 def choose(
     Xs: Arrays, ys: Arrays, held: Masks, which: str, loss: str = "squared", shares: Sequence[Pair] = GRID
 ) -> tuple[Linear, Pair]:
-    """The model of all rows with the shares that are best on the rows held out, and these shares."""
+    """Return the model of all rows with the shares that are best on the rows held out, and these shares."""
     best = shares[int(_held_out(Xs, ys, held, which, loss, shares).argmin())]
     problem = make_problem(Xs, ys, loss)
     return next(fits(problem, which, _strengths(problem, which, [best]))), best
@@ -278,7 +280,7 @@ def lasso(Xs: Arrays, ys: Arrays, loss: str = "squared", seed: int = 0) -> Linea
 
 
 def _enough(y: Array, loss: str) -> bool:
-    """Whether folds of a task's rows have something to learn from."""
+    """Return whether folds of a task's rows have something to learn from."""
     if loss == "logistic":
         return bool(N_FOLDS <= y.sum() <= len(y) - N_FOLDS)
     return len(y) >= 2 * N_FOLDS and bool(np.ptp(y) > 0.0)

@@ -32,7 +32,7 @@ SPEED: Final = "speed"
 
 
 def known(study: str, name: str, seed: int) -> Cell:
-    """What a cell says of itself before it is measured."""
+    """Return what a cell says of itself before it is measured."""
     cell = {"study": study, "model": name, "seed": seed, "parameters": dict(CONTENDERS[name].parameters)}
     return cell | ({"code": code()} if CONTENDERS[name].ours else {})
 
@@ -61,12 +61,12 @@ def measure_study(asked: argparse.Namespace, study: str) -> None:
 
 
 def folder(json: Path, study: str) -> Path:
-    """Where the cells of a study are kept."""
+    """Return where the cells of a study are kept."""
     return json / study.replace(" ", "-")
 
 
 def read_cells(json: Path, study: str) -> pd.DataFrame:
-    """The cells of a study, a column a measure; none of models or runs that the study no longer has."""
+    """Return the cells of a study, a column a measure; none of models or runs that the study no longer has."""
     cells = load_all(folder(json, study))
     if not len(cells):
         return cells

@@ -39,7 +39,8 @@ FAMILIES: Final[dict[str, tuple[Columns, tuple[str, ...]]]] = {
 
 
 def against(cells: pd.DataFrame, measure: str, base: str) -> pd.DataFrame:
-    """A row a model: mean and sd over runs, the mean difference to a model on the same runs, and its standard error."""
+    """Return a row a model: mean and sd over runs, the mean difference to a model on the same runs, and its standard
+    error."""
     wide = cells.pivot_table(index="seed", columns="model", values=measure)
     gaps = wide.sub(wide[base], axis=0)
     table = pd.DataFrame({"mean": wide.mean(), "sd": wide.std(), "gap": gaps.mean(), "se": gaps.sem()})
@@ -47,7 +48,7 @@ def against(cells: pd.DataFrame, measure: str, base: str) -> pd.DataFrame:
 
 
 def signed(gap: float, se: float) -> str:
-    """A difference, and how many standard errors it is."""
+    """Return a difference, and how many standard errors it is."""
     return f"{gap:+.3f} ({abs(gap) / se:.1f})" if se > 0 else f"{gap:+.3f}"
 
 
@@ -56,7 +57,7 @@ def labels(names: Iterable[str]) -> list[str]:
 
 
 def standing(cells: pd.DataFrame, wanted: Sequence[str], base: str) -> pd.DataFrame:
-    """A row a model: means of measures, and differences to `base`."""
+    """Return a row a model: means of measures, and differences to `base`."""
     columns: dict[str, pd.Series] = {}
     for measure in wanted:
         each = against(cells, measure, base)
@@ -84,7 +85,7 @@ def parts_table(all_cells: Cells, columns: Iterable[tuple[str, str]], names: Ite
 
 
 def claims(cells: Cells) -> pd.DataFrame:
-    """What was asked of the default, and whether it holds."""
+    """Return what was asked of the default, and whether it holds."""
     rows = []
     if "school" in cells:
         lowest = against(cells["school"], "pooled", "ridge")["mean"].min()
@@ -113,7 +114,7 @@ def _claims_imbalanced(study: str, cells: pd.DataFrame) -> list[tuple[str, str, 
 
 
 def provenance(cells: pd.DataFrame) -> str:
-    """When and on what it was measured, and with which code."""
+    """Return when and on what it was measured, and with which code."""
     machine = {name: value for each in cells["machine"] for name, value in each.items()}
     versions = ", ".join(f"{name} {value}" for name, value in machine.items() if name not in ("processor", "cores"))
     day = pd.to_datetime(cells["at"]).max()
@@ -125,7 +126,7 @@ def provenance(cells: pd.DataFrame) -> str:
 
 
 def page(cells: Cells) -> list[str]:
-    """All tables with their headings."""
+    """Return all tables with their headings."""
     everything = pd.concat(cells.values(), ignore_index=True)
     lines = ["", provenance(everything), "", *markdown(claims(cells))]
     for study, title in REAL.items():

@@ -38,7 +38,7 @@ def speed_data() -> Data:
 
 
 def grow_ours(data: Data, depth: int, threads: int, **parameters: Any) -> float:
-    """Seconds a tree, of as many refits as threads."""
+    """Return the seconds a tree, of as many refits as threads."""
     stamps: Stamps = []
     X, y, task = data
     model = MultiTaskTreesRegressor(
@@ -51,7 +51,7 @@ def grow_ours(data: Data, depth: int, threads: int, **parameters: Any) -> float:
 
 
 def boost_lightgbm(data: Data, depth: int, threads: int) -> float:
-    """Seconds a round."""
+    """Return the seconds a round."""
     import lightgbm
 
     stamps: Stamps = []
@@ -66,7 +66,7 @@ def boost_lightgbm(data: Data, depth: int, threads: int) -> float:
 
 
 def measure_speed() -> list[Cell]:
-    """A cell a depth and number of threads: medians of repeats in turn."""
+    """Return a cell a depth and number of threads: medians of repeats in turn."""
     data = speed_data()
     cells = []
     for depth in DEPTHS:
@@ -83,7 +83,7 @@ def measure_speed() -> list[Cell]:
 
 
 def speed_table(cells: list[Cell]) -> pd.DataFrame:
-    """A row a depth and number of threads."""
+    """Return a row a depth and number of threads."""
     rows = [
         {
             "depth": cell["depth"], "threads": cell["threads"],

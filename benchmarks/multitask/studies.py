@@ -35,7 +35,7 @@ class Rows:
     task: pd.Series
 
     def take(self, chosen: NDArray[Any]) -> Rows:
-        """Rows by a mask or by places."""
+        """Return the rows by a mask or by places."""
         return Rows(*(part.loc[part.index[chosen]].reset_index(drop=True) for part in (self.X, self.y, self.task)))
 
 
@@ -75,7 +75,7 @@ TABLES = {
 
 
 def _split_table(name: str, binary: bool, folder: Path, seed: int) -> Trial:
-    """A real table, 80% of each task's rows to fit; of two classes, of each class's."""
+    """Return a real table, 80% of each task's rows to fit; of two classes, of each class's."""
     frame, about = pd.read_parquet(folder / f"{name}.parquet"), TABLES[name]
     frame = frame.astype(dict.fromkeys(about.levels, "str"))
     strata = frame[[about.task, about.target]].apply(tuple, axis=1) if binary else frame[about.task]
@@ -88,7 +88,7 @@ def _split_table(name: str, binary: bool, folder: Path, seed: int) -> Trial:
 
 
 def _draw_family(make: Callable[..., Family], folder: Path, seed: int) -> Trial:
-    """A family of synthetic tasks in the units of SD."""
+    """Return a family of synthetic tasks in the units of SD."""
 
     def rows(sample: Sample) -> Rows:
         return Rows(sample.X, sample.y * SD, sample.task)

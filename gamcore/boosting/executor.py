@@ -29,7 +29,7 @@ class Task(Protocol[Made_co]):
     """A refit as data: what it learns from, its parameters, its seed."""
 
     def run(self, within: Executor | None) -> Loop[Made_co]:
-        """The refit as it is boosted; `within` shares the work of its steps."""
+        """Return the refit as it is boosted; `within` shares the work of its steps."""
         ...
 
 
@@ -40,7 +40,7 @@ class Executor(Protocol):
     def n_workers(self) -> int: ...
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Results in the order of the items."""
+        """Return the results in the order of the items."""
         ...
 
     def submit(self, task: Task[Made], tell: Tell) -> Future[Made]:
@@ -61,7 +61,7 @@ class Serial:
         self._inside = inside
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Results in the order of the items."""
+        """Return the results in the order of the items."""
         return [function(item) for item in items]
 
     def submit(self, task: Task[Made], tell: Tell) -> Future[Made]:
@@ -86,7 +86,7 @@ class Threads:
         self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="gamcore")
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Results in the order of the items."""
+        """Return the results in the order of the items."""
         todo = list(items)
         done: dict[int, Result] = {}
         turn = itertools.count()

@@ -54,7 +54,7 @@ class Seeds:
 
     @classmethod
     def of(cls, random_state: int | np.random.RandomState | None) -> Seeds:
-        """All from one seed, as scikit-learn takes it."""
+        """Return all from one seed, as scikit-learn takes it."""
         number = check_random_state(random_state).randint(2**31 - 1)
         groups, splits, bags, halves = np.random.SeedSequence(number).spawn(4)
         return cls(groups=groups, splits=splits, bags=bags, halves=halves)
@@ -97,7 +97,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
 def with_halves(
     data: Encoded, model: AdditiveModel, plan: FitPlan, n_refits: int, seeds: Seeds, watcher: Watcher
 ) -> AdditiveModel:
-    """The model with half-sample refits, which tell how sure it is; as it was where they are stopped."""
+    """Return the model with half-sample refits, which tell how sure it is; as it was where they are stopped."""
     if len(model.pairs) > MOST_BANDED_PAIRS:
         raise TableError(
             f"Bands of {len(model.pairs)} pairs would not fit into a model file: use at most {MOST_BANDED_PAIRS} "

@@ -72,7 +72,8 @@ def boost(state: RefitState, executor: Executor | None = None, watch: bool = Fal
 def _progress(
     state: RefitState, before: int, known: tuple[int, float], ran: int, train_loss: float, seconds: float
 ) -> Iterator[Progress]:
-    """The progress of the last call's rounds; `known` are the best round `before` them and its validation loss."""
+    """Yield the progress of the last call's rounds; `known` are the best round `before` them and its validation
+    loss."""
     term, most = int(state.fit.pending[0]), state.parameters.max_rounds
     best_round, lowest = known
     for k in range(ran):
@@ -108,7 +109,7 @@ class _Clock:
         self.at_once = max(1, min(MOST_AT_ONCE, int(CALL_SECONDS * ran / max(self._last - self._began, 1e-9))))
 
     def watched(self, look: Callable[[], float], due: bool) -> float:
-        """The training loss, every WATCH_SECONDS; NaN in between."""
+        """Return the training loss, every WATCH_SECONDS; NaN in between."""
         if not self._watch or not (due or self._last - self._looked > WATCH_SECONDS):
             return math.nan
         self._looked = self._last

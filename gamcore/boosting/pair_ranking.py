@@ -56,7 +56,8 @@ def merge_all(counts: list[Floats], lines: list[Ints], most: int, offset: float)
 
 
 def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
-    """The codes of each feature's values in the order they are cut: levels by their main effect, others as they are."""
+    """Return the codes of each feature's values in the order they are cut: levels by their main effect, others as they
+    are."""
     made = []
     for j, (last, nominal) in enumerate(zip(table.last, table.nominal, strict=True)):
         codes = np.arange(1, int(last) + 1)
@@ -75,7 +76,8 @@ def rank(
     chance: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ranking:
-    """All pairs by what they take off the loss of the rows, on top of main effects `curves` (p, V) of sum `score` (n,).
+    """Return all pairs by what they take off the loss of the rows, on top of main effects `curves` (p, V) of sum
+    `score` (n,).
 
     pure : only what is beyond main effects. Otherwise the drop in RSS of Lou et al. 2013, which also rewards what the
     main effects have left over.
@@ -101,7 +103,7 @@ def rank(
 
 
 def rank_without_pairs(data: Encoded, model: AdditiveModel, parameters: Parameters, **options: Any) -> Ranking:
-    """All pairs on some rows of a fitted model, without the pairs it has; `options` as those of `rank`."""
+    """Return all pairs on some rows of a fitted model, without the pairs it has; `options` as those of `rank`."""
     codes, n_rows = data.binned.codes, data.y.size
     curves = np.zeros((len(model.terms), N_CODES))
     for term in model.terms:
@@ -122,7 +124,7 @@ class _Grids:
     def strengths(
         self, statistics: list[NDArray[np.complex64]], executor: Executor, progress: Callable[[int, int], None] | None
     ) -> Floats:
-        """What the best cross of each pair takes off the loss, for each of these (n,) gradients + i weights."""
+        """Return what the best cross of each pair takes off the loss, for each of these (n,) gradients + i weights."""
         size = max(1, min(BLOCK, math.ceil(len(self.pairs) / executor.n_workers)))
         blocks = [(s, k) for s in statistics for k in range(0, len(self.pairs), size)]
         done, of, lock = 0, len(self.pairs) * len(statistics), threading.Lock()
@@ -143,7 +145,8 @@ class _Grids:
 
 
 def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64], float]:
-    """Weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the loss."""
+    """Return the weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the
+    loss."""
     weight, loss = problem.row_weight, problem.loss
     descent, hessian = -loss.gradient(problem.y, score), loss.hessian(problem.y, score)
     scale = float(np.std(descent)) or 1.0 if loss.is_scaled else 1.0
@@ -152,7 +155,8 @@ def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64],
 
 
 def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[int]:
-    """Features whose pairs are ranked: those with bins, at most MOST_RANKED of them, by mean |main effect|."""
+    """Return the features whose pairs are ranked: those with bins, at most MOST_RANKED of them, by mean |main
+    effect|."""
     active = problem.table.active
     if active.size <= MOST_RANKED:
         return [int(j) for j in active]
@@ -164,8 +168,8 @@ def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[i
 
 
 def elbow(strengths: Floats) -> int:
-    """How many of some descending strengths stand out: those before the point farthest below the line from the first to
-    the last; where none is below, those before the largest drop."""
+    """Return how many of some descending strengths stand out: those before the point farthest below the line from the
+    first to the last; where none is below, those before the largest drop."""
     if strengths.size < 2 or not strengths[0] > strengths[-1]:
         return int(strengths.size)
     line = np.linspace(strengths[0], strengths[-1], strengths.size)

@@ -137,7 +137,7 @@ class Mains:
     seeds: list[int]
 
     def first(self, n_refits: int) -> Mains:
-        """Some of the refits."""
+        """Return some of the refits."""
         return replace(self, refits=self.refits[:n_refits], seeds=self.seeds[:n_refits])
 
     @property
@@ -147,7 +147,7 @@ class Mains:
 
 
 def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
-    """The ranking on top of the mean of the refits, on the rows of the first."""
+    """Return the ranking on top of the mean of the refits, on the rows of the first."""
     problem, part, started = mains.shares[0].load().problem, watcher.next_part(), time.monotonic()
     score = np.zeros(problem.y.size)
     for refit in mains.refits:  # not all at once: they would be the largest arrays of a fit
@@ -232,7 +232,7 @@ def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watc
 
 
 def _worthy(chosen: Chosen) -> tuple[Pair, ...]:
-    """Pairs without which the validation loss rises in refit after refit."""
+    """Return the pairs without which the validation loss rises in refit after refit."""
     each = chosen.each_worth
     error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
     least = np.maximum(WORTH * error, LEAST_WORTH * chosen.loss)
@@ -246,7 +246,8 @@ def as_pairs(pairs: Ints) -> tuple[Pair, ...]:
 def interact(
     mains: Mains, wanted: int | str | Sequence[Pair], options: Options, watcher: Watcher
 ) -> tuple[Ranking, Chosen]:
-    """The ranking of all pairs, and the fitted ones: so many of the strongest, as many as help ("auto"), or these.
+    """Return the ranking of all pairs, and the fitted ones: so many of the strongest, as many as help ("auto"), or
+    these.
 
     Stopped in the ranking, there are none.
     """
@@ -262,7 +263,8 @@ def interact(
 def add_pairs(
     model: AdditiveModel, pairs: Sequence[Pair], refits: Sequence[PairRefit], cells: Sequence[Floats], purify: bool
 ) -> AdditiveModel:
-    """The model with the pairs of its refits; cells: training rows of each pair's cells (`model.count_cells`)."""
+    """Return the model with the pairs of its refits; cells: training rows of each pair's cells
+    (`model.count_cells`)."""
     for k, (pair, counts) in enumerate(zip(pairs, cells, strict=True)):
         surfaces = np.stack([refit.surfaces[k] for refit in refits])
         first, second = (np.stack([refit.merges[j, : model.bins[j].size] for refit in refits]) for j in pair)

@@ -29,7 +29,7 @@ MOST_BINS: Final = SIDE - 2
 
 
 def main_score(problem: Problem, main: Refit) -> Floats:
-    """Score (n,) of a refit's main effects."""
+    """Return the score (n,) of a refit's main effects."""
     score = np.full(problem.y.size, main.base_score)
     for line, curve in zip(problem.table.codes, main.curves, strict=True):
         score += curve[line]
@@ -105,7 +105,7 @@ class PairState(RefitState):
         return cells
 
     def best_pairs(self) -> PairRefit:
-        """The best round so far, on the scale of the link."""
+        """Return the best round so far, on the scale of the link."""
         best, given, n_mains = self.best(), self._given, self._n_mains
         main = replace(best, curves=best.curves[:n_mains, :N_CODES].copy()) if given.joint else given.main
         surfaces = best.curves[n_mains:].reshape(-1, SIDE, SIDE)
@@ -142,7 +142,8 @@ class PairState(RefitState):
 
 
 def _lines(table: CodedTable, start: Start) -> CodedTable:
-    """The table of a pair stage: a line of codes a feature, where they are boosted too, and a line of cells a pair."""
+    """Return the table of a pair stage: a line of codes a feature, where they are boosted too, and a line of cells a
+    pair."""
     n_mains = len(table.codes) if start.joint else 0
     codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)
     codes[:n_mains] = table.codes[:n_mains]
@@ -160,7 +161,7 @@ def _lines(table: CodedTable, start: Start) -> CodedTable:
 
 
 def _ends(start: Start, table: CodedTable) -> Ints:
-    """Largest codes (lines, 2) of each pair's features."""
+    """Return the largest codes (lines, 2) of each pair's features."""
     ends = np.zeros((len(table.codes), 2), np.int64)
     ends[len(table.codes) - len(start.pairs) :] = start.merges.max(axis=1)[start.pairs]
     return ends

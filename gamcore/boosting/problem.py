@@ -26,7 +26,8 @@ _COUNTING = threading.Lock()
 
 
 def first_leaves(asked: int | str | None, n_rows: int) -> int:
-    """Leaves of the first rounds' trees: as asked, by the number of rows where that is "auto", 0 for no such rounds."""
+    """Return the leaves of the first rounds' trees: as asked, by the number of rows where that is "auto", 0 for no such
+    rounds."""
     if asked == "auto":
         return COARSE_LEAVES if n_rows >= COARSE_ROWS else 0
     return int(asked or 0)
@@ -78,7 +79,7 @@ class Problem:
         return self.weight if self.weight.size else np.ones(self.y.size)
 
     def needs_weight(self, parameters: Parameters) -> bool:
-        """Whether trees are split on, or divided by, row weights per bin; LogitBoost has hessians instead."""
+        """Return whether trees are split on, or divided by, row weights per bin; LogitBoost has hessians instead."""
         return parameters.mart or not self.loss.has_hessian
 
     @property
@@ -108,7 +109,7 @@ class LazyShare(Protocol):
     """A share whose rows may be elsewhere, on disk say: read anew each time it is asked for. Plain data."""
 
     def load(self) -> Share:
-        """The share with its rows in memory."""
+        """Return the share with its rows in memory."""
         ...
 
 
@@ -117,6 +118,6 @@ Shares = Sequence[LazyShare]
 
 
 def rows_of(table: CodedTable, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row numbers of some groups, ascending."""
+    """Return the row numbers of some groups, ascending."""
     runs = [np.arange(table.starts[g], table.starts[g + 1]) for g in groups]
     return np.concatenate(runs) if runs else np.empty(0, np.int64)

@@ -68,7 +68,7 @@ class Watcher:
         self.callback = self._pass_on if callback else None
 
     def next_part(self) -> int:
-        """The number of the part that begins."""
+        """Return the number of the part that begins."""
         self._parts += 1
         return self._parts - 1
 

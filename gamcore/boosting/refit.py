@@ -116,7 +116,7 @@ class RefitState:
         return float(total / self._train_weight) * self.scale**2
 
     def best(self) -> Refit:
-        """The best round so far, on the scale of the target's link."""
+        """Return the best round so far, on the scale of the target's link."""
         course = self.course
         curves = course.curves if self.split.valid.size else self.fit.curves
         loss = float(course.losses[BEST]) * self.scale**2
@@ -128,7 +128,7 @@ class RefitState:
         return int(self.course.counts[ROUND])
 
     def stages(self) -> list[RoundStage]:
-        """What kinds of rounds a refit is made of, in turn; each goes on from the best round of those before.
+        """Return what kinds of rounds a refit is made of, in turn; each goes on from the best round of those before.
 
         Smoothing rounds, if asked for, cut anywhere: the mean of many such trees bends where a best cut would jump.
         Coarse rounds find most of every shape in a fraction of the steps; they end when the validation loss fails to
@@ -148,7 +148,7 @@ class RefitState:
         return stages
 
     def settings(self) -> Settings:
-        """The scalars of the final trees."""
+        """Return the scalars of the final trees."""
         parameters, by_newton = self.parameters, self.problem.loss.has_hessian
         by_hessian = by_newton and not parameters.mart
         one_bag = parameters.ensemble != "bagging" and parameters.subsample >= 1.0
@@ -164,7 +164,7 @@ class RefitState:
         )
 
     def rounds(self, executor: Executor | None) -> Rounds:
-        """The way of making histograms that the parameters ask for."""
+        """Return the way of making histograms that the parameters ask for."""
         problem, parameters, fit, settings, seed = self.problem, self.parameters, self.fit, self.settings(), self.seed
         table, train, n_bags = problem.table, self.split.train, settings.n_bags
         if parameters.ensemble == "grouped":

@@ -59,12 +59,12 @@ class StepwiseRounds:
 
 
 def first_cells(table: CodedTable) -> NDArray[np.int64]:
-    """Where the bins of each feature stand when they are laid end to end: (p + 1,)."""
+    """Return where the bins of each feature stand when they are laid end to end: (p + 1,)."""
     return np.concatenate([[0], np.cumsum(table.last + 1)]).astype(np.int64)
 
 
 def weigh_groups(table: CodedTable, weight: Reals) -> NDArray[np.float64]:
-    """Row weights of each group a bin, (G, cells); `weight` is (n,), or empty where all rows weigh 1."""
+    """Return the row weights of each group a bin, (G, cells); `weight` is (n,), or empty where all rows weigh 1."""
     first = first_cells(table)
     out = np.empty((table.starts.size - 1, int(first[-1])))
     histogram.weigh_groups(table, weight, first, out)
@@ -80,7 +80,8 @@ def make_sets(
     seed: int,
     dtype: type,
 ) -> Sets:
-    """The pool of bags over the training groups, with their weights a bin where `group_weight` (G, cells) is given."""
+    """Return the pool of bags over the training groups, with their weights a bin where `group_weight` (G, cells) is
+    given."""
     member = bag_pool(train.size, subsample, n_bags, seed)
     draws = member.shape[0]
     if group_weight is None:

@@ -55,11 +55,11 @@ class Files:
         return values
 
     def column(self, name: str, dtype: type, first: int, end: int) -> NDArray[Any]:
-        """Rows first .. end - 1 of a column."""
+        """Return the rows first .. end - 1 of a column."""
         return self._read(name, dtype, first, (end - first,))
 
     def codes(self) -> Iterator[tuple[int, Codes]]:
-        """Every chunk: its first row and its codes (p, m)."""
+        """Yield every chunk: its first row and its codes (p, m)."""
         for first, end in pairwise(self.chunks):
             yield first, self._read("codes", CODE, first * self.n_features, (self.n_features, end - first))
 
@@ -69,14 +69,14 @@ class Files:
             file.close()
 
     def some(self, name: str, dtype: type, rows: Ints) -> NDArray[Any]:
-        """Some rows (m,), ascending, of a column."""
+        """Return some rows (m,), ascending, of a column."""
         values: NDArray[Any] = np.empty(rows.size, dtype)
         for first, end, part in self.parts(rows):
             values[part] = self.column(name, dtype, first, end)[rows[part] - first]
         return values
 
     def parts(self, rows: Ints) -> Iterator[tuple[int, int, slice]]:
-        """First and last row of every chunk, and where its rows stand among some ascending ones."""
+        """Yield the first and last row of every chunk, and where its rows stand among some ascending ones."""
         ends = np.searchsorted(rows, self.chunks)
         for (first, end), (low, high) in zip(pairwise(self.chunks), pairwise(ends.tolist()), strict=True):
             yield first, end, slice(low, high)

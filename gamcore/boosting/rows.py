@@ -45,19 +45,19 @@ class Source(Protocol):
         ...
 
     def shares(self, dealing: Dealing) -> Shares:
-        """What each refit learns from."""
+        """Return what each refit learns from."""
         ...
 
     def counts(self) -> list[Floats]:
-        """Rows (their weights) of each bin of each feature, all training rows together."""
+        """Return the rows (their weights) of each bin of each feature, all training rows together."""
         ...
 
     def cells(self, pair: tuple[int, int]) -> Floats:
-        """The same of each cell of two features, (size_1, size_2)."""
+        """Return the same of each cell of two features, (size_1, size_2)."""
         ...
 
     def base(self) -> float:
-        """Score of the best constant for all training rows."""
+        """Return the score of the best constant for all training rows."""
         ...
 
 
@@ -90,29 +90,29 @@ class Encoded:
         return self.y.size
 
     def shares(self, dealing: Dealing) -> Shares:
-        """All rows, and the groups that each refit validates on."""
+        """Return all rows, and the groups that each refit validates on."""
         dealt = self.deal(dealing.n_groups, dealing.groups)
         return alike(self.problem(dealt), dealt.n_groups, dealing)
 
     def counts(self) -> list[Floats]:
-        """Rows (their weights) of each bin of each feature."""
+        """Return the rows (their weights) of each bin of each feature."""
         return count_bins(self.binned.codes, self.bins, self.weight)
 
     def cells(self, pair: tuple[int, int]) -> Floats:
-        """The same of each cell of two features, (size_1, size_2)."""
+        """Return the same of each cell of two features, (size_1, size_2)."""
         return count_cells(self.binned.codes, pair, self.bins, self.weight)
 
     def base(self) -> float:
-        """Score of the best constant."""
+        """Return the score of the best constant."""
         return self.loss.base_score(self.y, np.ones(self.y.size) if self.weight is None else self.weight)
 
     def problem(self, dealt: Deal) -> Problem:
-        """The rows in group order."""
+        """Return the rows in group order."""
         weight = np.empty(0) if self.weight is None else self.weight[dealt.order]
         return Problem(group_order(self.binned, dealt), self.y[dealt.order], weight, self.loss)
 
     def half(self, seed: Seed) -> Encoded:
-        """Half of the rows, whole clusters where there are any: at least two, and both classes.
+        """Return half of the rows, whole clusters where there are any: at least two, and both classes.
 
         Where one cluster has most of the rows, a half may have to be drawn some times; TableError where none will do.
         """
@@ -125,7 +125,7 @@ class Encoded:
         raise TableError("One group has most of the rows, so halves of them cannot be drawn: leave the groups out.")
 
     def _will_do(self, rows: Ints) -> bool:
-        """Whether some rows can be learnt from and validated on."""
+        """Return whether some rows can be learnt from and validated on."""
         several = self.clusters is None or np.unique(self.clusters[rows]).size > 1
         return several and (self.strata is None or bool(np.ptp(self.strata[rows]) > 0 or np.ptp(self.strata) == 0))
 
@@ -141,19 +141,19 @@ class Encoded:
 
 
 def alike(problem: Problem, n_groups: int, dealing: Dealing) -> Shares:
-    """Shares of the same rows that differ in the groups that validate."""
+    """Return the shares of the same rows that differ in the groups that validate."""
     chosen = splits(n_groups, dealing.validation_fraction, dealing.n_refits, dealing.splits)
     return [Share(problem, split) for split in chosen]
 
 
 def in_range(weight: Floats, mean: float) -> Floats:
-    """Weights of a mean far from 1 (shares, amounts), in units of their mean: only their ratios mean something, and
-    sums of float32 have limits. Ordinary weights stay, so that a weight of 2 is a doubled row."""
+    """Return the weights of a mean far from 1 (shares, amounts), in units of their mean: only their ratios mean
+    something, and sums of float32 have limits. Ordinary weights stay, so that a weight of 2 is a doubled row."""
     return weight if 0.1 <= mean <= 1000.0 else weight / mean
 
 
 def group_order(binned: Binned, dealt: Deal) -> CodedTable:
-    """The codes of all features, rows in group order."""
+    """Return the codes of all features, rows in group order."""
     codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line per feature, whatever the layout of what is given
     for j, line in enumerate(binned.codes):
         np.take(line, dealt.order, out=codes[j])
@@ -161,7 +161,7 @@ def group_order(binned: Binned, dealt: Deal) -> CodedTable:
 
 
 def as_table(codes: NDArray[np.uint8], starts: Ints, bins: tuple[Bins, ...]) -> CodedTable:
-    """Codes (p, n) that are in group order already, with what kernels need to know of them."""
+    """Return the codes (p, n) that are in group order already, with what kernels need to know of them."""
     last = np.array([of_feature.n_values for of_feature in bins], np.int64)
     varied = [bool(np.any(line != line[0])) for line in codes]
     nominal = np.array([of_feature.feature.is_category for of_feature in bins])

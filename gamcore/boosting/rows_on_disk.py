@@ -58,7 +58,7 @@ class Spilled:
         return min(self.most, self.files.n_rows)
 
     def covered(self, n_refits: int) -> int:
-        """Rows that so many refits learn from, all together."""
+        """Return the rows that so many refits learn from, all together."""
         if self.whole:
             return self.files.n_rows
         runs = runs_of_buckets(self.sizes, self.most, n_refits)
@@ -68,7 +68,8 @@ class Spilled:
         return int(self.sizes[seen].sum())
 
     def shares(self, dealing: Dealing) -> Shares:
-        """All rows for every refit where they fit; else those of its run of buckets, read when it asks for them."""
+        """Return all rows for every refit where they fit; else those of its run of buckets, read when it asks for
+        them."""
         if self.whole:
             everything = np.arange(self.files.n_rows)
             dealt = self.deal(everything, dealing.n_groups, dealing.groups)
@@ -81,7 +82,7 @@ class Spilled:
         ]
 
     def counts(self) -> list[Floats]:
-        """Rows (their weights) of each bin of each feature, all training rows together."""
+        """Return the rows (their weights) of each bin of each feature, all training rows together."""
         rows_per_bin = [np.zeros(of_feature.size) for of_feature in self.bins]
         for first, codes in self.files.codes():
             weight = self._weight(first, first + codes.shape[1])
@@ -90,7 +91,7 @@ class Spilled:
         return rows_per_bin
 
     def cells(self, pair: tuple[int, int]) -> Floats:
-        """The same of each cell of two features, (size_1, size_2)."""
+        """Return the same of each cell of two features, (size_1, size_2)."""
         i, j = pair
         shape = self.bins[i].size, self.bins[j].size
         sums = np.zeros(shape[0] * shape[1])
@@ -100,7 +101,7 @@ class Spilled:
         return sums.reshape(shape)
 
     def base(self) -> float:
-        """Score of the best constant for all training rows."""
+        """Return the score of the best constant for all training rows."""
         if self.whole:
             y, weight = self._column("y"), self._weight(0, self.files.n_rows)
             return self.loss.base_score(y, np.ones(y.size) if weight is None else weight)
@@ -114,7 +115,7 @@ class Spilled:
         return self.files.column(name, np.float64, 0, self.files.n_rows)
 
     def _weight(self, first: int, end: int) -> Floats | None:
-        """Weights of some rows, in the unit that those in memory would have."""
+        """Return the weights of some rows, in the unit that those in memory would have."""
         if not self.weighted:
             return None
         weight = self.files.column("weight", np.float64, first, end)
@@ -129,13 +130,14 @@ class Spilled:
         return total / self.files.n_rows
 
     def rows(self, run: BucketRun) -> Ints:
-        """The rows of a run of buckets, ascending."""
+        """Return the rows of a run of buckets, ascending."""
         rows_of_chunks = [first + np.flatnonzero(run.holds(self.files.column("bucket", np.uint16, first, end)))
                  for first, end in pairwise(self.files.chunks)]  # fmt: skip
         return np.concatenate(rows_of_chunks)
 
     def deal(self, rows: Ints, n_groups: int, seed: np.random.SeedSequence) -> Deal:
-        """Groups of some rows; whole clusters where there are any, else each with its share of either class."""
+        """Return the groups of some rows; whole clusters where there are any, else each with its share of either
+        class."""
         if not self.clustered:
             y = self.files.some("y", np.float64, rows)
             strata = y.astype(np.int64) if self.loss.is_binary else None
@@ -147,7 +149,8 @@ class Spilled:
         return deal(rows.size, n_groups, seed, None, clusters)
 
     def problem(self, rows: Ints, dealt: Deal) -> Problem:
-        """Some rows in group order: read into their places, so that there is never a second copy of the codes."""
+        """Return some rows in group order: read into their places, so that there is never a second copy of the
+        codes."""
         place = np.empty(rows.size, np.int64)
         place[dealt.order] = np.arange(rows.size)
         codes = np.empty((self.files.n_features, rows.size), CODE)
@@ -189,6 +192,6 @@ def _add(sums: Floats, codes: NDArray[Any], weight: Floats | None) -> None:
 
 
 def _by_appearance(names: NDArray[np.uint64]) -> Ints:
-    """Codes (n,) of clusters, numbered as they first appear."""
+    """Return the codes (n,) of clusters, numbered as they first appear."""
     _, first, codes = np.unique(names, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes].astype(np.int64)

@@ -22,14 +22,15 @@ from gamcore.kernels.subagging import RowLists
 
 
 def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> RowLists:
-    """Lists of rows laid end to end."""
+    """Return the lists of rows laid end to end."""
     offsets = np.concatenate([[0], np.cumsum([rows.size for rows in lists])]).astype(np.int64)
     repeated = np.concatenate(times) if times else np.empty(0, np.uint8)
     return RowLists(np.concatenate(lists).astype(np.int32), offsets, repeated)
 
 
 def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) -> rowmask.Membership:
-    """The training rows in the order of each feature's bins, filled up to whole lanes, and the bags that hold them."""
+    """Return the training rows in the order of each feature's bins, filled up to whole lanes, and the bags that hold
+    them."""
     inside = np.zeros((len(bags), table.codes.shape[1]), bool)
     for line, bag in zip(inside, bags, strict=True):
         line[bag] = True
@@ -66,7 +67,7 @@ def row_strategy(
     paired: bool,
     dtype: type,
 ) -> tuple[Fill, RowLists]:
-    """The function that fills the bags' histograms, and the bags themselves.
+    """Return the function that fills the bags' histograms, and the bags themselves.
 
     ensemble : "subagging" (drawn without replacement; `strategy` says how to add up) or "bagging" (bootstrap).
     rows : the training rows.
@@ -138,7 +139,7 @@ class RowLevelRounds(StepwiseRounds):
 
 
 def _bag_weights(table: CodedTable, rows: Rows, lists: RowLists, first: NDArray[np.int64], n_bags: int) -> Reals:
-    """Row weights of each bag a bin: (B, cells)."""
+    """Return the row weights of each bag a bin: (B, cells)."""
     dtype = rows.score.dtype.type
     weight = rows.weight if rows.weight.size else np.ones(rows.score.size, dtype)
     bags = np.empty((n_bags, int(first[-1])), dtype)

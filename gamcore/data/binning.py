@@ -65,7 +65,7 @@ class Bins:
         return self.n_values + 2
 
     def encode(self, values: Values) -> NDArray[np.uint8]:
-        """Codes (n,) of values as `table.read_feature` gives them."""
+        """Return the codes (n,) of values as `table.read_feature` gives them."""
         if not self.feature.is_category:
             codes = (
                 np.searchsorted(self.cuts, values, side="right") + 1 if self.n_values else np.zeros(values.size, int)
@@ -79,8 +79,8 @@ class Bins:
         return np.asarray(lookup[values.astype(np.int64)])
 
     def encode_training(self, values: Values) -> NDArray[np.uint8]:
-        """Codes (n,) of the values that the bins were learnt from: a rare level beyond those remembered by name is one
-        of the pooled; nothing else is unseen in training."""
+        """Return the codes (n,) of the values that the bins were learnt from: a rare level beyond those remembered by
+        name is one of the pooled; nothing else is unseen in training."""
         codes = self.encode(values)
         if self.pooled:
             codes[codes == self.unseen] = self.n_values
@@ -96,7 +96,8 @@ class Binned:
 
 
 def _heavy_atom_ends(weights: Floats, n_bins: int) -> NDArray[np.int64]:
-    """Index of the last distinct value of each bin, for distinct values in ascending order with these weights.
+    """Return the index of the last distinct value of each bin, for distinct values in ascending order with these
+    weights.
 
     Sweep with a target of the remaining weight over the remaining bins. A bin closes when it reaches its target: after
     the value that overshoots it or before, whichever is nearer; a single value always closes.
@@ -160,7 +161,7 @@ def _bin_levels(feature: Feature, values: NDArray[np.int32], max_values: int) ->
 
 
 def fit_bins(feature: Feature, values: Values, weights: Floats | None, max_bins: int) -> Bins:
-    """Bins of one feature from its training values; `max_bins` counts the missing and the unseen bin."""
+    """Return the bins of one feature from its training values; `max_bins` counts the missing and the unseen bin."""
     max_values = min(max_bins - 2, MAX_VALUES)
     if feature.is_category:
         return _bin_levels(feature, values.astype(np.int32), max_values)
@@ -181,7 +182,7 @@ def bin_table(
 
 
 def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...], in_training: bool = False) -> NDArray[np.uint8]:
-    """Codes (p, n) of a table by bins already learnt; or of the one that they were learnt from."""
+    """Return the codes (p, n) of a table by bins already learnt; or of the one that they were learnt from."""
     codes = np.empty((len(bins), len(frame)), CODE)
     for j, of_feature in enumerate(bins):
         values = read_feature(frame, of_feature.feature)
@@ -190,7 +191,7 @@ def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...], in_training: bool 
 
 
 def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float) -> NDArray[np.uint8]:
-    """Codes (V,) of about `most` bins of equal weight, merged from neighbouring codes of a line.
+    """Return the codes (V,) of about `most` bins of equal weight, merged from neighbouring codes of a line.
 
     count (size,) rows a code; line (K,) the codes of values in their order; offset in [0, 1) moves all borders by a
     share of a bin. A code heavier than a bin counts as one, so that the others share the rest. Codes that are not

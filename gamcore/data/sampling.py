@@ -102,12 +102,12 @@ class BucketRun:
     size: int
 
     def holds(self, bucket: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which buckets are in it, elementwise."""
+        """Return which buckets are in it, elementwise."""
         return np.asarray((bucket.astype(np.int64) - self.first) % BUCKETS < self.size)
 
 
 def runs_of_buckets(sizes: Ints, most: int, n_runs: int) -> list[BucketRun]:
-    """Runs of at most `most` rows each, laid end to end: together they hold as many rows as can be.
+    """Return the runs of at most `most` rows each, laid end to end: together they hold as many rows as can be.
 
     sizes : (BUCKETS,) rows of each bucket, more than `most` in all. A bucket that is too large by itself is passed
     over.
@@ -127,7 +127,7 @@ def runs_of_buckets(sizes: Ints, most: int, n_runs: int) -> list[BucketRun]:
 
 
 def splits(n_groups: int, fraction: float, n_refits: int, seed: Seed) -> list[Split]:
-    """Training and validation groups of each refit.
+    """Return the training and validation groups of each refit.
 
     Validation sets are taken in turn from random permutations laid end to end, so that over the refits each group
     validates about equally often. With one group, or a fraction of 0, there is no validation.
@@ -153,7 +153,7 @@ def splits(n_groups: int, fraction: float, n_refits: int, seed: Seed) -> list[Sp
 
 
 def bag_pool(n_groups: int, share: float, n_bags: int, seed: Seed) -> Ints:
-    """Bags as sets of groups: (draws, n_bags, groups a bag), ascending indices into the training groups."""
+    """Return the bags as sets of groups: (draws, n_bags, groups a bag), ascending indices into the training groups."""
     rng = np.random.default_rng(seed)
     size = min(max(1, round(share * n_groups)), n_groups)
     draws = 1 if size == n_groups else POOL_DRAWS
@@ -162,14 +162,14 @@ def bag_pool(n_groups: int, share: float, n_bags: int, seed: Seed) -> Ints:
 
 
 def subsamples(rows: Ints, n_bags: int, share: float, seed: Seed) -> list[RowList]:
-    """The paper's bags: floor(share n) rows each, without replacement, ascending."""
+    """Return the paper's bags: floor(share n) rows each, without replacement, ascending."""
     rng = np.random.default_rng(seed)
     size = max(1, int(share * rows.size))
     return [np.sort(rng.permutation(rows)[:size]).astype(np.int32) for _ in range(n_bags)]
 
 
 def bootstraps(rows: Ints, n_bags: int, seed: Seed) -> list[tuple[RowList, NDArray[np.uint8]]]:
-    """Bags of n rows with replacement: the rows that are in, ascending, and how often each (at most 255)."""
+    """Return the bags of n rows with replacement: the rows that are in, ascending, and how often each (at most 255)."""
     rng = np.random.default_rng(seed)
     bags = []
     for _ in range(n_bags):

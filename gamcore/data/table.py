@@ -60,7 +60,7 @@ class Feature:
 
 
 def as_frame(X: Any) -> pd.DataFrame:
-    """A frame with unique text names from a frame or a two-dimensional array (named x0, x1, ...)."""
+    """Return a frame with unique text names from a frame or a two-dimensional array (named x0, x1, ...)."""
     if not isinstance(X, pd.DataFrame):
         if hasattr(X, "toarray"):
             raise TableError("A sparse matrix is not supported: make it dense with X.toarray().")
@@ -102,7 +102,7 @@ def _valid_text(what: str) -> Iterator[None]:
 
 
 def _target(y: Any) -> pd.Series:
-    """A target as a column that knows that it is one."""
+    """Return a target as a column that knows that it is one."""
     if y is None:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
     with _valid_text("The target"):
@@ -117,12 +117,12 @@ def check_unmasked(values: Any, name: str) -> None:
 
 
 def _where(series: pd.Series) -> str:
-    """What a sentence calls a column, or the target."""
+    """Return what a sentence calls a column, or the target."""
     return "The target" if series.name == TARGET else f"Column {series.name!r}"
 
 
 def kind_of(series: pd.Series) -> Kind:
-    """The kind of a column by its type; text and mixed objects are looked at, numbers in text are not."""
+    """Return the kind of a column by its type; text and mixed objects are looked at, numbers in text are not."""
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "category"
@@ -159,7 +159,7 @@ def _kind_of_arrow(series: pd.Series) -> Kind:
 
 
 def _kind_of_objects(series: pd.Series) -> Kind:
-    """The one kind that all present objects share."""
+    """Return the one kind that all present objects share."""
     inferred = types.infer_dtype(series, skipna=True)
     names_of_kinds: dict[str, Kind] = {
         "string": "category", "empty": "category", "categorical": "category", "boolean": "boolean",
@@ -181,7 +181,7 @@ def _kind_of_objects(series: pd.Series) -> Kind:
 
 
 def read_numbers(series: pd.Series) -> NDArray[np.float64]:
-    """A number column as float64 with NaN for missing; infinite values are refused."""
+    """Return a number column as float64 with NaN for missing; infinite values are refused."""
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     try:
@@ -195,7 +195,8 @@ def read_numbers(series: pd.Series) -> NDArray[np.float64]:
 
 
 def _dates(series: pd.Series) -> pd.Series:
-    """A date column as naive datetime64: the clock of its own zone where it has one, UTC where zones are mixed."""
+    """Return a date column as naive datetime64: the clock of its own zone where it has one, UTC where zones are
+    mixed."""
     if isinstance(series.dtype, pd.DatetimeTZDtype):
         return series.dt.tz_localize(None)
     try:
@@ -206,7 +207,7 @@ def _dates(series: pd.Series) -> pd.Series:
 
 
 def read_dates(series: pd.Series) -> NDArray[np.float64]:
-    """A date column as days since 1970-01-01, with fractions; NaN missing."""
+    """Return a date column as days since 1970-01-01, with fractions; NaN missing."""
     stamps = _dates(series).astype("datetime64[us]").to_numpy()
     if np.any((stamps < _FIRST_DATE) | (stamps > _LAST_DATE)):
         raise TableError(f"{_where(series)} has dates outside the years 1 to 9999: fix or clear them.")
@@ -216,7 +217,7 @@ def read_dates(series: pd.Series) -> NDArray[np.float64]:
 
 
 def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
-    """A category column as codes (-1 missing) into a list of distinct level names."""
+    """Return a category column as codes (-1 missing) into a list of distinct level names."""
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.sparse.to_dense()
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -242,7 +243,7 @@ def _level_name(cell: Hashable) -> str:
 
 
 def _match(series: pd.Series, levels: Sequence[str]) -> NDArray[np.int32]:
-    """Codes of a column into given levels: -1 missing, -2 a level that is not among them."""
+    """Return the codes of a column into given levels: -1 missing, -2 a level that is not among them."""
     codes, names = read_texts(series)
     place = {level: i for i, level in enumerate(levels)}
     renumber = np.array([place.get(name, UNSEEN) for name in names] + [MISSING], np.int32)
@@ -268,7 +269,7 @@ def _calendar(series: pd.Series, part: DatePart) -> NDArray[np.int32]:
 def learn_features(
     frame: pd.DataFrame, categorical: Sequence[Any] | Literal["infer"] = "infer", date_parts: bool = False
 ) -> tuple[Feature, ...]:
-    """The features of a training table.
+    """Return the features of a training table.
 
     categorical : names of columns to treat as categories whatever their type; "infer" goes by type alone.
     date_parts : whether each date column also gives its month and its weekday.
@@ -295,7 +296,7 @@ def learn_features(
 
 
 def _sorted_levels(series: pd.Series) -> tuple[str, ...]:
-    """Levels that occur, in the order of a categorical type, else as numbers if all are, else by name."""
+    """Return the levels that occur, in the order of a categorical type, else as numbers if all are, else by name."""
     codes, names = read_texts(series)
     present = [names[i] for i in np.unique(codes[codes >= 0])]
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -307,7 +308,7 @@ def _sorted_levels(series: pd.Series) -> tuple[str, ...]:
 
 
 def read_feature(frame: pd.DataFrame, feature: Feature) -> Values:
-    """The values of a feature in a table, (n,): float64, or int32 codes into `feature.levels`."""
+    """Return the values of a feature in a table, (n,): float64, or int32 codes into `feature.levels`."""
     if feature.column not in frame.columns:
         raise TableError(f"The table lacks column {feature.column!r}, which the model was trained on.")
     series = frame[feature.column]
@@ -326,7 +327,7 @@ def read_feature(frame: pd.DataFrame, feature: Feature) -> Values:
 
 
 def read_numeric_target(y: Any) -> NDArray[np.float64]:
-    """A regression target: finite numbers, float64 (n,)."""
+    """Return a regression target: finite numbers, float64 (n,)."""
     series = _target(y)
     if kind_of(series) not in ("number", "boolean"):
         raise TableError("The target is not a number: choose a numeric column, or train a classifier.")
@@ -340,7 +341,7 @@ def read_numeric_target(y: Any) -> NDArray[np.float64]:
 
 
 def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """A two-class target: codes 0 and 1, (n,), and the classes in order."""
+    """Return a two-class target: codes 0 and 1, (n,), and the classes in order."""
     series = _target(y)
     missing = int(series.isna().sum())
     if missing:

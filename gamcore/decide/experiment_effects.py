@@ -46,7 +46,7 @@ class SampleRatio:
 
 
 def sample_ratio(treated: int, control: int, share: float = 0.5, where: str = "all") -> SampleRatio:
-    """The sample-ratio test of two arms, of which the first should have this share."""
+    """Return the sample-ratio test of two arms, of which the first should have this share."""
     total = treated + control
     p = chisquare([treated, control], [total * share, total * (1 - share)]).pvalue if total else math.nan
     return SampleRatio(where, treated, control, float(p))
@@ -116,7 +116,7 @@ class ReadOut:
         return any(ratio.alarm for ratio in self.ratios)
 
     def frame(self) -> pd.DataFrame:
-        """One row an effect."""
+        """Return one row an effect."""
         return pd.DataFrame([_told(effect) for effect in self.effects])
 
 
@@ -135,7 +135,7 @@ def _told(effect: Effect) -> dict[str, Any]:
 def effect_of_rates(
     strategy: str, metric: str, role: MetricRole, treated: Arm, control: Arm, planned: float = math.nan
 ) -> Effect:
-    """The effect on a rate."""
+    """Return the effect on a rate."""
     unknown = Effect(strategy=strategy, metric=metric, role=role, treated=treated, control=control)
     if min(treated.n, control.n) < 1:
         return unknown
@@ -154,8 +154,8 @@ def effect_of_means(
     strategy: str, metric: str, role: MetricRole, arms: tuple[Floats, Floats],
     before: tuple[Floats, Floats] | None = None, planned: float = math.nan,
 ) -> Effect:  # fmt: skip
-    """The effect on a mean (Welch), treated first; with values from before, adjusted by them as CUPED is
-    (Deng et al., WSDM 2013), with one slope for both arms. Who has none from before counts as average there."""
+    """Return the effect on a mean (Welch), treated first; with values from before, adjusted by them as CUPED is (Deng
+    et al., WSDM 2013), with one slope for both arms. Who has none from before counts as average there."""
     reduced, (treated, control) = 0.0, arms
     unknown = Effect(
         strategy=strategy, metric=metric, role=role,
@@ -187,7 +187,7 @@ def _mean(values: Floats) -> float:
 
 
 def _adjusted(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
-    """Both arms less what their values from before foretell, and the share of the variance that went with it."""
+    """Return both arms less what their values from before foretell, and the share of the variance that went with it."""
     known = np.concatenate(before)
     mean = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
     moved = [np.nan_to_num(values - mean, nan=0.0) for values in before]
@@ -203,7 +203,7 @@ def _adjusted(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tup
 
 
 def _spread(effect: Effect) -> float | None:
-    """Standard deviation of a metric's single values, less what an adjustment took away; None of a rate."""
+    """Return the standard deviation of a metric's single values, less what an adjustment took away; None of a rate."""
     values = effect.control.values
     if values is None:
         return None
@@ -211,7 +211,7 @@ def _spread(effect: Effect) -> float | None:
 
 
 def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadOut:
-    """A read-out with Holm's adjustment, and the smallest lift that each comparison could have found."""
+    """Return a read-out with Holm's adjustment, and the smallest lift that each comparison could have found."""
     holm: dict[int, float] = {}
     sizes = {}
     for nulls in (False, True):  # what is hoped for, and the checks of the set-up: a family each

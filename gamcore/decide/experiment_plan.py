@@ -72,7 +72,7 @@ def sample_size(
     metric: Metric, alpha: float = ALPHA, power: float = 0.8, control: float = 1.0,
     method: Literal["normal", "arcsine"] = "normal",
 ) -> float:  # fmt: skip
-    """Customers the treated arm needs, where the other has `control` times as many; two-sided."""
+    """Return the customers the treated arm needs, where the other has `control` times as many; two-sided."""
     metric.check()
     normal, proportion = _statistics()
     diff = metric.base * metric.lift
@@ -85,7 +85,7 @@ def sample_size(
 
 
 def power_of(metric: Metric, treated: float, alpha: float = ALPHA, control: float = 1.0) -> float:
-    """Chance to find the metric's lift with so many treated customers."""
+    """Return the chance to find the metric's lift with so many treated customers."""
     normal, proportion = _statistics()
     diff = metric.base * metric.lift
     if metric.deviation is not None:
@@ -97,7 +97,8 @@ def power_of(metric: Metric, treated: float, alpha: float = ALPHA, control: floa
 def smallest_lift(
     metric: Metric, treated: float, alpha: float = ALPHA, power: float = 0.8, control: float = 1.0
 ) -> float:
-    """The smallest relative lift that so many treated customers find with this power; NaN where none is found."""
+    """Return the smallest relative lift that so many treated customers find with this power; NaN where none is
+    found."""
     if treated < FEWEST:
         return math.nan
 
@@ -155,7 +156,7 @@ class ExperimentPlan:
         return math.ceil(self.days / 7)
 
     def frame(self) -> pd.DataFrame:
-        """One row a metric of a strategy: what it needs."""
+        """Return one row a metric of a strategy: what it needs."""
         return pd.DataFrame(
             [
                 {"strategy": one.strategy, "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
@@ -166,7 +167,8 @@ class ExperimentPlan:
         )  # fmt: skip
 
     def found_in(self, days: Sequence[int]) -> pd.DataFrame:
-        """The smallest lift that each row finds after so many days; a column a number of days, NaN where none."""
+        """Return the smallest lift that each row finds after so many days; a column a number of days, NaN where
+        none."""
         control = (1 - self.share) / self.share
         rows = []
         for row in self.rows:

@@ -36,7 +36,7 @@ FEWEST_ROWS: Final = 30
 
 
 def sensitive(columns: list[str]) -> dict[str, str]:
-    """Columns whose names tell of a protected characteristic, and of which."""
+    """Return the columns whose names tell of a protected characteristic, and of which."""
     named = {}
     for name in columns:
         words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
@@ -47,7 +47,7 @@ def sensitive(columns: list[str]) -> dict[str, str]:
 
 
 def groups_of(series: pd.Series) -> pd.Series:
-    """The group of each row by a column: a level, or one of four parts of equal size; missing cells are one."""
+    """Return the group of each row by a column: a level, or one of four parts of equal size; missing cells are one."""
     kind = kind_of(series)
     if kind in ("number", "date") and series.nunique() > MOST_GROUPS:
         values = pd.Series(read_dates(series) if kind == "date" else read_numbers(series), series.index)
@@ -71,7 +71,7 @@ def _say(value: float, kind: Kind) -> str:
 
 
 def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> pd.DataFrame:
-    """Share of each group's eligible rows that each strategy reaches.
+    """Return the share of each group's eligible rows that each strategy reaches.
 
     assigned : (n,) places of strategies; -1 none, -2 not eligible. Columns: (group), (rows) that are eligible, one a
     strategy, and (any); attrs["ratio"] is the lowest share in the highest of groups with 30 rows or more, by strategy;

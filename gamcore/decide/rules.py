@@ -30,23 +30,23 @@ class Rule:
     """What is true or false of each row of a table."""
 
     def holds(self, frame: pd.DataFrame) -> Bools:
-        """Rows (n,) of which the rule is true; TableError where a column is missing or of another kind."""
+        """Return the rows (n,) of which the rule is true; TableError where a column is missing or of another kind."""
         raise NotImplementedError
 
     def words(self) -> str:
-        """The rule as a person would say it."""
+        """Return the rule as a person would say it."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule as plain JSON; `from_dict` is the inverse."""
+        """Return the rule as plain JSON; `from_dict` is the inverse."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Range | Levels | Missing]:
-        """The conditions on single columns that it is made of, from left to right."""
+        """Return the conditions on single columns that it is made of, from left to right."""
         raise NotImplementedError
 
     def rounded(self, digits: int = 2) -> Rule:
-        """The rule with its numbers rounded to so many significant digits, and dates to days."""
+        """Return the rule with its numbers rounded to so many significant digits, and dates to days."""
         return self
 
     @property
@@ -143,14 +143,14 @@ class Range(Rule):
 
 
 def _nice(value: float, digits: int, date: bool) -> float:
-    """A number that a business would choose: of so many significant digits; of dates, a day."""
+    """Return a number that a business would choose: of so many significant digits; of dates, a day."""
     if date:
         return float(round(value))
     return float(f"{value:.{digits - 1}e}")
 
 
 def numbers_of(levels: Sequence[str]) -> list[float]:
-    """The numbers that levels of a number column are called by; truth is 0 and 1."""
+    """Return the numbers that levels of a number column are called by; truth is 0 and 1."""
     if set(levels) <= set(BOOLEANS):
         return [float(level == "True") for level in levels]
     values = []
@@ -300,7 +300,7 @@ MOST_MOVED: Final = 0.01
 
 
 def rounded(rule: Rule, frame: pd.DataFrame) -> Rule:
-    """A rule with as few digits as move under 1% of the rows of a table; dates become days."""
+    """Return a rule with as few digits as move under 1% of the rows of a table; dates become days."""
     wanted = rule.holds(frame)
     for digits in range(1, 8):
         candidate = rule.rounded(digits)

@@ -24,7 +24,7 @@ ROWS: Final = "t"
 
 
 def kinds_of(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, Kind]:
-    """How a table stores some of its columns."""
+    """Return how a table stores some of its columns."""
     return {name: kind_of(frame[name]) for name in columns}
 
 
@@ -61,7 +61,7 @@ class Cascade:
 
 
 def free_name(columns: Iterable[str], wanted: str = COLUMN) -> str:
-    """A name for a new column, such as that of strategies, that no column has, in any case of letters."""
+    """Return a name for a new column, such as that of strategies, that no column has, in any case of letters."""
     taken, name = {column.lower() for column in columns}, wanted
     while name in taken:
         name += "_"
@@ -69,7 +69,7 @@ def free_name(columns: Iterable[str], wanted: str = COLUMN) -> str:
 
 
 def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = COLUMN) -> str:
-    """An ANSI SELECT of all columns of a table and of the strategy of each row, as one more `column`.
+    """Return an ANSI SELECT of all columns of a table and of the strategy of each row, as one more `column`.
 
     Missing is NULL. Dates are compared as ISO 8601 text, which databases take for a timestamp, and SQLite stores.
     """
@@ -88,7 +88,7 @@ def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = C
 
 
 def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
-    """A condition that is true or false, never NULL."""
+    """Return a condition that is true or false, never NULL."""
     match rule:
         case All(of):
             return f"({' AND '.join(sql_of(one, kinds) for one in of)})" if of else "(1 = 1)"
@@ -134,7 +134,7 @@ def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:
 
 
 def number_of(value: float) -> str:
-    """A literal of double precision: one without an exponent would be a decimal."""
+    """Return a literal of double precision: one without an exponent would be a decimal."""
     if value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     text = repr(value)
@@ -150,17 +150,18 @@ def name_of(value: str) -> str:
 
 
 def column_of(name: str) -> str:
-    """A column of the table, by the table's name: SQLite takes a bare "name" that no column has for a text."""
+    """Return a column of the table, by the table's name: SQLite takes a bare "name" that no column has for a text."""
     return f"{ROWS}.{name_of(name)}"
 
 
 def as_double(value: str, cuts: Iterable[float]) -> str:
-    """A number as models compare it: some databases compare a BIGINT beyond 2^53 exactly, with what it is not there."""
+    """Return a number as models compare it: some databases compare a BIGINT beyond 2^53 exactly, with what it is not
+    there."""
     return f"CAST({value} AS DOUBLE PRECISION)" if any(abs(cut) >= 2**53 for cut in cuts) else value
 
 
 def comment(text: str) -> str:
-    """Text that stays on its line."""
+    """Return the text that stays on its line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
@@ -212,7 +213,8 @@ if __name__ == "__main__":
 
 
 def to_python(cascade: Cascade, kinds: dict[str, Kind]) -> str:
-    """A module without dependencies; `assign(row)` gives the strategy of a row, as a program it takes JSON lines."""
+    """Return a module without dependencies; `assign(row)` gives the strategy of a row, as a program it takes JSON
+    lines."""
     cascade.check()
     rules, lines = [], []
     for k, (name, rule) in enumerate([(NOT_ELIGIBLE, cascade.gate), *cascade.named]):
@@ -225,7 +227,7 @@ def to_python(cascade: Cascade, kinds: dict[str, Kind]) -> str:
 
 
 def python_of(rule: Rule, kinds: dict[str, Kind]) -> str:
-    """An expression of a dict `row`."""
+    """Return an expression of a dict `row`."""
     match rule:
         case All(of):
             return f"({' and '.join(python_of(one, kinds) for one in of)})" if of else "True"

@@ -12,12 +12,12 @@ MOST_PARTS: Final = 500
 
 
 def from_dict(plain: Any) -> Rule:
-    """A rule from plain JSON; RuleError names what cannot be read."""
+    """Return a rule from plain JSON; RuleError names what cannot be read."""
     return _read(plain, "rule", [0], 0)
 
 
 def plain_text(value: Any) -> TypeGuard[str]:
-    """Whether a value is text that every file can hold on one line."""
+    """Return whether a value is text that every file can hold on one line."""
     if not isinstance(value, str):
         return False
     try:

@@ -92,7 +92,7 @@ class HeldOutRows:
         return self.model.loss.is_binary
 
     def evidence(self, rule: Rule, tried: int = 1) -> Evidence:
-        """What these rows say of a rule."""
+        """Return what these rows say of a rule."""
         inside = rule.holds(self.frame)
         means = [self._mean(part) for part in (inside, ~inside)]
         (mean, interval, n), (rest, _, m) = means
@@ -121,7 +121,7 @@ class HeldOutRows:
         return (None, None) if self.weight is None else (self.weight[inside], self.weight[~inside])
 
     def _mean(self, part: Bools) -> tuple[float, Interval, float]:
-        """Mean of some rows, its interval, and how many rows their weights amount to."""
+        """Return the mean of some rows, its interval, and how many rows their weights amount to."""
         y, w = self.y[part], np.ones(int(part.sum())) if self.weight is None else self.weight[part]
         if not w.sum() > 0:
             return float("nan"), (float("nan"), float("nan")), 0.0
@@ -129,7 +129,7 @@ class HeldOutRows:
         return mean, wilson(mean, n) if self.binary else student(y, None if self.weight is None else w), n
 
     def _contrast(self, rule: Rule, inside: Bools) -> tuple[float, float]:
-        """The model contrast, and the share of refits that agree with its sign."""
+        """Return the model contrast, and the share of refits that agree with its sign."""
         model = self.model
         mine = {j for j, bins in enumerate(model.bins) if bins.feature.column in rule.columns}
         pairs = [k for k, pair in enumerate(model.pairs) if mine & set(pair.features)]
@@ -153,7 +153,8 @@ class HeldOutRows:
     def _refit_means(
         self, mine: list[int], pairs: list[int], codes: NDArray[np.uint8], weight: Floats | None
     ) -> Floats:
-        """Mean effect (K,) of some features and pairs over some rows, in each refit on halves, or each outer one."""
+        """Return the mean effect (K,) of some features and pairs over some rows, in each refit on halves, or each outer
+        one."""
         of = self.model.halves or self.model
         n = codes.shape[1] if weight is None else float(weight.sum())
         means = np.zeros(of.n_refits)
@@ -177,7 +178,8 @@ def suggest(
     threshold: float = 0.0,
     train_share: float = 0.85,
 ) -> list[Segment]:
-    """Segments that a model's curves and pairs set apart, with their evidence; the largest opportunity x reach first.
+    """Return the segments that a model's curves and pairs set apart, with their evidence; the largest opportunity x
+    reach first.
 
     Cuts come from the model alone, so held-out rows may tell what they are worth. `threshold` : what the band of all
     places at once clears, on the link scale, above the average or below it. Those with under 1% of the training rows
@@ -212,7 +214,7 @@ def _alike(one: Bools, other: Bools) -> bool:
 
 
 def _of_curve(model: AdditiveModel, place: int, threshold: float, train_share: float) -> list[tuple[Rule, float]]:
-    """Rules of one feature, each with its mean effect times its training rows."""
+    """Return the rules of one feature, each with its mean effect times its training rows."""
     bins, curve = model.bins[place], explain_shape(model, place, train_share)
     column, total = bins.feature.column, float(model.terms[place].counts.sum())
     candidates: list[tuple[Rule, float]] = []
@@ -240,7 +242,7 @@ def _levels(bins: Bins, curve: Curve, threshold: float, up: bool, total: float) 
 
 
 def level_names(bins: Bins, places: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
-    """Names of the levels in some value bins of a feature, by place; the last may be several rare ones."""
+    """Return the names of the levels in some value bins of a feature, by place; the last may be several rare ones."""
     named = [name for k in places for name in (bins.levels[k : k + 1] or bins.pooled)]
     return tuple(named)
 
@@ -263,14 +265,15 @@ def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Ru
 
 
 def cut_of(bins: Bins, k: int) -> float:
-    """Where value bin k of a number or date begins, as a person would say it: of whole numbers, the first one in it."""
+    """Return where value bin k of a number or date begins, as a person would say it: of whole numbers, the first one in
+    it."""
     value = float(bins.cuts[k - 1])
     whole = bool((np.mod(bins.display, 1) == 0).all()) and bool((np.mod(bins.cuts, 0.5) == 0).all())
     return math.ceil(value) if whole else value
 
 
 def range_of(bins: Bins, start: int, end: int) -> Rule:
-    """The rule of the neighbouring value bins from `start` to the one before `end`; the outermost are open."""
+    """Return the rule of the neighbouring value bins from `start` to the one before `end`; the outermost are open."""
     column, date = bins.feature.column, bins.feature.kind == "date"
     low = cut_of(bins, start) if start > 0 else None
     high = cut_of(bins, end) if end < bins.n_values else None
@@ -280,13 +283,13 @@ def range_of(bins: Bins, start: int, end: int) -> Rule:
 
 
 def rectangle_rule(sides: Sequence[Bins], surface: Surface, chosen: Rectangle) -> Rule:
-    """The rule of a rectangle on a surface: an AND of a part of either axis."""
+    """Return the rule of a rectangle on a surface: an AND of a part of either axis."""
     axes = zip(sides, (surface.first, surface.second), (chosen.rows, chosen.columns), strict=True)
     return both(axis_rule(bins, axis, *part) for bins, axis, part in axes)
 
 
 def axis_rule(bins: Bins, axis: SurfaceAxis, first: int, end: int) -> Rule:
-    """The rule of some neighbouring bins of an axis."""
+    """Return the rule of some neighbouring bins of an axis."""
     codes = np.flatnonzero((axis.merge > first) & (axis.merge <= end))
     if bins.feature.is_category:
         return Levels(bins.feature.column, level_names(bins, codes - 1))
@@ -294,7 +297,8 @@ def axis_rule(bins: Bins, axis: SurfaceAxis, first: int, end: int) -> Rule:
 
 
 def _rectangles(surface: Surface, sides: list[Bins], threshold: float) -> list[tuple[Rule, float]]:
-    """The rectangles in which a joint effect clears the threshold by most, times their rows: at most two a direction.
+    """Return the rectangles in which a joint effect clears the threshold by most, times their rows: at most two a
+    direction.
 
     The lower ends of the band of all cells, averaged over the rows of a rectangle, are below the lower end of its mean.
     """
@@ -318,7 +322,8 @@ def _rectangles(surface: Surface, sides: list[Bins], threshold: float) -> list[t
 
 
 def largest_rectangle(gains: Floats) -> tuple[Rectangle, float]:
-    """The rectangle of a table (m, n) with the largest sum: for each pair of rows, the best run of column sums."""
+    """Return the rectangle of a table (m, n) with the largest sum: for each pair of rows, the best run of column
+    sums."""
     best, rectangle = -np.inf, Rectangle((0, gains.shape[0]), (0, gains.shape[1]))
     for top in range(gains.shape[0]):
         for end in range(top + 1, gains.shape[0] + 1):

@@ -55,7 +55,7 @@ class Strategy:
 
     @classmethod
     def from_dict(cls, plain: Any, place: str = "strategy") -> Strategy:
-        """The inverse of `to_dict`; RuleError names what cannot be read."""
+        """Return the inverse of `to_dict`; RuleError names what cannot be read."""
         if not isinstance(plain, dict) or not isinstance(plain.get("name"), str) or not plain["name"].strip():
             raise RuleError(f"{place} has to be an object with a name and a rule.")
         try:
@@ -130,7 +130,7 @@ class Matches:
         return cls(sum(part.rows for part in parts), patterns, counts.astype(np.int64))
 
     def ledger(self, order: Sequence[int]) -> Ledger:
-        """The ledger of these rules in an order, the highest first."""
+        """Return the ledger of these rules in an order, the highest first."""
         patterns = self.patterns[:, list(order)]
         counts, k = self.counts, len(order)
         first = np.where(patterns.any(axis=1), patterns.argmax(axis=1), k) if k else np.zeros(counts.size, np.int64)
@@ -162,28 +162,28 @@ class StrategySet:
     gate: Rule = EVERYBODY
 
     def matches(self, frame: pd.DataFrame) -> Matches:
-        """Who matches what in a table."""
+        """Return who matches what in a table."""
         return Matches.of(self.gate.holds(frame), [strategy.rule.holds(frame) for strategy in self.strategies])
 
     def ledger(self, frame: pd.DataFrame) -> Ledger:
-        """Who is reached in a table."""
+        """Return who is reached in a table."""
         return self.matches(frame).ledger(range(len(self.strategies)))
 
     def assign(self, frame: pd.DataFrame) -> Ints:
-        """The strategy (n,) of each row by its place; -1 none, -2 not eligible."""
+        """Return the strategy (n,) of each row by its place; -1 none, -2 not eligible."""
         places = np.where(self.gate.holds(frame), -1, -2)
         for k, strategy in enumerate(self.strategies):
             places[(places == -1) & strategy.rule.holds(frame)] = k
         return places.astype(np.int64)
 
     def moved(self, place: int, to: int) -> StrategySet:
-        """The same with one strategy at another place of the order."""
+        """Return the same with one strategy at another place of the order."""
         left = list(self.strategies)
         left.insert(min(max(to, 0), len(left) - 1), left.pop(place))
         return replace(self, strategies=tuple(left))
 
     def cascade(self) -> Cascade:
-        """Its rules as they are exported."""
+        """Return its rules as they are exported."""
         return Cascade(self.name, self.gate, tuple((strategy.name, strategy.rule) for strategy in self.strategies))
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class StrategySet:
 
     @classmethod
     def from_dict(cls, plain: Any) -> StrategySet:
-        """The inverse of `to_dict`; RuleError names what cannot be read."""
+        """Return the inverse of `to_dict`; RuleError names what cannot be read."""
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             raise RuleError(
                 f"This is no set of strategies: its schema should be {SCHEMA!r}. Export one to see the form."

@@ -15,24 +15,24 @@ WORDS: Final[dict[Tone, str]] = {"good": "As hoped", "bad": "Attention", "open":
 
 
 def percent(value: float) -> str:
-    """A relative lift."""
+    """Return a relative lift."""
     return f"{value:+.1%}" if math.isfinite(value) else "not known"
 
 
 def span(interval: Interval) -> str:
-    """An interval of relative lifts."""
+    """Return an interval of relative lifts."""
     return f"{percent(interval[0])} to {percent(interval[1])}" if all(map(math.isfinite, interval)) else "not known"
 
 
 def p_words(p: float) -> str:
-    """A p value with the digits that mean something."""
+    """Return a p value with the digits that mean something."""
     if not math.isfinite(p):
         return "p not known"
     return "p < .0001" if p < 0.0001 else f"p = {p:.2g}".replace("0.", ".")
 
 
 def moved(effect: Effect) -> str:
-    """What was measured: a relative lift, or the difference where there is no ratio to tell."""
+    """Return what was measured: a relative lift, or the difference where there is no ratio to tell."""
     if math.isfinite(effect.lift) and all(map(math.isfinite, effect.lift_interval)):
         return f"{percent(effect.lift)} (95% {span(effect.lift_interval)})"
     low, high = effect.difference_interval
@@ -41,7 +41,7 @@ def moved(effect: Effect) -> str:
 
 
 def verdict(effect: Effect) -> tuple[Tone, str]:
-    """What one comparison says."""
+    """Return what one comparison says."""
     if not math.isfinite(effect.p):
         return "open", "No verdict: too few customers, or none that differ."
     change = moved(effect)
@@ -59,7 +59,7 @@ def verdict(effect: Effect) -> tuple[Tone, str]:
 
 
 def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
-    """Nothing was changed there: it should not move, and the test should have been able to see it move."""
+    """Return nothing was changed there: it should not move, and the test should have been able to see it move."""
     if effect.found:
         return "bad", f"Moved though nothing there was changed: {change}, {p_words(effect.holm)}: check the set-up."
     if effect.smallest <= effect.planned:
@@ -68,14 +68,14 @@ def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
 
 
 def _missed(effect: Effect, what: str) -> str:
-    """What so few customers may not show."""
+    """Return what so few customers may not show."""
     if not math.isfinite(effect.smallest):
         return ""
     return f"; a {what} under {effect.smallest:.0%} could well have been missed"
 
 
 def _against_plan(effect: Effect) -> str:
-    """How the plan's lift lies to what was measured."""
+    """Return how the plan's lift lies to what was measured."""
     low, high = effect.lift_interval
     if not all(map(math.isfinite, (effect.planned, low, high))):
         return ""
@@ -87,7 +87,7 @@ def _against_plan(effect: Effect) -> str:
 
 
 def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
-    """What all comparisons of a strategy amount to."""
+    """Return what all comparisons of a strategy amount to."""
     if outcome.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
     tones = [(effect, verdict(effect)[0]) for effect in outcome.effects if effect.strategy == strategy]
@@ -119,7 +119,7 @@ def _short(effect: Effect) -> str:
 
 
 def overall(outcome: ReadOut) -> tuple[Tone, str]:
-    """The first sentence of a read-out."""
+    """Return the first sentence of a read-out."""
     wrong = [ratio for ratio in outcome.ratios if ratio.alarm]
     if wrong:
         ratio = wrong[0]

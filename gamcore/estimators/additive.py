@@ -80,7 +80,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
 
     def _plan(self, n_rows: int, names: list[str]) -> FitPlan:
-        """What a fit to so many rows of these features is made of."""
+        """Return what a fit to so many rows of these features is made of."""
         return FitPlan(
             loss=self.loss,
             parameters=self.boosting_parameters(n_rows),
@@ -123,12 +123,12 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         return self.model_.predict(codes)
 
     def explain_shape(self, feature: str | int) -> explain.Curve:
-        """The shape function of one feature, by name or place."""
+        """Return the shape function of one feature, by name or place."""
         place = self._feature_index(feature)
         return explain.explain_shape(self.model_, place, self.train_share)
 
     def importance(self, scale: Scale = "link") -> explain.Importance:
-        """Importance of every term."""
+        """Return the importance of every term."""
         check_is_fitted(self, "model_")
         return explain.importance(self.model_, scale)
 
@@ -140,7 +140,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         chance: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> pd.DataFrame:
-        """All pairs of features by what an interaction of the two would take off the loss on these rows.
+        """Return all pairs of features by what an interaction of the two would take off the loss on these rows.
 
         One row per pair: feature_1, feature_2, strength (per row, in units of the loss), rank; strongest first. With
         `chance`, which takes as long again, the frame's attrs["chance"] is what the strongest pair would have without
@@ -156,12 +156,13 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         return _ranking_frame(ranking, [bins.feature.name for bins in self.model_.bins])
 
     def pair_worth(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
-        """What each of the model's pairs is worth on these rows, best held-out ones; see `surfaces.pair_worth`."""
+        """Return what each of the model's pairs is worth on these rows, best held-out ones; see
+        `surfaces.pair_worth`."""
         data = self._read_known(X, y, sample_weight)
         return pair_worth(self.model_, data.binned.codes, data.y, data.weight)
 
     def _read_known(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, in_training: bool = False) -> Encoded:
-        """Rows for a fitted model; with `in_training`, as they were coded there."""
+        """Return the rows for a fitted model; with `in_training`, as they were coded there."""
         check_is_fitted(self, "model_")
         check_parameters(self)
         frame = self._read_table(X, reset=False)
@@ -174,7 +175,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         )
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
-        """The interaction of two features that the model has as a pair, by names or places."""
+        """Return the interaction of two features that the model has as a pair, by names or places."""
         wanted = sorted((self._feature_index(first), self._feature_index(second)))
         places = [pair.features for pair in self.model_.pairs]
         if tuple(wanted) not in places:
@@ -183,12 +184,12 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         return explain_pair(self.model_, places.index((wanted[0], wanted[1])), self.train_share)
 
     def rows_inside(self, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
-        """Which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
+        """Return which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
         first, second = (self.model_.bins[self._feature_index(name)] for name in surface.names)
         return surface.inside(chosen, *encode_table(self._read_table(X, reset=False), (first, second)))
 
     def explain_rows(self, X: Any) -> explain.Breakdown:
-        """The contributions that add up to each row's score."""
+        """Return the contributions that add up to each row's score."""
         codes = self._encode(X)
         return explain.explain_rows(self.model_, codes)
 
@@ -206,7 +207,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         gamx.save(self.to_saved(), path)
 
     def to_saved(self, **about: Any) -> Saved:
-        """The fitted model with its parameters and versions; `about` adds plain JSON values."""
+        """Return the fitted model with its parameters and versions; `about` adds plain JSON values."""
         check_is_fitted(self, "model_")
         known = {
             **self._about(),

@@ -160,7 +160,7 @@ class AdditiveParameters(CommonParameters):
     n_groups: int = parameter(32, whole(1, 4096), "Groups that rows are dealt into.")
 
     def boosting_parameters(self, n_rows: int) -> Parameters:
-        """The numbers of a fit to so many rows."""
+        """Return the numbers of a fit to so many rows."""
         return Parameters(
             ensemble=self.ensemble,
             histogram="mask" if self.histogram == "auto" else self.histogram,
@@ -177,7 +177,7 @@ class AdditiveParameters(CommonParameters):
         )
 
     def pair_options(self, n_rows: int, n_jobs: int) -> Options:
-        """How pairs are ranked and fitted."""
+        """Return how pairs are ranked and fitted."""
         parameters = replace(self.boosting_parameters(n_rows), **PAIR_STAGE)
         return Options(parameters, self.pair_tree == "refined", self.strength == "purified", self.joint, n_jobs)
 
@@ -207,7 +207,7 @@ class ClassifierParameters(AdditiveParameters):
 
 
 def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
-    """The features of a pair by their places, lower first."""
+    """Return the features of a pair by their places, lower first."""
     if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
         raise TableError(f"interactions has {pair!r}: give two features per pair.")
     try:
@@ -220,7 +220,7 @@ def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
 
 
 def place_of(feature: str | int, names: list[str]) -> int:
-    """Place of a feature given by its name or place."""
+    """Return the place of a feature given by its name or place."""
     if isinstance(feature, str):
         if feature not in names:
             raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
@@ -229,5 +229,5 @@ def place_of(feature: str | int, names: list[str]) -> int:
 
 
 def default_bags(ensemble: str) -> int:
-    """Bags per step where nothing is said."""
+    """Return the bags per step where nothing is said."""
     return 16 if ensemble == "grouped" else 100

@@ -44,7 +44,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", document(cls))
 
     def _read_table(self, X: Any, reset: bool) -> pd.DataFrame:
-        """The table as a frame; scikit-learn records, or checks, the number and the names of its columns."""
+        """Return the table as a frame; scikit-learn records, or checks, the number and the names of its columns."""
         if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
             X = X.to_pandas()
         frame = table.as_frame(X)
@@ -56,7 +56,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     def _read_rows(
         self, frame: pd.DataFrame, y: NDArray[Any], sample_weight: Any, groups: Any
     ) -> tuple[pd.DataFrame, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
-        """Rows with their weights and clusters; rows of weight 0 are left out, as if they were not there."""
+        """Return the rows with their weights and clusters; rows of weight 0 are left out, as if they were not there."""
         if len(frame) != y.size:
             raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target per row.")
         clusters = None
@@ -99,7 +99,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return place_of(feature, [bins.feature.name for bins in self.model_.bins])
 
     def _about(self) -> dict[str, Any]:
-        """Parameters, columns and versions, as plain JSON."""
+        """Return the parameters, columns and versions, as plain JSON."""
         parameters = {name: (value, plain(value)) for name, value in self.get_params().items()}
         return {
             "parameters": {
@@ -135,7 +135,7 @@ def _check(cls: type[TableEstimator], parameters: dict[str, Any]) -> None:
 
 
 def column(y: Any) -> Any:
-    """A target of shape (n, 1) as (n,), with scikit-learn's warning; other shapes are refused in its words."""
+    """Return a target of shape (n, 1) as (n,), with scikit-learn's warning; other shapes are refused in its words."""
     if y is None or (isinstance(y, pd.Series | list) and np.ndim(y) == 1):
         return y
     if isinstance(y, np.ma.MaskedArray):  # a masked cell is missing, and is refused as such
@@ -144,7 +144,7 @@ def column(y: Any) -> Any:
 
 
 def _is_valid(cls: type[TableEstimator], name: str, value: Any) -> bool:
-    """Whether a value may be that of a parameter."""
+    """Return whether a value may be that of a parameter."""
     try:
         _check(cls, {name: value})
     except InvalidParameterError:
@@ -156,8 +156,8 @@ Revived = TypeVar("Revived", bound=TableEstimator)
 
 
 def revive(cls: type[Revived], saved: Saved) -> Revived:
-    """An estimator with the columns of a saved model and its parameters: those that this version knows and that are
-    valid. A warning names the others, which are left at their defaults."""
+    """Return an estimator with the columns of a saved model and its parameters: those that this version knows and that
+    are valid. A warning names the others, which are left at their defaults."""
     parameters = saved.about.get("parameters")
     parameters = parameters if isinstance(parameters, dict) else {}
     known = {name: value for name, value in parameters.items() if name in cls._get_param_names()}
@@ -177,7 +177,7 @@ def revive(cls: type[Revived], saved: Saved) -> Revived:
 
 
 def plain(value: Any) -> Any:
-    """A parameter as JSON; None for what is none, and for numbers that are not finite."""
+    """Return a parameter as JSON; None for what is none, and for numbers that are not finite."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
@@ -191,11 +191,11 @@ def plain(value: Any) -> Any:
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads of a fit: no more than processors, where those are many, as the others would only wait."""
+    """Return the threads of a fit: no more than processors, where those are many, as the others would only wait."""
     return min(int(joblib.effective_n_jobs(n_jobs)), max(FEW_THREADS, os.cpu_count() or 1))
 
 
 def numbers(read: Any) -> list[float]:
-    """A list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
+    """Return a list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
     fine = isinstance(read, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in read)
     return list(read) if fine else []

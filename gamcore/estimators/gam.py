@@ -65,7 +65,7 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
         return table.read_numeric_target(column(y))
 
     def predict(self, X: Any) -> Floats:
-        """Predictions (n,) in the target's units."""
+        """Return the predictions (n,) in the target's units."""
         return self._predict(X)
 
 
@@ -107,17 +107,17 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         return codes.astype(np.float64)
 
     def decision_function(self, X: Any) -> Floats:
-        """Log-odds (n,) of the second class."""
+        """Return the log-odds (n,) of the second class."""
         codes = self._encode(X)
         return self.model_.score(codes)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n, 2) of the classes in the order of `classes_`."""
+        """Return the probabilities (n, 2) of the classes in the order of `classes_`."""
         chance = self._predict(X)
         return np.stack([1.0 - chance, chance], axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likelier class of each row, (n,)."""
+        """Return the likelier class of each row, (n,)."""
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(np.int64)])
 
@@ -144,7 +144,7 @@ def rank_pairs(
     random_state: int | np.random.RandomState | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """All pairs of features of a table (n, p) by the strength of their interaction (FAST; Lou et al., KDD 2013).
+    """Return all pairs of features of a table (n, p) by the strength of their interaction (FAST; Lou et al., KDD 2013).
 
     A quick additive model is fitted first, and its residuals are cut by the best cross of each pair. "purified" counts
     what a cross takes off the loss beyond main effects; "rss" is the paper's drop of the residual sum of squares, under
@@ -169,7 +169,7 @@ def suggest_segments(
     sample_weight: Any = None,
     threshold: float = 0.0,
 ) -> list[Segment]:
-    """Segments that a fitted model's curves and pairs set apart, the largest opportunity x reach first.
+    """Return the segments that a fitted model's curves and pairs set apart, the largest opportunity x reach first.
 
     Cuts come from the model, evidence from these rows: no fit may have seen them (`segments.suggest`). `threshold` :
     what the band of all places at once clears, on the link scale; without refits for a band there is no segment.
@@ -188,12 +188,12 @@ def suggest_segments(
 
 
 def load_model(path: str | os.PathLike[str]) -> Estimator:
-    """A fitted estimator from a `.gamx` file; `ModelFileError` where the file is damaged or foreign."""
+    """Return a fitted estimator from a `.gamx` file; `ModelFileError` where the file is damaged or foreign."""
     return from_saved(gamx.load(path))
 
 
 def from_saved(saved: Saved) -> Estimator:
-    """A fitted estimator from a saved model. Parameters that this version does not know are left out."""
+    """Return a fitted estimator from a saved model. Parameters that this version does not know are left out."""
     if isinstance(saved.model, TaskModel):
         return task_estimator(saved, saved.model)
     estimator = revive(ESTIMATORS[saved.model.loss.name], saved)

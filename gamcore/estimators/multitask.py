@@ -38,7 +38,7 @@ from gamcore.types import Floats, Ints
 
 
 def _by_task(X: Any) -> bool:
-    """Whether rows are given as a table per task; a sparse matrix may be a mapping, too."""
+    """Return whether rows are given as a table per task; a sparse matrix may be a mapping, too."""
     return isinstance(X, Mapping) and not hasattr(X, "shape")
 
 
@@ -106,7 +106,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         """Refuse a target that nothing can be learnt from."""
 
     def _plan(self) -> TaskPlan:
-        """What a fit is made of."""
+        """Return what a fit is made of."""
         return TaskPlan(
             loss=self.loss,
             parameters=self.boosting_parameters(),
@@ -122,7 +122,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         )
 
     def _known_rows(self, X: Any, task: Any) -> tuple[NDArray[np.uint8], Ints]:
-        """Codes (p + 1, n) and places of tasks of rows for a fitted model."""
+        """Return the codes (p + 1, n) and places of tasks of rows for a fitted model."""
         check_is_fitted(self, "model_")
         model = self.model_
         single = len(model.tasks) == 1 and task is None
@@ -137,13 +137,13 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return encode_rows(rows, model.bins, model.owned, model.task_codes), place
 
     def _read_part(self, X: Any) -> pd.DataFrame:
-        """A table that may lack columns of tasks that have no row in it."""
+        """Return a table that may lack columns of tasks that have no row in it."""
         if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas"):
             return table.as_frame(X if isinstance(X, pd.DataFrame) else X.to_pandas())
         return self._read_table(X, reset=False)
 
     def _place(self, task: Any) -> int:
-        """Place of a task by its label; None is the common model."""
+        """Return the place of a task by its label; None is the common model."""
         check_is_fitted(self, "model_")
         if task is None:
             return UNKNOWN if len(self.model_.tasks) > 1 else 0
@@ -157,7 +157,8 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return answer(*self._known_rows(X, task))
 
     def explain_shape(self, feature: str | int, task: Any = None, part: TreePart = "whole") -> Curve:
-        """What a feature does to the score of a task, on the mean over its other features; exact where `additive`.
+        """Return what a feature does to the score of a task, on the mean over its other features; exact where
+        `additive`.
 
         task None: of the common trees, over all tasks. part: "common" or "specific" trees alone; they add up.
         """
@@ -169,16 +170,17 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return self.model_
 
     def importance(self) -> explain.TaskImportance:
-        """Gain of every feature, common and specific."""
+        """Return the gain of every feature, common and specific."""
         return explain.task_importance(self._fitted())
 
     def agreement(self, feature: str | int) -> explain.Agreement:
-        """How a feature's curve in each task goes with the common one."""
+        """Return how a feature's curve in each task goes with the common one."""
         names = [bins.feature.name for bins in self._fitted().bins]
         return explain.agreement(self.model_, place_of(feature, names))
 
     def similarity(self, features: Sequence[str | int] | None = None) -> pd.DataFrame:
-        """How alike the curves of two tasks are, (T, T), -1 to 1; over the features that all tasks have, or these."""
+        """Return how alike the curves of two tasks are, (T, T), -1 to 1; over the features that all tasks have, or
+        these."""
         names = [bins.feature.name for bins in self._fitted().bins]
         shared = np.flatnonzero(self.model_.owned.all(axis=0)).tolist()
         wanted = shared if features is None else [place_of(feature, names) for feature in features]
@@ -187,11 +189,11 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return explain.similarity(self.model_, wanted)
 
     def explain_rows(self, X: Any, task: Any = None) -> Breakdown:
-        """The contributions that add up to each row's score, the task's own among them (Fang et al. 2018)."""
+        """Return the contributions that add up to each row's score, the task's own among them (Fang et al. 2018)."""
         return explain.task_breakdown(self._fitted(), *self._known_rows(X, task))
 
     def additive_model(self, task: Any) -> AdditiveModel:
-        """The model of one task as terms, where `additive`: the same as that of the GAM estimators."""
+        """Return the model of one task as terms, where `additive`: the same as that of the GAM estimators."""
         if not self._fitted().additive:
             raise table.TableError("Trees of several features are no sum of curves: train with additive=True.")
         if self._place(task) == UNKNOWN:
@@ -199,7 +201,8 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return explain.additive_model(self.model_, self._place(task))
 
     def rounds(self) -> pd.DataFrame:
-        """One row per task: rounds of common trees that it kept, and trees of its own, as means over the refits."""
+        """Return one row per task: rounds of common trees that it kept, and trees of its own, as means over the
+        refits."""
         model = self._fitted()
         own = np.diff(model.own_trees, axis=1)
         columns = {"task": list(model.tasks), "common": model.quits[:, :-1].mean(axis=0), "specific": own.mean(axis=0)}
@@ -210,7 +213,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         gamx.save(self.to_saved(), path)
 
     def to_saved(self, **about: Any) -> Saved:
-        """The fitted model with its parameters and versions; `about` adds plain JSON values."""
+        """Return the fitted model with its parameters and versions; `about` adds plain JSON values."""
         model = self._fitted()
         classes = tuple(getattr(self, "classes_", np.empty(0)).tolist())
         losses = {"validation_losses": [plain(loss) for loss in self.validation_losses_.tolist()]}
@@ -242,7 +245,7 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskTrees):  # type: ignore[m
         return table.read_numeric_target(column(y))
 
     def predict(self, X: Any, task: Any = None) -> Any:
-        """Predictions (n,) in the target's units; a dict of tables gives a dict.
+        """Return the predictions (n,) in the target's units; a dict of tables gives a dict.
 
         task : (n,) labels, or one for all rows. Rows of an unknown task, or of none, are served by the common trees.
         """
@@ -274,11 +277,12 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
             raise table.TableError("Only one class has rows of positive weight: give the other class some.")
 
     def decision_function(self, X: Any, task: Any = None) -> Any:
-        """Log-odds (n,) of the second class."""
+        """Return the log-odds (n,) of the second class."""
         return self._predicted(X, task, self._fitted().score)
 
     def predict_proba(self, X: Any, task: Any = None) -> Any:
-        """Probabilities (n, 2) of the classes in the order of `classes_`; `task` as in the regressor's `predict`."""
+        """Return the probabilities (n, 2) of the classes in the order of `classes_`; `task` as in the regressor's
+        `predict`."""
 
         def answer(codes: NDArray[np.uint8], place: Ints) -> Floats:
             chance = self._fitted().predict(codes, place)
@@ -287,7 +291,7 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
         return self._predicted(X, task, answer)
 
     def predict(self, X: Any, task: Any = None) -> Any:
-        """The likelier class of each row, (n,)."""
+        """Return the likelier class of each row, (n,)."""
 
         def answer(codes: NDArray[np.uint8], place: Ints) -> NDArray[Any]:
             return np.asarray(self.classes_[(self._fitted().score(codes, place) > 0).astype(np.int64)])
@@ -301,7 +305,7 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
 
 
 def task_estimator(saved: Saved, model: TaskModel) -> MultiTaskTreesRegressor | MultiTaskTreesClassifier:
-    """A fitted estimator from a saved model."""
+    """Return a fitted estimator from a saved model."""
     estimator = revive(
         MultiTaskTreesClassifier if saved.kind == "multitask_classifier" else MultiTaskTreesRegressor, saved
     )

@@ -125,7 +125,7 @@ class MultiTaskParameters(CommonParameters):
     n_groups: int = parameter(40, whole(1, 4096), "Groups that rows are dealt into.")
 
     def boosting_parameters(self) -> TaskParameters:
-        """The numbers of both stages; penalties in units of a row's hessian at the start."""
+        """Return the numbers of both stages; penalties in units of a row's hessian at the start."""
         depths: tuple[int, ...] = tuple(sorted({1, self.max_depth}))
         if self.specific_depth != "auto":
             depths = (self.specific_depth,) if self.specific_depth and self.specific_rounds else ()

@@ -79,17 +79,17 @@ def parameter(
 
 
 def one_of(*names: str) -> list[Any]:
-    """One of some words."""
+    """Return one of some words."""
     return [StrOptions(set(names))]
 
 
 def whole(low: int, high: int | None = None) -> list[Any]:
-    """A whole number, the ends included."""
+    """Return a whole number, the ends included."""
     return [Interval(Integral, low, high, closed="left" if high is None else "both")]
 
 
 def real(low: float, high: float, closed: str) -> list[Any]:
-    """A number; `closed` says which ends are included."""
+    """Return a number; `closed` says which ends are included."""
     return [Interval(Real, low, high, closed=closed)]
 
 
@@ -117,7 +117,7 @@ def abouts(cls: type) -> dict[str, Setting]:
 
 
 def constraints(cls: type) -> dict[str, Any]:
-    """What validation lets pass."""
+    """Return what validation lets pass."""
     return {name: about.allowed for name, about in abouts(cls).items()}
 
 
@@ -127,22 +127,22 @@ def _defaults(cls: type) -> dict[str, Any]:
 
 
 def defaults(cls: type) -> dict[str, Any]:
-    """The default of each setting."""
+    """Return the default of each setting."""
     return dict(_defaults(cls))
 
 
 def inputs(cls: type) -> dict[str, Input]:
-    """The numbers that a form asks for."""
+    """Return the numbers that a form asks for."""
     return {name: about.form for name, about in abouts(cls).items() if about.form is not None}
 
 
 def searched(cls: type) -> dict[str, list[Any]]:
-    """The values that tuning draws from."""
+    """Return the values that tuning draws from."""
     return {name: list(about.search) for name, about in abouts(cls).items() if about.search}
 
 
 def document(cls: type) -> str:
-    """The settings as a section of a docstring."""
+    """Return the settings as a section of a docstring."""
     lines = []
     for one in _declared(cls):
         lines.append(f"{one.name} : {type_of(one)}, default {one.default!r}")
@@ -159,7 +159,7 @@ def table(cls: type) -> list[tuple[str, str, str, str]]:
 
 
 def type_of(one: Field[Any]) -> str:
-    """A setting's type, in words."""
+    """Return a setting's type, in words."""
     text = str(one.type).replace("Literal[", "").replace("np.random.", "").replace("]", "")
     named = {"callback": "callable or None", "interactions": 'int, "auto" or list of pairs',
              "categorical_features": '"infer" or list of columns',

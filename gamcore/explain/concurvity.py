@@ -37,7 +37,8 @@ class Tradeoff:
 
 
 def tradeoffs(model: AdditiveModel, codes: NDArray[np.uint8]) -> list[Tradeoff]:
-    """Features whose curves trade off over rows (p, m), the most marked first; by refits on halves, where there are."""
+    """Return the features whose curves trade off over rows (p, m), the most marked first; by refits on halves, where
+    there are."""
     refits = model.halves or model
     if refits.n_refits < 3:
         return []

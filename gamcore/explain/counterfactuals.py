@@ -29,7 +29,7 @@ class Change:
 
 
 def scores_by_code(model: AdditiveModel, codes: NDArray[np.uint8], place: int) -> Floats:
-    """Score (size,) of a row (p,) for each code of one of its features, all else as it is."""
+    """Return the score (size,) of a row (p,) for each code of one of its features, all else as it is."""
     row = np.repeat(codes[:, None], model.bins[place].size, axis=1)
     row[place] = np.arange(model.bins[place].size)
     return model.score(row)
@@ -59,7 +59,7 @@ def smallest_changes(model: AdditiveModel, codes: NDArray[np.uint8], line: float
 
 
 def _passed(bins: Bins, counts: Floats, code: int) -> Floats:
-    """How far (size,) each code is, as a share of the training rows with a value."""
+    """Return how far (size,) each code is, as a share of the training rows with a value."""
     inside = counts.copy()
     inside[0] = inside[-1] = 0.0
     total = max(float(inside.sum()), 1e-300)
@@ -70,7 +70,7 @@ def _passed(bins: Bins, counts: Floats, code: int) -> Floats:
 
 
 def _words(bins: Bins, old: int, new: int, fits: NDArray[np.bool_]) -> str:
-    """What a feature would have to be for a code, and for its neighbours beyond that flip as well."""
+    """Return what a feature would have to be for a code, and for its neighbours beyond that flip as well."""
     if bins.feature.is_category:
         return bins.levels[new - 1] if new <= len(bins.levels) else "one of the rare levels"
     if not bins.cuts.size:

@@ -22,13 +22,13 @@ class CompareError(ValueError):
 
 
 def lookup(curve: Curve, edges: Floats) -> NDArray[np.intp]:
-    """The bin of a curve that each of some narrower bins (edges: K + 1) lies in."""
+    """Return the bin of a curve that each of some narrower bins (edges: K + 1) lies in."""
     middles = (edges[:-1] + edges[1:]) / 2
     return np.searchsorted(curve.edges[1:-1], middles, side="right")
 
 
 def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
-    """Two curves on the same bins, both centred over the rows of the two together.
+    """Return two curves on the same bins, both centred over the rows of the two together.
 
     Numbers and dates: on all borders of both, within the range that both have seen. Levels: those that both have.
     """
@@ -63,7 +63,7 @@ def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
 def _taken(
     curve: Curve, pick: NDArray[np.intp], counts: Floats, labels: tuple[str, ...], edges: Floats | None = None
 ) -> Curve:
-    """Some bins of a curve, perhaps narrower ones."""
+    """Return some bins of a curve, perhaps narrower ones."""
     display = curve.display if edges is None else (edges[:-1] + edges[1:]) / 2
     return replace(
         curve, edges=curve.edges if edges is None else edges, display=display, labels=labels, counts=counts,
@@ -73,7 +73,7 @@ def _taken(
 
 
 def _centred(curve: Curve, weight: Floats) -> Curve:
-    """A curve whose mean over some rows is 0."""
+    """Return a curve whose mean over some rows is 0."""
     if not weight.sum() > 0:
         return curve
     shift = float(np.average(curve.scores, weights=weight))
@@ -84,7 +84,8 @@ def _centred(curve: Curve, weight: Floats) -> Curve:
 
 
 def difference(first: Curve, second: Curve, scale: Scale = "link") -> Curve:
-    """The second curve minus the first (both on the link scale), with a band where both have refits on halves of rows.
+    """Return the second curve minus the first (both on the link scale), with a band where both have refits on halves of
+    rows.
 
     Of ratios, it is the ratio of the two; of points, each model has its own base rate.
 

@@ -39,7 +39,7 @@ class CurveMoves:
     scale: Scale
 
     def frame(self) -> pd.DataFrame:
-        """One row a curve; of ratios, distances and bands are typical factors."""
+        """Return one row a curve; of ratios, distances and bands are typical factors."""
         table = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
         sizes = ["distance", "band_then", "band_now"]
         if self.scale == "ratio":
@@ -92,7 +92,7 @@ def _moved(then: Curve, now: Curve, scale: Scale) -> CurveMove:
 
 
 def _band(curve: Curve, weight: Floats) -> float:
-    """The mean half-width of a curve's band."""
+    """Return the mean half-width of a curve's band."""
     if not (curve.has_band and weight.sum() > 0):
         return float("nan")
     return float(np.average((curve.upper - curve.lower) / 2, weights=weight))

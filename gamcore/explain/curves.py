@@ -81,7 +81,7 @@ class Curve:
     missing_whole: tuple[float, float] | None = None
 
     def on(self, scale: Scale) -> Curve:
-        """The same on another scale; a target in its own units has only one."""
+        """Return the same on another scale; a target in its own units has only one."""
         check_scale(scale)
         loss = LOSSES[self.loss]
         if scale == self.scale or scale not in loss.scales:
@@ -106,7 +106,7 @@ class Curve:
         return LOSSES[self.loss].unit(self.scale, "")
 
     def detail(self, target: str) -> list[str]:
-        """What its effects are on, in which unit, and at which base rate: the grey line under a plot's title."""
+        """Return what its effects are on, in which unit, and at which base rate: the grey line under a plot's title."""
         if not self.unit:
             return [f"effect on {target}"]
         base = float(LOSSES[self.loss].inverse_link(np.array(self.base)))
@@ -132,7 +132,7 @@ class Curve:
         return in_words(k, self.kind, self.edges, self.labels)
 
     def words(self) -> str:
-        """The curve in a sentence, for those who cannot see it."""
+        """Return the curve in a sentence, for those who cannot see it."""
         if not self.scores.size:
             return f"{self.feature} has no values in training, so no effect."
         low, high = int(self.scores.argmin()), int(self.scores.argmax())
@@ -143,7 +143,7 @@ class Curve:
         )
 
     def frame(self) -> pd.DataFrame:
-        """The numbers behind the curve, one row a bin, missing and unseen last."""
+        """Return the numbers behind the curve, one row a bin, missing and unseen last."""
         if self.kind in ("category", "boolean"):
             names: dict[str, object] = {"level": [*self.labels, "(missing)", "(unseen)"]}
         else:
@@ -186,18 +186,18 @@ class Importance:
         return no_effect(self.scale)
 
     def frame(self) -> pd.DataFrame:
-        """One row a term, most important first; `pair` tells those of two features."""
+        """Return one row a term, most important first; `pair` tells those of two features."""
         table = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
         table["pair"] = np.arange(len(table)) >= len(table) - self.n_pairs
         return table.sort_values("mean_abs", ascending=False, ignore_index=True)
 
     def ranked_features(self) -> list[str]:
-        """Features, pairs left out, most important first."""
+        """Return the features, pairs left out, most important first."""
         table = self.frame()
         return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
     def only(self, names: set[str]) -> Importance:
-        """The same of some terms."""
+        """Return the same of some terms."""
         kept = np.array([name in names for name in self.features], bool)
         n_pairs = int(kept[kept.size - self.n_pairs :].sum())
         features = tuple(name for name in self.features if name in names)
@@ -217,7 +217,7 @@ class Breakdown:
     loss: str = "squared"
 
     def frame(self) -> pd.DataFrame:
-        """One row a case: intercept, a column a term, score."""
+        """Return one row a case: intercept, a column a term, score."""
         table = pd.DataFrame(self.contributions, columns=list(self.features))
         table.insert(0, "(intercept)", self.intercept)
         table["(score)"] = self.scores
@@ -225,8 +225,8 @@ class Breakdown:
 
 
 def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL_SHARE) -> Curve:
-    """The curve of one feature, with its band: from refits on halves of the rows where there are some, else a quick one
-    from the outer refits, which trained on `train_share` of the rows each."""
+    """Return the curve of one feature, with its band: from refits on halves of the rows where there are some, else a
+    quick one from the outer refits, which trained on `train_share` of the rows each."""
     term = model.terms[feature]
     spread = quick_spread(term.refits, train_share)
     if model.halves is not None:
@@ -246,7 +246,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:
-    """What the outer refits (K, size) tell by themselves: a wide band, and none of the whole curve."""
+    """Return what the outer refits (K, size) tell by themselves: a wide band, and none of the whole curve."""
     scale = quick_scale(train_share)
     if len(refits) < FEWEST_QUICK or not scale:
         return None
@@ -257,7 +257,7 @@ def quick_spread(refits: Floats, train_share: float) -> Spread | None:
 def make_curve(
     bins: Bins, scores: Floats, spread: Spread | None, counts: Floats, centre: tuple[float, float], loss: str
 ) -> Curve:
-    """The curve of a feature's scores and training rows (size,) by code; centre: intercept and base score."""
+    """Return the curve of a feature's scores and training rows (size,) by code; centre: intercept and base score."""
     wide = spread.pointwise * spread.error if spread else np.zeros(scores.size)
     lower, upper = scores - wide, scores + wide
     inside = slice(1, bins.n_values + 1)
@@ -302,14 +302,14 @@ def make_curve(
 
 
 def term_names(model: AdditiveModel) -> tuple[str, ...]:
-    """Names of the model's terms, pairs last."""
+    """Return the names of the model's terms, pairs last."""
     names = [bins.feature.name for bins in model.bins]
     pairs = [f"{names[i]} × {names[j]}" for i, j in (pair.features for pair in model.pairs)]
     return (*[names[term.feature] for term in model.terms], *pairs)
 
 
 def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
-    """Importance of every term, pairs among them; the range is over bins that have training rows."""
+    """Return the importance of every term, pairs among them; the range is over bins that have training rows."""
     check_scale(scale)
     scale = scale if scale in model.loss.scales else "link"
     terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
@@ -326,6 +326,6 @@ def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
 
 
 def explain_rows(model: AdditiveModel, codes: NDArray[np.uint8]) -> Breakdown:
-    """The parts of the scores of some rows."""
+    """Return the parts of the scores of some rows."""
     parts = model.contributions(codes)
     return Breakdown(term_names(model), model.intercept, parts, model.score(codes), model.loss.name)

@@ -37,7 +37,7 @@ class Piece:
 
 
 def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
-    """A curve of a number or date (on the link scale) as constant pieces, from left to right.
+    """Return a curve of a number or date (on the link scale) as constant pieces, from left to right.
 
     The best of k pieces (least sum of n_v (f_v - mean)^2, by dynamic programming), of the largest k whose jumps are all
     clear: at least 2 standard errors of the difference over refits, 1% of the rows in each piece.
@@ -50,7 +50,7 @@ def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
 
 
 def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
-    """First bins of the pieces of the best partition into 1, 2, ... pieces, as far as rows allow."""
+    """Return the first bins of the pieces of the best partition into 1, 2, ... pieces, as far as rows allow."""
     size = scores.size
     rows, sums, squares = (
         np.concatenate([[0.0], np.cumsum(counts * power)]) for power in (np.ones(size), scores, scores**2)
@@ -58,7 +58,8 @@ def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
     least = LEAST_SHARE * rows[-1]
 
     def costs(end: int) -> Floats:
-        """Cost (end,) of one piece from each bin to the one before `end`; infinite where it has too few rows."""
+        """Return the cost (end,) of one piece from each bin to the one before `end`; infinite where it has too few
+        rows."""
         n, total = rows[end] - rows[:end], sums[end] - sums[:end]
         cost = squares[end] - squares[:end] - np.where(n > 0, total**2 / np.where(n > 0, n, 1.0), 0.0)
         return np.where(n >= least, cost, np.inf)
@@ -85,13 +86,13 @@ def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
 
 
 def _means(values: Floats, counts: Floats, starts: list[int]) -> Floats:
-    """Means over training rows (..., pieces) of values (..., bins)."""
+    """Return the means over training rows (..., pieces) of values (..., bins)."""
     sums = np.add.reduceat(values * counts, starts, axis=-1)
     return np.asarray(sums / np.maximum(np.add.reduceat(counts, starts), 1e-300))
 
 
 def _error_of_refits(curve: Curve) -> float:
-    """What the deviation over a curve's refits is to be multiplied by for a standard error."""
+    """Return what the deviation over a curve's refits is to be multiplied by for a standard error."""
     errors = (curve.upper - curve.lower) / 2 / pointwise(len(curve.refits))
     moved = deviation(curve.refits)
     return float(np.median(errors[moved > 0] / moved[moved > 0])) if (moved > 0).any() else 0.0
@@ -122,7 +123,8 @@ def _pieces(curve: Curve, starts: list[int]) -> list[Piece]:
 
 
 def knee(curve: Curve) -> int | None:
-    """The bin at which a curve bends most: where its monotone hull is farthest from the chord; None without a bend.
+    """Return the bin at which a curve bends most: where its monotone hull is farthest from the chord; None without a
+    bend.
 
     The hull is the running maximum of a curve that rises from end to end, the running minimum of one that falls.
     """

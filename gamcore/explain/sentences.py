@@ -41,7 +41,7 @@ class Leg:
 
 
 def read_curve(curve: Curve) -> str:
-    """What a curve does, in a sentence; only its name where it has no band of the whole curve yet."""
+    """Return what a curve does, in a sentence; only its name where it has no band of the whole curve yet."""
     if not curve.scores.size:
         return f"{curve.feature}: no values in training, so no effect"
     if not curve.has_whole:
@@ -54,7 +54,7 @@ def read_curve(curve: Curve) -> str:
 
 
 def _missing(curve: Curve) -> str:
-    """What a missing cell does, where it is clearly another thing than the average."""
+    """Return what a missing cell does, where it is clearly another thing than the average."""
     if curve.missing_whole is None or curve.missing[3] < FEW_ROWS:
         return ""
     low, high = curve.missing_whole
@@ -62,13 +62,13 @@ def _missing(curve: Curve) -> str:
 
 
 def thick(curve: Curve) -> NDArray[np.intp]:
-    """Bins with rows enough to be read; all where none has."""
+    """Return the bins with rows enough to be read; all where none has."""
     places = np.flatnonzero(curve.counts >= FEW_ROWS)
     return places if places.size else np.flatnonzero(curve.counts > 0)
 
 
 def legs(lower: Floats, upper: Floats, centre: Floats | None = None) -> list[Leg]:
-    """The ways up and down that a band cannot do without, from left to right; none where a constant fits.
+    """Return the ways up and down that a band cannot do without, from left to right; none where a constant fits.
 
     A band (n,) is walked with the highest lower end on the way up in hand, or the lowest upper end on the way down:
     where the band has left it behind, the way has turned there. centre : (n,) the curve, whose own moves are not flat.
@@ -101,8 +101,8 @@ def legs(lower: Floats, upper: Floats, centre: Floats | None = None) -> list[Leg
 
 
 def _calm(centre: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Where a curve (n,) on its way up is still near its lowest place, or already near its highest; all before the one
-    and after the other, too: what it does there, the band does not support."""
+    """Return where a curve (n,) on its way up is still near its lowest place, or already near its highest; all before
+    the one and after the other, too: what it does there, the band does not support."""
     low, high, near = int(centre.argmin()), int(centre.argmax()), FLAT * float(np.ptp(centre))
     k = np.arange(centre.size)
     if low > high:
@@ -111,7 +111,7 @@ def _calm(centre: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 
 def _flat_until(lower: Floats, upper: Floats, calm: NDArray[np.bool_]) -> int:
-    """The last place up to which a constant fits into a band (n,), and all is calm (n,)."""
+    """Return the last place up to which a constant fits into a band (n,), and all is calm (n,)."""
     fits = (np.maximum.accumulate(lower) <= np.minimum.accumulate(upper)) & np.logical_and.accumulate(calm)
     return int(np.flatnonzero(fits)[-1])
 
@@ -142,7 +142,7 @@ def _line(curve: Curve) -> str:
 
 
 def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
-    """Where a leg is: from the end of one flat part to the beginning of the next, or around where they meet."""
+    """Return where a leg is: from the end of one flat part to the beginning of the next, or around where they meet."""
     start, end = int(places[leg.start]), int(places[leg.end])
     if leg.start >= leg.end:
         return f"around {_value(curve, (start + end) // 2)}"
@@ -152,18 +152,18 @@ def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
 
 
 def _single_values(curve: Curve) -> bool:
-    """Whether each bin is a single value, its borders being halfway between neighbours."""
+    """Return whether each bin is a single value, its borders being halfway between neighbours."""
     middles = (curve.display[:-1] + curve.display[1:]) / 2
     return bool(np.allclose(curve.edges[1:-1], middles, rtol=1e-9))
 
 
 def _value(curve: Curve, k: int) -> str:
-    """The typical value of bin k in words."""
+    """Return the typical value of bin k in words."""
     return _number(curve, float(curve.display[k]))
 
 
 def _edge(curve: Curve, k: int) -> str:
-    """Where bin k begins, in words."""
+    """Return where bin k begins, in words."""
     return _number(curve, float(curve.edges[k]))
 
 
@@ -175,7 +175,7 @@ def _number(curve: Curve, value: float) -> str:
 
 
 def short(value: float, span: float) -> str:
-    """A number with digits for a hundredth of a span, and no more than it has."""
+    """Return a number with digits for a hundredth of a span, and no more than it has."""
     digits = max(0, 2 - int(np.floor(np.log10(span)))) if span > 0 else 6
     if not digits:
         return f"{round(value):,}"
@@ -184,7 +184,8 @@ def short(value: float, span: float) -> str:
 
 
 def _steepest(curve: Curve, places: NDArray[np.intp]) -> int | None:
-    """The bin that the largest step leads to, where the refits agree on it and it is a good part of the whole."""
+    """Return the bin that the largest step leads to, where the refits agree on it and it is a good part of the
+    whole."""
     if places.size < 3 or len(curve.refits) < 2:
         return None
     scores = curve.refits[:, places].mean(axis=0)
@@ -196,7 +197,7 @@ def _steepest(curve: Curve, places: NDArray[np.intp]) -> int | None:
 
 
 def _levels(curve: Curve) -> str:
-    """The levels that are clearly above or below the average row."""
+    """Return the levels that are clearly above or below the average row."""
     places = thick(curve)
     lower, upper = curve.whole[:, places]
     if not places.size or lower.max() <= upper.min():
@@ -213,7 +214,7 @@ def _levels(curve: Curve) -> str:
 
 
 def _named(labels: list[str]) -> str:
-    """Some names; the rest as a number."""
+    """Return some names; the rest as a number."""
     more = len(labels) - MOST_LEVELS
     if more > 0:
         return f"{', '.join(labels[:MOST_LEVELS])} and {more} more"
@@ -221,7 +222,8 @@ def _named(labels: list[str]) -> str:
 
 
 def read_surface(surface: Surface) -> str:
-    """Where two features together do more, or less, than each alone; only its name without a band of all cells."""
+    """Return where two features together do more, or less, than each alone; only its name without a band of all
+    cells."""
     first, second = surface.names
     together = f"{first} and {second} together"
     if not surface.has_whole:
@@ -236,7 +238,7 @@ def read_surface(surface: Surface) -> str:
 
 
 def _cell(axis: SurfaceAxis, k: int) -> str:
-    """A bin of an axis in words, with digits that mean something."""
+    """Return a bin of an axis in words, with digits that mean something."""
     if axis.labels or axis.kind == "date":
         return f"{axis.feature} is {axis.place(k)}"
     low, high = float(axis.edges[k]), float(axis.edges[k + 1])

@@ -44,7 +44,7 @@ class SurfaceAxis:
         return len(self.labels) or max(self.edges.size - 1, 0)
 
     def nearest(self, low: float, high: float) -> tuple[int, int]:
-        """The bins that a dragged range means, first and one beyond the last: whole ones, at least one."""
+        """Return the bins that a dragged range means, first and one beyond the last: whole ones, at least one."""
         borders = np.arange(self.size + 1) - 0.5 if self.labels else self.edges  # levels are drawn around 0, 1, ...
         first, end = (int(np.abs(borders - value).argmin()) for value in (low, high))
         if first == end:  # inside one bin
@@ -53,7 +53,7 @@ class SurfaceAxis:
         return first, min(max(end, first + 1), self.size)
 
     def range_words(self, first: int, end: int) -> str:
-        """Some neighbouring bins in words."""
+        """Return some neighbouring bins in words."""
         if self.labels:
             return f"{self.feature} is {' or '.join(self.labels[first:end])}"
         return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], ())}"
@@ -97,7 +97,7 @@ class Surface:
     scale: Scale = "link"
 
     def on(self, scale: Scale) -> Surface:
-        """The same on another scale; a target in its own units has only one."""
+        """Return the same on another scale; a target in its own units has only one."""
         margins = self.margins[0].on(scale), self.margins[1].on(scale)
         loss = LOSSES[self.margins[0].loss]
         if scale == self.scale or scale not in loss.scales:
@@ -131,7 +131,7 @@ class Surface:
         return float(np.abs(np.log(seen) if self.scale == "ratio" else seen).max(initial=0.0))
 
     def turned(self) -> Surface:
-        """The same with its axes exchanged."""
+        """Return the same with its axes exchanged."""
         return replace(
             self,
             first=self.second,
@@ -148,17 +148,17 @@ class Surface:
         )
 
     def rectangle_words(self, chosen: Rectangle) -> str:
-        """A rectangle in words."""
+        """Return a rectangle in words."""
         return f"{self.first.range_words(*chosen.rows)} and {self.second.range_words(*chosen.columns)}"
 
     def mean(self, chosen: Rectangle) -> float:
-        """Mean score of a rectangle over its training rows; NaN without any."""
+        """Return the mean score of a rectangle over its training rows; NaN without any."""
         part = slice(*chosen.rows), slice(*chosen.columns)
         counts = self.counts[part]
         return float((self.scores[part] * counts).sum() / counts.sum()) if counts.sum() > 0 else math.nan
 
     def inside(self, chosen: Rectangle, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which rows (n,), given as codes of the two features, lie in a rectangle."""
+        """Return which rows (n,), given as codes of the two features, lie in a rectangle."""
         inside = np.ones(first.size, bool)
         for axis, (low, end), codes in ((self.first, chosen.rows, first), (self.second, chosen.columns, second)):
             places = axis.merge[codes].astype(np.int64) - 1
@@ -166,7 +166,7 @@ class Surface:
         return inside
 
     def words(self) -> str:
-        """The surface in a sentence, for those who cannot see it."""
+        """Return the surface in a sentence, for those who cannot see it."""
         if not (self.counts > 0).any():
             return f"No training row has both {self.names[0]} and {self.names[1]}."
         seen = np.where(self.counts > 0, self.scores, np.nan)
@@ -182,7 +182,7 @@ class Surface:
         return f"{self.names[0]} {self.first.place(i)} and {self.names[1]} {self.second.place(j)}"
 
     def frame(self) -> pd.DataFrame:
-        """The numbers behind the surface, one row a cell.
+        """Return the numbers behind the surface, one row a cell.
 
         The bins in words under the names of the features; for numbers and dates (in days since 1970-01-01) also their
         edges; score, lower, upper and rows in parentheses, which no feature's name is likely to have.
@@ -203,7 +203,7 @@ class Surface:
 
 
 def pair_worth(model: AdditiveModel, codes: NDArray[np.uint8], y: Floats, weight: Floats | None) -> pd.DataFrame:
-    """What each pair is worth on rows with codes (p, n), targets and weights (n,).
+    """Return what each pair is worth on rows with codes (p, n), targets and weights (n,).
 
     One row per pair, in the model's order: feature_1, feature_2, worth (what the mean loss would rise by without its
     surface: squared error or log-loss), share (of the loss without it).
@@ -219,7 +219,7 @@ def pair_worth(model: AdditiveModel, codes: NDArray[np.uint8], y: Floats, weight
 
 
 def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE) -> Surface:
-    """The surface of one of the model's pairs, with a band as that of a curve (`explain.explain_shape`).
+    """Return the surface of one of the model's pairs, with a band as that of a curve (`explain.explain_shape`).
 
     Bins are merged to as many as rows allow (`model.reading_bins`); a cell's score is then the mean over its training
     rows, so that it stays what those rows get.
@@ -260,12 +260,13 @@ def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SH
 
 
 def _drawn(term: PairTerm, sides: list[SurfaceAxis]) -> Floats:
-    """Scores of each refit by the bins of the axes, missing first, (K, 1 + K_1, 1 + K_2)."""
+    """Return the scores of each refit by the bins of the axes, missing first, (K, 1 + K_1, 1 + K_2)."""
     return np.stack([_merged(term.refit(k), term.counts, sides) for k in range(len(term.surfaces))])
 
 
 def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
-    """The reading bins of one feature; levels in the order of their main effects, and merged where they are many."""
+    """Return the reading bins of one feature; levels in the order of their main effects, and merged where they are
+    many."""
     feature = bins.feature
     if feature.is_category:
         codes = np.arange(1, bins.n_values + 1)
@@ -284,20 +285,20 @@ def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
 
 
 def _alone(term: Term, axis: SurfaceAxis) -> Floats:
-    """Mean score of a feature over the training rows of each bin of an axis."""
+    """Return the mean score of a feature over the training rows of each bin of an axis."""
     rows = np.bincount(axis.merge, term.counts, axis.size + 1)[1:]
     sums = np.bincount(axis.merge, term.counts * term.scores, axis.size + 1)[1:]
     return np.asarray(sums / np.where(rows > 0, rows, 1.0))
 
 
 def _added(values: Floats, sides: list[SurfaceAxis]) -> Floats:
-    """Sums of a table over the codes that are merged; never seen codes have no place."""
+    """Return the sums of a table over the codes that are merged; never seen codes have no place."""
     first, second = (np.eye(int(side.merge.max(initial=0)) + 1)[side.merge[:-1]] for side in sides)
     return np.asarray(first.T @ values[:-1, :-1] @ second)
 
 
 def _merged(scores: Floats, counts: Floats, sides: list[SurfaceAxis]) -> Floats:
-    """Means of scores over the rows of each merged cell; over its bins where it has no row."""
+    """Return the means of scores over the rows of each merged cell; over its bins where it has no row."""
     rows, cells = _added(counts, sides), _added(np.ones_like(counts), sides)
     with_rows = _added(scores * counts, sides) / np.where(rows > 0, rows, 1.0)
     return np.where(rows > 0, with_rows, _added(scores, sides) / cells)

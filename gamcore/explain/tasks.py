@@ -38,7 +38,7 @@ class TaskImportance:
     specific: Floats
 
     def frame(self) -> pd.DataFrame:
-        """One row a feature, the most important first: shares of all gain that are common and specific."""
+        """Return one row a feature, the most important first: shares of all gain that are common and specific."""
         whole = max(float(self.common.sum() + self.specific.sum()), 1e-300)
         own = self.specific.sum(axis=0)
         table = pd.DataFrame({"feature": self.features, "common": self.common / whole, "specific": own / whole}).assign(
@@ -48,7 +48,7 @@ class TaskImportance:
 
 
 def task_importance(model: TaskModel) -> TaskImportance:
-    """Importance of every feature, and of the task where common trees may split on it."""
+    """Return the importance of every feature, and of the task where common trees may split on it."""
     common, own = model.gains()
     names = [bins.feature.name for bins in model.bins]
     return TaskImportance((*names, TASK), model.tasks, common, own)
@@ -57,8 +57,8 @@ def task_importance(model: TaskModel) -> TaskImportance:
 def task_shape(
     model: TaskModel, feature: int, t: int, part: TreePart = "whole", train_share: float = USUAL_SHARE
 ) -> Curve:
-    """What a feature does to the score of a task; UNKNOWN: of the common trees, over all tasks. The refits trained on
-    `train_share` of the rows each."""
+    """Return what a feature does to the score of a task; UNKNOWN: of the common trees, over all tasks. The refits
+    trained on `train_share` of the rows each."""
     refits = model.curve(feature, t, part)
     weights, mean = model.weights(feature, t), float(model.means[:, t].mean())
     spread = quick_spread(refits, train_share)
@@ -73,7 +73,8 @@ def task_shape(
 
 
 def additive_model(model: TaskModel, t: int) -> AdditiveModel:
-    """The model of one task where trees have one feature each: its features, a term each, and an intercept; exact."""
+    """Return the model of one task where trees have one feature each: its features, a term each, and an intercept;
+    exact."""
     own = np.flatnonzero(model.owned[t])
     terms = []
     for place, j in enumerate(own):
@@ -85,7 +86,8 @@ def additive_model(model: TaskModel, t: int) -> AdditiveModel:
 
 
 def task_breakdown(model: TaskModel, codes: Codes, task: Ints) -> Breakdown:
-    """The parts of the scores of some rows; the intercept is the mean score of all training rows by the common trees.
+    """Return the parts of the scores of some rows; the intercept is the mean score of all training rows by the common
+    trees.
 
     A task keeps its own rounds, so its trees begin elsewhere: what it differs by counts as the task's contribution. So
     does what splits on columns that it lacks change: that they are absent is the task's doing.
@@ -117,7 +119,7 @@ class Agreement:
     verdict: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row a task."""
+        """Return one row a task."""
         return pd.DataFrame(
             {"task": self.tasks, "correlation": self.correlation, "effect": self.effect, "verdict": self.verdict}
         )
@@ -154,7 +156,7 @@ def _verdict(owned: bool, flat: bool, correlation: float, highest: float) -> str
 
 
 def correlate(a: Floats, b: Floats, weights: Floats) -> float:
-    """Weighted correlation; NaN where one is constant."""
+    """Return the weighted correlation; NaN where one is constant."""
     if not weights.sum() > 0:
         return float("nan")
     a, b = (x - np.average(x, weights=weights) for x in (a, b))
@@ -163,7 +165,7 @@ def correlate(a: Floats, b: Floats, weights: Floats) -> float:
 
 
 def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:
-    """How alike the curves of two tasks are over some features, (T, T): 1 the same up to a factor, -1 reversed.
+    """Return how alike the curves of two tasks are over some features, (T, T): 1 the same up to a factor, -1 reversed.
 
     The cosine of all centred curves, end to end, over codes that both tasks have training rows in, weighted by the
     geometric mean of their shares; NaN where nothing can be compared.
@@ -179,7 +181,7 @@ def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:
 
 
 def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:
-    """Curves (T, size) of a feature in all tasks, and the share (T, size) of a task's rows in each code."""
+    """Return the curves (T, size) of a feature in all tasks, and the share (T, size) of a task's rows in each code."""
     every = range(len(model.tasks))
     curves = np.stack([model.curve(feature, t).mean(axis=0) for t in every])
     counts = np.stack([model.weights(feature, t) for t in every])

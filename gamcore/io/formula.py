@@ -62,7 +62,7 @@ class Formula:
     classes: tuple[Any, ...] = ()
 
     def score(self, X: pd.DataFrame) -> Floats:
-        """Scores (n,) of rows, on the link scale."""
+        """Return the scores (n,) of rows, on the link scale."""
         codes = encode_table(as_frame(X), self.bins)
         totals = np.full(codes.shape[1], self.intercept)
         for feature, scores in self.terms:
@@ -72,7 +72,7 @@ class Formula:
         return totals
 
     def predict(self, X: pd.DataFrame) -> Floats:
-        """Predictions (n,): in the target's units, or chances of the second class."""
+        """Return the predictions (n,): in the target's units, or chances of the second class."""
         return LOSSES[self.loss].inverse_link(self.score(X))
 
 
@@ -89,7 +89,8 @@ class TaskFormula:
         return self.model.loss.name
 
     def score(self, X: pd.DataFrame, task: Any = None) -> Floats:
-        """Scores (n,) of rows; task : (n,) labels, or one for all. Others, and None, are served by the common trees."""
+        """Return the scores (n,) of rows; task : (n,) labels, or one for all. Others, and None, are served by the
+        common trees."""
         frame, model = as_frame(X), self.model
         place = np.full(len(frame), UNKNOWN)
         if task is None and len(model.tasks) == 1:
@@ -101,12 +102,12 @@ class TaskFormula:
         return model.score(encode_rows(rows, model.bins, model.owned, model.task_codes), place)
 
     def predict(self, X: pd.DataFrame, task: Any = None) -> Floats:
-        """Predictions (n,), as of `Formula`."""
+        """Return the predictions (n,), as of `Formula`."""
         return self.model.loss.inverse_link(self.score(X, task))
 
 
 def formula_of(model: Any) -> Formula | TaskFormula:
-    """The formula of a fitted estimator, or of what a model file holds (`Saved`)."""
+    """Return the formula of a fitted estimator, or of what a model file holds (`Saved`)."""
     if isinstance(model, Formula | TaskFormula):
         return model
     inner = getattr(model, "model_", None) or getattr(model, "model", None)
@@ -122,17 +123,18 @@ def formula_of(model: Any) -> Formula | TaskFormula:
 
 
 def moment(cut: float) -> int:
-    """The first microsecond since 1970 that is not below a cut in days: a date is compared as a count of these."""
+    """Return the first microsecond since 1970 that is not below a cut in days: a date is compared as a count of
+    these."""
     near = math.floor(cut * DAY)
     return next(k for k in range(near - 64, near + 65) if float(k) / DAY >= cut)
 
 
 def stamp(cut: float) -> str:
-    """That moment as ISO 8601."""
+    """Return that moment as ISO 8601."""
     return stamp_of(moment(cut))
 
 
 def runs(values: Sequence[Any]) -> list[tuple[int, int]]:
-    """Where neighbours are equal: first places and those beyond the last."""
+    """Return where neighbours are equal: first places and those beyond the last."""
     starts = [k for k in range(len(values)) if k == 0 or values[k] != values[k - 1]]
     return list(zip(starts, [*starts[1:], len(values)], strict=True))

@@ -114,7 +114,7 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
 
 
 def to_bytes(saved: Saved) -> bytes:
-    """The file's content."""
+    """Return the file's content."""
     model = saved.model
     arrays = task_arrays(model) if isinstance(model, TaskModel) else arrays_of(model)
     members = {f"arrays/{name}.npy": _npy(array, _type(name)) for name, array in arrays.items()}
@@ -146,7 +146,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _type(name: str) -> np.dtype[Any]:
-    """What the numbers of an array are kept as."""
+    """Return what the numbers of an array are kept as."""
     return np.dtype(np.uint8 if name in BYTE_MEMBERS else np.float64)
 
 
@@ -192,12 +192,12 @@ def from_bytes(data: bytes) -> Saved:
 
 
 def _said(error: Exception) -> str:
-    """What an error says, as part of a sentence: some of them quote the whole file."""
+    """Return what an error says, as part of a sentence: some of them quote the whole file."""
     return " ".join(str(error)[:200].split()).rstrip(".")
 
 
 def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Saved:
-    """The model; where a newer schema does not fit the checks of this one, the way out is a newer version."""
+    """Return the model; where a newer schema does not fit the checks of this one, the way out is a newer version."""
     try:
         return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
     except Exception as error:
@@ -215,7 +215,7 @@ def _newer(manifest: dict[str, Any], what: str) -> ModelFileError:
 
 
 def _files(names: tuple[str, ...]) -> set[str]:
-    """The members of a file with these arrays."""
+    """Return the members of a file with these arrays."""
     return {"manifest.json", *[f"arrays/{name}.npy" for name in names]}
 
 
@@ -251,7 +251,7 @@ def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, int]:
 
 
 def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
-    """The arrays of a file. One of a newer minor schema may hold more: what it calls optional is passed over."""
+    """Return the arrays of a file. One of a newer minor schema may hold more: what it calls optional is passed over."""
     required, optional = (manifest.get(key, []) for key in ("required", "optional"))
     lists = all(isinstance(listed, list) and all(isinstance(n, str) for n in listed) for listed in (required, optional))
     require(lists, "what it requires is not a list of names")
@@ -268,7 +268,7 @@ def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
 
 
 def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A member's bytes, never more than its entry says: a forged entry must not unpack without end."""
+    """Return a member's bytes, never more than its entry says: a forged entry must not unpack without end."""
     limit = archive.getinfo(name).file_size
     parts, size = [], 0
     with archive.open(name) as stream:
@@ -312,7 +312,7 @@ def _check_extent(text: str) -> None:
 
 
 def _finite(text: str) -> float:
-    """A number that is one: JSON spells 1e999, which Python reads as infinite."""
+    """Return a number that is one: JSON spells 1e999, which Python reads as infinite."""
     number = float(text)
     require(math.isfinite(number), "a number of its manifest is not finite")
     return number

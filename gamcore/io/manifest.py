@@ -79,7 +79,7 @@ def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
 
 
 def arrays_of(model: AdditiveModel) -> Arrays:
-    """The arrays of a model; ModelFileError where a file cannot hold them."""
+    """Return the arrays of a model; ModelFileError where a file cannot hold them."""
     if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
@@ -97,7 +97,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
 
 
 def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
-    """What each refit of a model has of its own."""
+    """Return what each refit of a model has of its own."""
     pairs, n_refits = model.pairs, model.n_refits
     arrays = {
         "scores": np.concatenate([np.empty((n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
@@ -115,7 +115,7 @@ def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
 
 
 def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
-    """What a manifest says of a model."""
+    """Return what a manifest says of a model."""
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
@@ -129,7 +129,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
 
 
 def describe(bins: Bins) -> dict[str, Any]:
-    """What a manifest says of a feature."""
+    """Return what a manifest says of a feature."""
     feature = bins.feature
     return {
         "name": feature.name,
@@ -151,13 +151,13 @@ def read_texts(value: Any, what: str) -> tuple[str, ...]:
 
 
 def count_of(value: Any, most: int, what: str) -> int:
-    """A whole number from 0 to `most`."""
+    """Return a whole number from 0 to `most`."""
     require(type(value) is int and 0 <= value <= most, f"{what} is out of range")
     return int(value)
 
 
 def read_feature(entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...]) -> Feature:
-    """What one feature is made from, checked; levels with bins of their own, and those that share one."""
+    """Return what one feature is made from, checked; levels with bins of their own, and those that share one."""
     name, column, kind, part = (entry[key] for key in ("name", "column", "kind", "part"))
     require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
     require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
@@ -173,7 +173,7 @@ def read_feature(entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[s
 
 
 def _read_bins(entry: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
-    """One feature's bins, checked: a code they give never reaches beyond the scores of its term."""
+    """Return one feature's bins, checked: a code they give never reaches beyond the scores of its term."""
     levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
     feature = read_feature(entry, levels, pooled)
     require(display.size <= MAX_VALUES, "a feature has too many bins")
@@ -198,7 +198,7 @@ def _read_bins(entry: dict[str, Any], edges: NDArray[np.float64], display: NDArr
 
 
 def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Bins, ...]:
-    """The bins of all features, checked."""
+    """Return the bins of all features, checked."""
     features = manifest["features"]
     require(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "it has no features")
     cut_ends = np.cumsum([count_of(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
@@ -216,7 +216,7 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
 
 
 def read_labels(entries: Any, what: str) -> tuple[str | int | float | bool, ...]:
-    """Labels of classes or tasks: plain and distinct."""
+    """Return the labels of classes or tasks: plain and distinct."""
     require(
         isinstance(entries, list) and all(isinstance(label, str | int | float) for label in entries), f"{what} are odd"
     )
@@ -227,7 +227,8 @@ def read_labels(entries: Any, what: str) -> tuple[str | int | float | bool, ...]
 
 
 def read_classes(entries: Any, kind: str) -> tuple[str | int | float | bool, ...]:
-    """Labels of two classes, or of none where the target is a number; of one type, as an array of them is."""
+    """Return the labels of two classes, or of none where the target is a number; of one type, as an array of them
+    is."""
     classes = read_labels(entries, "classes")
     require(len(classes) == (2 if kind.endswith("classifier") else 0), "classes do not match")
     numbers = {float if type(label) is int else type(label) for label in classes}
@@ -236,7 +237,7 @@ def read_classes(entries: Any, kind: str) -> tuple[str | int | float | bool, ...
 
 
 def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
-    """What a file says beside the model."""
+    """Return what a file says beside the model."""
     require(isinstance(manifest["about"], dict), "its description is not a table")
     return dict(manifest["about"])
 
@@ -267,7 +268,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
 def _build_model(
     manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
 ) -> AdditiveModel:
-    """The model of some refits, checked."""
+    """Return the model of some refits, checked."""
     n_refits = arrays["intercepts"].size
     require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     ends = np.cumsum([b.size for b in bins])
@@ -290,7 +291,7 @@ def _build_model(
 def _build_pairs(
     entries: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
 ) -> tuple[PairTerm, ...]:
-    """The pairs of a file, checked: no code leads beyond a surface."""
+    """Return the pairs of a file, checked: no code leads beyond a surface."""
     require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
     require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
     if not entries:
@@ -336,7 +337,7 @@ def _build_pairs(
 
 
 def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
-    """Rows of every cell of all pairs."""
+    """Return the rows of every cell of all pairs."""
     require(cells.shape[0] == 2, "cells are not two lines")
     places, rows = cells
     require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
@@ -347,7 +348,7 @@ def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
 
 
 def _read_pair(entry: Any, n_features: int) -> tuple[int, int]:
-    """The places of a pair's features, lower first."""
+    """Return the places of a pair's features, lower first."""
     features = entry["features"]
     fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
     require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")

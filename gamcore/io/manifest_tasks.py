@@ -38,7 +38,7 @@ MAX_NODES: Final = 512 * 2**20 // NODE_BYTES
 
 
 def task_arrays(model: TaskModel) -> Arrays:
-    """The arrays of a model."""
+    """Return the arrays of a model."""
     trees = model.forest.trees
     if trees.feature.size > MAX_NODES:
         raise ModelFileError(
@@ -56,7 +56,7 @@ def task_arrays(model: TaskModel) -> Arrays:
 
 
 def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
-    """What a manifest says of a model."""
+    """Return what a manifest says of a model."""
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
@@ -73,7 +73,7 @@ def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
 
 
 def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
-    """A model from a manifest and arrays, checked: no code, and no node, leads outside."""
+    """Return a model from a manifest and arrays, checked: no code, and no node, leads outside."""
     bins = read_bins(manifest, arrays)
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature leaves no code for absent")
     kind, loss = manifest["kind"], manifest["loss"]
@@ -143,7 +143,7 @@ def _whole(values: NDArray[np.float64], low: int, high: int, what: str) -> NDArr
 
 
 def _read_trees(arrays: Arrays, n_features: int) -> Trees:
-    """Trees whose nodes each have one parent, before them and in the same tree: walks end."""
+    """Return the trees whose nodes each have one parent, before them and in the same tree: walks end."""
     nodes, left = arrays["nodes"], arrays["left"]
     require(nodes.shape[0] == 5 and left.shape == (nodes.shape[1], N_BYTES), "nodes do not match")
     n = nodes.shape[1]
@@ -178,7 +178,7 @@ def _read_trees(arrays: Arrays, n_features: int) -> Trees:
 
 
 def _one_feature_each(trees: Trees) -> bool:
-    """Whether all splits of a tree are on its root's feature."""
+    """Return whether all splits of a tree are on its root's feature."""
     root = np.repeat(trees.feature[trees.ends[:-1]], np.diff(trees.ends))
     return bool(np.all((trees.feature == root) | (trees.feature < 0)))
 

@@ -23,12 +23,12 @@ VERSION: Final = 1
 
 
 def to_json(model: Any, indent: int | None = None) -> str:
-    """A fitted model as JSON text; numbers are written so that they are read back to the last bit."""
+    """Return a fitted model as JSON text; numbers are written so that they are read back to the last bit."""
     return json.dumps(to_dict(model), ensure_ascii=True, indent=indent, allow_nan=False)
 
 
 def to_dict(model: Any) -> dict[str, Any]:
-    """A fitted model as plain JSON."""
+    """Return a fitted model as plain JSON."""
     formula = formula_of(model)
     kind = "additive" if isinstance(formula, Formula) else "tasks"
     head = {"format": FORMAT, "version": VERSION, "model": kind, "loss": formula.loss,
@@ -70,7 +70,7 @@ def _feature(bins: Bins) -> dict[str, Any]:
 
 
 def from_json(text: str | bytes) -> Formula | TaskFormula:
-    """What predicts as the model that `to_json` wrote; ScoringError where the text is none."""
+    """Return what predicts as the model that `to_json` wrote; ScoringError where the text is none."""
     try:
         plain = json.loads(text, parse_constant=_refuse)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
@@ -91,7 +91,7 @@ def _refuse(constant: str) -> float:
 
 
 def _place(entry: Any, n: int) -> int:
-    """A place among features."""
+    """Return a place among features."""
     if type(entry) is not int or not 0 <= entry < n:
         raise ScoringError(f"The model's JSON names feature {entry!r} of {n}: it is damaged.")
     return entry
@@ -118,15 +118,15 @@ def _number(value: Any, what: str) -> float:
 
 
 def _whole(values: Any, what: str) -> NDArray[np.int64]:
-    """A list of whole numbers, or a list of such lists."""
+    """Return a list of whole numbers, or a list of such lists."""
     if not _are(values, int):
         raise ScoringError(f"The {what} of the model's JSON are not whole numbers: it is damaged.")
     return np.array(values, np.int64)
 
 
 def _are(values: Any, *kinds: type) -> bool:
-    """Whether a value, or everything in lists of lists, is of these types: numpy would make texts of them all, each as
-    long as the longest, and numbers of truths."""
+    """Return whether a value, or everything in lists of lists, is of these types: numpy would make texts of them all,
+    each as long as the longest, and numbers of truths."""
     return all(_are(value, *kinds) for value in values) if isinstance(values, list) else type(values) in kinds
 
 

@@ -152,7 +152,7 @@ def score(row, task=None):
 
 
 def to_python(model: Any, title: str = "") -> str:
-    """A module of plain Python (3.11 or newer) that predicts as a fitted model; see its first lines."""
+    """Return a module of plain Python (3.11 or newer) that predicts as a fitted model; see its first lines."""
     formula = formula_of(model)
     additive = isinstance(formula, Formula)
     more = "" if additive else ", task=None"

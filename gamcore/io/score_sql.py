@@ -20,7 +20,7 @@ def to_sql(
     model: Any, table: str, output: Output = "response", kinds: dict[str, Kind] | None = None, title: str = "",
     columns: Iterable[str] = (),
 ) -> str:  # fmt: skip
-    """A SELECT of all columns of a table and of the model's score.
+    """Return a SELECT of all columns of a table and of the model's score.
 
     output : "link" adds a column `score` (log-odds, or the target's units); "response" adds `prediction` to it: the
     chance of the second class, or the target. kinds : how the table stores columns where that is not as in training,
@@ -54,7 +54,7 @@ def to_sql(
 
 
 def _sum(parts: Sequence[str]) -> str:
-    """A sum of many parts, in brackets of some."""
+    """Return a sum of many parts, in brackets of some."""
     while len(parts) > MOST_ADDED:
         parts = [
             "(" + "\n  + ".join(parts[k : k + MOST_ADDED]) + ")" for k in range(0, len(parts), MOST_ADDED)
@@ -63,7 +63,7 @@ def _sum(parts: Sequence[str]) -> str:
 
 
 def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
-    """The leaf, one a code, that a row's value leads to."""
+    """Return the leaf, one a code, that a row's value leads to."""
     if len(set(leaves)) == 1:
         return leaves[0]
     feature, column = bins.feature, column_of(bins.feature.column)
@@ -90,12 +90,12 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
 
 
 def _text(column: str) -> str:
-    """A date or timestamp as text that sorts as time does, whatever type the database has for it."""
+    """Return a date or timestamp as text that sorts as time does, whatever type the database has for it."""
     return f"REPLACE(CAST({column} AS VARCHAR(30)), 'T', ' ')"
 
 
 def _shortest(moment: str) -> str:
-    """A moment without the zeros at its end: what is written longer sorts behind it, as it should."""
+    """Return a moment without the zeros at its end: what is written longer sorts behind it, as it should."""
     if "." in moment:
         return moment.rstrip("0")
     return moment.removesuffix(":00").removesuffix(" 00:00")
@@ -112,7 +112,7 @@ def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
 
 
 def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str:
-    """Levels with one score together; a level that was never seen last."""
+    """Return the levels with one score together; a level that was never seen last."""
     named = [(level, leaves[k + 1]) for k, level in enumerate(bins.levels)]
     named += [(level, leaves[bins.n_values]) for level in bins.pooled]
     by_leaf: dict[str, list[str]] = {}
@@ -153,5 +153,5 @@ def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
 
 
 def _whole(value: str, by: int) -> str:
-    """A whole quotient, where a database may divide into fractions."""
+    """Return a whole quotient, where a database may divide into fractions."""
     return f"(({value} - ({value}) % {by}) / {by})"

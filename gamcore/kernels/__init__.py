@@ -43,7 +43,7 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 
 def reduction(function: Callable[..., Any]) -> Kernel:
-    """A kernel that ends in sums and may take them in any order ("reassoc"), so that they run in vector lanes.
+    """Return a kernel that ends in sums and may take them in any order ("reassoc"), so that they run in vector lanes.
 
     The only use of fastmath here. NaN, infinities and divisions keep their meaning. The order is the compiler's: the
     same for every number of threads, but another machine may round otherwise: in a sum of 1,024 values within 1e-5

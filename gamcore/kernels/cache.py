@@ -36,7 +36,8 @@ def _fingerprint() -> str:
 
 
 def cache_folder() -> Path | None:
-    """The private folder of this version's kernels, made if need be; None where there is no safe place for it."""
+    """Return the private folder of this version's kernels, made if need be; None where there is no safe place for
+    it."""
     chosen = os.environ.get("GAMCORE_CACHE_DIR")
     try:
         base = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gamcore", appauthor=False))

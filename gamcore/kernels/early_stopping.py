@@ -76,7 +76,7 @@ def validate(table: CodedTable, rows: Rows, fit: Fit, loss: int, course: Course)
 
 @kernel
 def mean_loss(table: CodedTable, rows: Rows, loss: int, course: Course) -> float:
-    """Mean loss of the validation rows, NaN where there are none."""
+    """Return the mean loss of the validation rows, NaN where there are none."""
     total = 0.0
     for g in course.valid:
         total += total_loss(rows, table.starts[g], table.starts[g + 1], loss)

@@ -21,13 +21,14 @@ _PAD = 16
 
 @kernel
 def width(last: int, paired: bool) -> int:
-    """Values of a histogram whose largest code is `last`."""
+    """Return the values of a histogram whose largest code is `last`."""
     return (last + 1) * (2 if paired else 1)
 
 
 @kernel
 def lines(buffer: NDArray[np.floating], n_lines: int, size: int) -> NDArray[np.floating]:
-    """The first lines of a flat buffer, each with room for `size` values: histograms of few bins stay together."""
+    """Return the first lines of a flat buffer, each with room for `size` values: histograms of few bins stay
+    together."""
     pitch = (size + _PAD - 1) // _PAD * _PAD
     return buffer[: n_lines * pitch].reshape((n_lines, pitch))
 
@@ -83,7 +84,7 @@ def _add_four(
 
 @kernel
 def _common_size(table: CodedTable, groups: NDArray[np.int64]) -> int:
-    """Rows of the smallest of `groups`."""
+    """Return the rows of the smallest of `groups`."""
     size = table.starts[groups[0] + 1] - table.starts[groups[0]]
     for k in range(1, groups.size):
         size = min(size, table.starts[groups[k] + 1] - table.starts[groups[k]])

@@ -106,7 +106,8 @@ class Settings(NamedTuple):
 
 
 def aligned(shape: tuple[int, ...], dtype: type) -> Any:
-    """Zeros that begin on a cache line: vector reads that straddle two cost about a quarter of a step's combining."""
+    """Return zeros that begin on a cache line: vector reads that straddle two cost about a quarter of a step's
+    combining."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + _CACHE_LINE, np.uint8)
     begin = -raw.ctypes.data % _CACHE_LINE
@@ -133,7 +134,7 @@ def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
 
 
 def make_fit(n_features: int, no_change: float, dtype: type = SUM, n_codes: int = N_CODES) -> Fit:
-    """A fit before its first step: flat curves, and a pending update whose factor is that of no change."""
+    """Return a fit before its first step: flat curves, and a pending update whose factor is that of no change."""
     return Fit(
         curves=np.zeros((n_features, n_codes), CURVE),
         gains=np.full(n_features, -np.inf, CURVE),

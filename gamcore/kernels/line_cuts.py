@@ -58,8 +58,8 @@ def _run_up(
 
 @kernel
 def first_largest(bits: NDArray[np.signedinteger]) -> int:
-    """Place of the largest value, the first of equals, given the bits of floats >= 0: those order like integers, whose
-    maximum can be taken in vector lanes."""
+    """Return the place of the largest value, the first of equals, given the bits of floats >= 0: those order like
+    integers, whose maximum can be taken in vector lanes."""
     best = bits[0]
     for k in range(bits.size):
         best = max(best, bits[k])
@@ -137,7 +137,7 @@ def _grow(
 
 @kernel
 def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray[np.int64]) -> int:
-    """One cut at a place drawn by `key`; the number of leaves, 1 where a side would be empty.
+    """Return one cut at a place drawn by `key`; the number of leaves, 1 where a side would be empty.
 
     A place amid empty ones gives way to the last that is not, as in a best cut.
     """
@@ -161,7 +161,7 @@ def leaf_value(g: float, d: float, most: float) -> float:
 
 @kernel
 def _half_way(heavy: NDArray[np.float64], cut: int, last: int) -> int:
-    """Last place of the left part: `cut` and the nearer half of the empty places that follow it."""
+    """Return the last place of the left part: `cut` and the nearer half of the empty places that follow it."""
     full = cut + 1
     while full < last and heavy[full] <= heavy[cut]:
         full += 1

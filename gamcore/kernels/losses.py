@@ -39,30 +39,31 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def trait(function: Function) -> Function:
-    """A function that kernels and Python call alike."""
+    """Return a function that kernels and Python call alike."""
     return register_jitable(function)  # type: ignore[no-any-return]
 
 
 def kept_target(y: NDArray[np.float64], loss: int) -> NDArray[Any]:
-    """What `Rows.target` holds: the target (n,), or nothing."""
+    """Return what `Rows.target` holds: the target (n,), or nothing."""
     return y.astype(KEPT_TARGETS[loss]) if loss in KEPT_TARGETS else np.empty(0, np.uint8)
 
 
 @trait
 def has_hessian(loss: int) -> bool:
-    """Whether hessians change from round to round, so that a histogram keeps them; else row weights stand for them."""
+    """Return whether hessians change from round to round, so that a histogram keeps them; else row weights stand for
+    them."""
     return loss != SQUARED
 
 
 @trait
 def no_change(loss: int) -> float:
-    """The factor that leaves a row's state as it is."""
+    """Return the factor that leaves a row's state as it is."""
     return 1.0 if loss == LOGISTIC else 0.0
 
 
 @trait
 def factor_of(step: float, loss: int) -> float:
-    """The factor of a step of the score."""
+    """Return the factor of a step of the score."""
     return math.exp(step) if loss == LOGISTIC else step
 
 
@@ -146,7 +147,7 @@ def state_of(total: float, response: float, loss: int) -> float:
 
 @kernel
 def total_loss(rows: Rows, start: int, stop: int, loss: int) -> float:
-    """Weighted sum of the loss over rows start..stop: squared error, or -log likelihood.
+    """Return the weighted sum of the loss over rows start..stop: squared error, or -log likelihood.
 
     Unweighted log-loss multiplies the (1 + odds) of 16 rows, at most 1e13 each, and takes one logarithm of the product.
     """
@@ -173,7 +174,7 @@ def total_loss(rows: Rows, start: int, stop: int, loss: int) -> float:
 
 @kernel
 def descent_of(y: float, score: float, loss: int) -> tuple[float, float]:
-    """Minus the gradient, and the hessian, of a row with this score."""
+    """Return minus the gradient, and the hessian, of a row with this score."""
     if loss == LOGISTIC:
         chance = 1.0 / (1.0 + math.exp(-score))
         return y - chance, chance * (1.0 - chance)
@@ -182,7 +183,7 @@ def descent_of(y: float, score: float, loss: int) -> tuple[float, float]:
 
 @kernel
 def loss_of(y: float, score: float, loss: int) -> float:
-    """Loss of a row with this score."""
+    """Return the loss of a row with this score."""
     if loss == LOGISTIC:  # -log P(y), without forming 1 - P
         against = -score if y > 0.5 else score
         return max(against, 0.0) + math.log1p(math.exp(-abs(against)))

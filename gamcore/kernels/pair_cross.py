@@ -12,8 +12,8 @@ from gamcore.kernels.pair_grid import AT, AXIS, PART, PairScratch, score
 
 @kernel
 def _contrast(g: tuple[float, float, float, float], h: tuple[float, float, float, float], floor: float) -> float:
-    """What a table of 2 x 2 leaves takes off the loss beyond its rows and columns: c^2 / sum(1 / H), c the contrast of
-    the leaf values; 0 where a leaf is lighter than `floor`."""
+    """Return what a table of 2 x 2 leaves takes off the loss beyond its rows and columns: c^2 / sum(1 / H), c the
+    contrast of the leaf values; 0 where a leaf is lighter than `floor`."""
     if min(min(h[0], h[1]), min(h[2], h[3])) < floor:
         return 0.0
     c = g[0] / h[0] - g[1] / h[1] - g[2] / h[2] + g[3] / h[3]
@@ -73,7 +73,7 @@ def _strips(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure:
 
 @kernel
 def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float, pure: bool) -> float:
-    """What rows that miss the second feature add to the cut of the first after a."""
+    """Return what rows that miss the second feature add to the cut of the first after a."""
     g, h = run[0], run[1]
     last_a, last_b = ends
     low_g, low_h = g[a, 0], h[a, 0]
@@ -87,7 +87,8 @@ def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float
 
 @kernel
 def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: PairScratch) -> float:
-    """The cross that takes most off the loss; its cuts go to board.tree. 0, and no tree, where no cross is allowed.
+    """Return the cross that takes most off the loss; its cuts go to board.tree. 0, and no tree, where no cross is
+    allowed.
 
     Value: sum of G^2 / H over the four quarters, none lighter than `floor`, and the leaves of missing rows that are not
     lighter either.
@@ -115,7 +116,7 @@ def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pu
 
 @kernel
 def _beyond(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool) -> float:
-    """What the rows that miss both features add to every cross."""
+    """Return what the rows that miss both features add to every cross."""
     g, h = run[0], run[1]
     last_a, last_b = ends
     if not pure:

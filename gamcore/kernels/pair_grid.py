@@ -133,7 +133,7 @@ def total(run: NDArray[np.float64], ends: tuple[int, int]) -> tuple[float, float
 
 @kernel
 def part_sum(run: NDArray[np.float64], s: int, tree: NDArray[np.int64], part: int, last_root: int, other: int) -> float:
-    """Running sum s of a part of a tree along the other axis; `other` 0 is the leaf of rows that miss it."""
+    """Return the running sum s of a part of a tree along the other axis; `other` 0 is the leaf of rows that miss it."""
     first = tree[AXIS] == 0
     root = 0 if part == 2 else tree[AT] if part == 0 else last_root
     total = run[s, root, other] if first else run[s, other, root]

@@ -51,8 +51,8 @@ def _cut_part(
 
 @kernel
 def best_refined(run: NDArray[np.float64], ends: tuple[int, int], floor: float, board: PairScratch) -> float:
-    """The tree with a cut of its own in each part that takes most off the loss (the refinement of Lou et al. 2013);
-    it goes to board.tree. 0, and no tree, where no root is allowed. The second axis must be strictly better."""
+    """Return the tree with a cut of its own in each part that takes most off the loss (the refinement of Lou et al.
+    2013); it goes to board.tree. 0, and no tree, where no root is allowed. The second axis must be strictly better."""
     best = 0.0
     tree = np.zeros(5, np.int64)
     if min(ends[0], ends[1]) < 2:

@@ -267,7 +267,7 @@ def rank_pairs(
 
 @kernel
 def _strength(board: PairScratch, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
-    """Strength of one of the two pairs whose histograms are on the board."""
+    """Return the strength of one of the two pairs whose histograms are on the board."""
     if many:
         run_up(board.wide_two[k], board.wide[:0], True, ends, board.run)
     else:

@@ -40,7 +40,7 @@ class Membership(NamedTuple):
 
 @reduction
 def _sum_where(word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floating]) -> np.floating:
-    """Sum of the gradients of the rows whose word has the bit."""
+    """Return the sum of the gradients of the rows whose word has the bit."""
     zero = gradient.dtype.type(0.0)
     total = zero
     for k in range(word.size):
@@ -52,7 +52,7 @@ def _sum_where(word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floa
 def _sums_where(
     word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floating], hessian: NDArray[np.floating]
 ) -> tuple[np.floating, np.floating]:
-    """The same of gradients and hessians in one pass over the words."""
+    """Return the same of gradients and hessians in one pass over the words."""
     zero = gradient.dtype.type(0.0)
     g, h = zero, zero
     for k in range(word.size):

@@ -149,7 +149,7 @@ def begin(nodes: Nodes, at: int, start: int, stop: int, depth: int, sums: comple
 
 @kernel
 def next_node(nodes: Nodes, waiting: Ints, n_waiting: int, best_first: bool) -> int:
-    """Place in `waiting` of the node to split next: the last, or the one that gains most."""
+    """Return the place in `waiting` of the node to split next: the last, or the one that gains most."""
     if not best_first:
         return n_waiting - 1
     best = 0

@@ -32,7 +32,7 @@ class Trees(NamedTuple):
 
 @kernel
 def child_of(trees: Trees, node: int, code: int) -> int:
-    """The child of a split node that a code leads to."""
+    """Return the child of a split node that a code leads to."""
     bit = (trees.left[node, code >> 3] >> (7 - (code & 7))) & 1
     return int(trees.child[node] + 1 - bit)
 

@@ -49,7 +49,7 @@ def fill_stats(y: Floats, weight: Floats, score: Floats, loss: int, rows: Member
 
 @kernel
 def sum_loss(y: Floats, weight: Floats, score: Floats, loss: int, rows: Ints) -> float:
-    """Weighted loss of some rows."""
+    """Return the weighted loss of some rows."""
     total = 0.0
     for row in rows:
         total += loss_of(y[row], score[row], loss) * (weight[row] if weight.size else 1.0)
@@ -58,7 +58,8 @@ def sum_loss(y: Floats, weight: Floats, score: Floats, loss: int, rows: Ints) ->
 
 @kernel
 def noise_of(rows: Members) -> float:
-    """Sum of squared gradients over that of hessians, by weight: what chance gives each level of a category."""
+    """Return the sum of squared gradients over that of hessians, by weight: what chance gives each level of a
+    category."""
     squares, hessians = 0.0, 0.0
     for i in range(rows.places.size):
         gradient = float(rows.stats[i].real)

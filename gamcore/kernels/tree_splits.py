@@ -82,8 +82,8 @@ def make_search(n_tasks: int) -> Search:
 
 @kernel
 def gain_of(low: complex, high: complex, penalty: float) -> float:
-    """What parting two sums (gradient + i hessian) takes off the loss: sum of G^2 / (H + lambda) of the parts less that
-    of both."""
+    """Return what parting two sums (gradient + i hessian) takes off the loss: sum of G^2 / (H + lambda) of the parts
+    less that of both."""
     both = low + high
     gain = low.real * low.real / (low.imag + penalty) if low.imag + penalty > EMPTY else 0.0
     gain += high.real * high.real / (high.imag + penalty) if high.imag + penalty > EMPTY else 0.0
@@ -92,7 +92,8 @@ def gain_of(low: complex, high: complex, penalty: float) -> float:
 
 @kernel
 def harm(left: Sums, whole: Sums, penalty: float) -> float:
-    """Mean over tasks of the loss a row that a split adds to a task, since all tasks share its leaves, times rows."""
+    """Return the mean over tasks of the loss a row that a split adds to a task, since all tasks share its leaves, times
+    rows."""
     low = left.sum()
     both = whole.sum()
     high = both - low
@@ -116,7 +117,8 @@ def harm(left: Sums, whole: Sums, penalty: float) -> float:
 
 @kernel
 def task_gains(left: Sums, whole: Sums, how: Splitting, gains: NDArray[np.float64]) -> int:
-    """What each task present in a node gains by a split on its own, with leaves of its own; how many are present.
+    """Return what each task present in a node gains by a split on its own, with leaves of its own; how many are
+    present.
 
     Gains of those stand first in `gains` (T,).
     """
@@ -133,7 +135,8 @@ def task_gains(left: Sums, whole: Sums, how: Splitting, gains: NDArray[np.float6
 
 @kernel
 def score_tasks(left: Sums, whole: Sums, how: Splitting, pooled: float, gains: NDArray[np.float64]) -> float:
-    """Score of a split whose pooled gain is `pooled`, by what it does to each task (Zhang and Li 2019, section 3.2).
+    """Return the score of a split whose pooled gain is `pooled`, by what it does to each task (Zhang and Li 2019,
+    section 3.2).
 
     left, whole : (T,) sums of each task left of the cut, and of the node; gains : (T,) scratch.
     entropy : pooled gain times the entropy of the tasks' shares of the gains (Eq. 5), or of the gains per row.

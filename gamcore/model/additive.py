@@ -79,7 +79,7 @@ class PairTerm:
     pure: bool
 
     def refit(self, k: int) -> Floats:
-        """Scores (size_1, size_2) by the codes of the two features, of one refit.
+        """Return the scores (size_1, size_2) by the codes of the two features, of one refit.
 
         A value without a training row (never seen, or missing where nothing was) has no interaction: only what the
         other feature does on its own.
@@ -134,7 +134,7 @@ class AdditiveModel:
         return self.base if np.isfinite(self.base) else self.intercept
 
     def score(self, codes: NDArray[np.uint8]) -> Floats:
-        """Score (n,) of rows given as codes (p, n)."""
+        """Return the score (n,) of rows given as codes (p, n)."""
         score = np.full(codes.shape[1], self.intercept)
         for term in self.terms:
             score += term.scores[codes[term.feature]]
@@ -149,12 +149,12 @@ class AdditiveModel:
         return np.stack(mains + pairs, axis=1)
 
     def predict(self, codes: NDArray[np.uint8]) -> Floats:
-        """Predictions (n,) in the target's units, or probabilities of the positive class."""
+        """Return the predictions (n,) in the target's units, or probabilities of the positive class."""
         return self.loss.inverse_link(self.score(codes))
 
 
 def count_bins(codes: NDArray[np.uint8], bins: Sequence[Bins], weight: Floats | None) -> list[Floats]:
-    """Training rows (their weights) of each bin of each feature."""
+    """Return the training rows (their weights) of each bin of each feature."""
     return [
         np.bincount(line, weight, minlength=of_feature.size).astype(np.float64)
         for line, of_feature in zip(codes, bins, strict=True)
@@ -164,7 +164,7 @@ def count_bins(codes: NDArray[np.uint8], bins: Sequence[Bins], weight: Floats | 
 def assemble(
     bins: tuple[Bins, ...], curves: Floats, base_scores: Floats, counts: Sequence[Floats], loss: Loss
 ) -> AdditiveModel:
-    """The mean of refits as one model, centred.
+    """Return the mean of refits as one model, centred.
 
     curves : (K, p, V) of each refit, not centred; base_scores : (K,). All refits share their bins, so the mean of the
     curves is exact. Centring moves each curve's mean over *all* training rows into the intercept; predictions of rows
@@ -184,7 +184,7 @@ def assemble(
 
 
 def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
-    """Training rows (their weights) of each cell of two features, (size_1, size_2)."""
+    """Return the training rows (their weights) of each cell of two features, (size_1, size_2)."""
     i, j = pair
     sizes = bins[i].size, bins[j].size
     cells = codes[i].astype(np.int64) * sizes[1] + codes[j]
@@ -212,7 +212,7 @@ def _effects(
     counts: Floats,
     coarse: tuple[NDArray[np.uint8], NDArray[np.uint8]],
 ) -> tuple[Floats, Floats, Floats]:
-    """Means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by reading bins."""
+    """Return the means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by reading bins."""
     fine = CellWeights.of(counts)
     first, second = coarse
     shape = int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1
@@ -238,7 +238,7 @@ def add_pair(
     counts: Floats,
     purify: bool,
 ) -> AdditiveModel:
-    """The model with one more interaction; arguments as the fields of `PairTerm`.
+    """Return the model with one more interaction; arguments as the fields of `PairTerm`.
 
     Purifying moves the mean and the main effects that the surfaces hold (by the training rows of the cells that are
     drawn) to the intercept and to the two terms, over all their bins: no prediction changes.

@@ -59,11 +59,11 @@ class Loss(ABC):
         return tuple(self.units) or ("link",)
 
     def unit(self, scale: Scale, target: str) -> str:
-        """The unit of an effect, in words."""
+        """Return the unit of an effect, in words."""
         return self.units.get(scale, target)
 
     def effect(self, scores: Floats, scale: Scale, base: float) -> Floats:
-        """Effects on the link scale on another one; base is the score of a row without effects."""
+        """Return the effects on the link scale on another one; base is the score of a row without effects."""
         if scale == "ratio":
             return ratio(scores)
         if scale == "points":
@@ -71,36 +71,36 @@ class Loss(ABC):
         return scores
 
     def is_bounded(self, y: Floats) -> bool:
-        """Whether the score of the best constant for these targets is finite."""
+        """Return whether the score of the best constant for these targets is finite."""
         return True
 
     @abstractmethod
     def base_score(self, y: Floats, w: Floats) -> float:
-        """Score of the best constant."""
+        """Return the score of the best constant."""
 
     @abstractmethod
     def link(self, prediction: Floats) -> Floats:
-        """Score of a prediction."""
+        """Return the score of a prediction."""
 
     @abstractmethod
     def inverse_link(self, score: Floats) -> Floats:
-        """Prediction of a score."""
+        """Return the prediction of a score."""
 
     @abstractmethod
     def spread(self, y: Floats, w: Floats | None) -> float:
-        """Standard error of the score of a constant, for a single row."""
+        """Return the standard error of the score of a constant, for a single row."""
 
     @abstractmethod
     def loss(self, y: Floats, score: Floats) -> Floats:
-        """Loss of each row."""
+        """Return the loss of each row."""
 
     @abstractmethod
     def gradient(self, y: Floats, score: Floats) -> Floats:
-        """First derivative."""
+        """Return the first derivative."""
 
     @abstractmethod
     def hessian(self, y: Floats, score: Floats) -> Floats:
-        """Second derivative."""
+        """Return the second derivative."""
 
 
 @dataclass(frozen=True)
@@ -115,19 +115,19 @@ class SquaredLoss(Loss):
     newton_drop: ClassVar[float] = 1.0
 
     def base_score(self, y: Floats, w: Floats) -> float:
-        """The mean."""
+        """Return the mean."""
         return float(np.average(y, weights=w))
 
     def link(self, prediction: Floats) -> Floats:
-        """The prediction."""
+        """Return the prediction."""
         return prediction
 
     def inverse_link(self, score: Floats) -> Floats:
-        """The score."""
+        """Return the score."""
         return score
 
     def spread(self, y: Floats, w: Floats | None) -> float:
-        """The standard deviation."""
+        """Return the standard deviation."""
         return float(y.std())
 
     def loss(self, y: Floats, score: Floats) -> Floats:
@@ -135,11 +135,11 @@ class SquaredLoss(Loss):
         return np.square(y - score)
 
     def gradient(self, y: Floats, score: Floats) -> Floats:
-        """First derivative of half the loss."""
+        """Return the first derivative of half the loss."""
         return score - y
 
     def hessian(self, y: Floats, score: Floats) -> Floats:
-        """Second derivative of half the loss."""
+        """Return the second derivative of half the loss."""
         return np.ones_like(score)
 
 
@@ -156,16 +156,16 @@ class LogisticLoss(Loss):
     )
 
     def is_bounded(self, y: Floats) -> bool:
-        """Whether both classes are there."""
+        """Return whether both classes are there."""
         return bool(np.ptp(y) > 0)
 
     def base_score(self, y: Floats, w: Floats) -> float:
-        """Log-odds of the weighted share of ones, within +-30 where only one class is there."""
+        """Return the log-odds of the weighted share of ones, within +-30 where only one class is there."""
         share = float(np.average(y, weights=w))
         return float(np.clip(logit(share), -LARGEST_LOGIT, LARGEST_LOGIT))
 
     def link(self, prediction: Floats) -> Floats:
-        """Log-odds."""
+        """Return the log-odds."""
         return np.asarray(logit(np.clip(prediction, 1e-12, 1 - 1e-12)))
 
     def inverse_link(self, score: Floats) -> Floats:
@@ -194,5 +194,5 @@ LOSSES: Final[dict[str, Loss]] = {loss.name: loss for loss in (SquaredLoss(), Lo
 
 
 def default_loss(is_binary: bool) -> Loss:
-    """The loss of a target that is not said otherwise."""
+    """Return the loss of a target that is not said otherwise."""
     return LOSSES["logistic" if is_binary else "squared"]

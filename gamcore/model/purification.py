@@ -30,12 +30,12 @@ class CellWeights:
 
     @classmethod
     def of(cls, weight: Floats) -> CellWeights:
-        """Those of a table of weights."""
+        """Return those of a table of weights."""
         rows, columns = np.nonzero(weight)
         return cls(weight, rows, columns)
 
     def sums(self, values: Floats) -> tuple[Floats, Floats]:
-        """Weighted sums of values (K, m) over rows (K, a) and over columns (K, b)."""
+        """Return the weighted sums of values (K, m) over rows (K, a) and over columns (K, b)."""
         heavy = values * self.weight[self.rows, self.columns]
         a, b = self.weight.shape
         return (
@@ -45,7 +45,8 @@ class CellWeights:
 
 
 def two_way(cells: CellWeights, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means (K,), row effects (K, a) and column effects (K, b) of surfaces with these values (K, m) in the cells.
+    """Return the means (K,), row effects (K, a) and column effects (K, b) of surfaces with these values (K, m) in the
+    cells.
 
     The weighted mean of the effects of rows, and of those of columns, is 0. Rows and columns without weight have none.
     """

@@ -30,17 +30,17 @@ def check_scale(scale: str) -> None:
 
 
 def ratio(scores: Floats) -> Floats:
-    """What effects on a log scale multiply by."""
+    """Return what effects on a log scale multiply by."""
     return np.exp(np.clip(scores, -LARGEST, LARGEST))
 
 
 def no_effect(scale: Scale) -> float:
-    """What an effect of nothing is."""
+    """Return what an effect of nothing is."""
     return 1.0 if scale == "ratio" else 0.0
 
 
 def say(value: float, scale: Scale) -> str:
-    """An effect with the digits that mean something and its sign or factor."""
+    """Return an effect with the digits that mean something and its sign or factor."""
     if scale == "ratio":
         return f"×{value:.3g}"
     if scale == "points":

@@ -54,7 +54,7 @@ class TaskParameters:
     depths: tuple[int, ...]
 
     def scheme(self, loss: Loss, tolerance: float) -> Scheme:
-        """How trees are grown, and when boosting stops."""
+        """Return how trees are grown, and when boosting stops."""
         return Scheme(
             self.how, self.growth, rate=self.learning_rate, loss=loss.code, patience=self.patience, tolerance=tolerance
         )
@@ -83,11 +83,11 @@ class TaskProblem:
         return len(self.names)
 
     def weigh(self, values: Floats, rows: NDArray[np.integer]) -> Floats:
-        """Values of some rows times their weights."""
+        """Return the values of some rows times their weights."""
         return values * self.weight[rows] if self.weight.size else values
 
     def losses(self, rows: Ints, score: Floats) -> Floats:
-        """Weighted loss of some rows."""
+        """Return the weighted loss of some rows."""
         return self.weigh(self.loss.loss(self.y[rows], score[rows]), rows)
 
     def total(self, rows: Ints) -> float:
@@ -143,7 +143,7 @@ class _Best:
         return number - self.rounds
 
     def surely_better(self, rows: Floats) -> NDArray[np.bool_]:
-        """Which watchers (W,) were better at their best than rows are now, by more than a standard error.
+        """Return which watchers (W,) were better at their best than rows are now, by more than a standard error.
 
         Few rows choose a round by chance: without a clear sign a task keeps to what it shares (the rule of one standard
         error, Breiman et al. 1984, section 3.4.3).
@@ -246,7 +246,8 @@ class MultiTaskRefit:
 
 
 def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, watch: bool) -> Loop[TaskRefit]:
-    """Both stages of one refit; yields a `Progress` a round of the first and a task of the second. Send True to stop.
+    """Return both stages of one refit; yields a `Progress` a round of the first and a task of the second. Send True to
+    stop.
 
     A stopped refit keeps the best rounds so far; tasks whose turn has not come have no trees of their own.
     """
@@ -297,7 +298,7 @@ class _Specific:
         self.scratch = {depth: make_scratch(table, 1, growth._replace(depth=depth)) for depth in self.parameters.depths}
 
     def trees(self, t: int, train: Ints, valid: Ints) -> Trees:
-        """The trees of a task, of the depth that its validation rows prefer; added to the scores of its rows."""
+        """Return the trees of a task, of the depth that its validation rows prefer; added to the scores of its rows."""
         if not train.size or (self.validated and valid.size < self.parameters.min_valid):
             return concatenate([])
         problem, rows = self.problem, np.concatenate([train, valid])
@@ -323,7 +324,7 @@ class _Specific:
 
 
 def _progress(stage: _Common, leaving: Ints, loss: float, started: float, watch: bool) -> Progress:
-    """Where the common stage stands after a round."""
+    """Return where the common stage stands after a round."""
     number, problem = len(stage.trees), stage.problem
     train_loss = np.nan
     if watch and number % WATCH_ROUNDS == 1 and stage.index.size:
@@ -334,7 +335,7 @@ def _progress(stage: _Common, leaving: Ints, loss: float, started: float, watch:
 
 
 def _so_far(stage: _Common, started: float) -> Progress:
-    """The common rounds so far, without losses."""
+    """Return the common rounds so far, without losses."""
     seconds, best = time.monotonic() - started, int(stage.pooled.rounds[0])
     so_far = Progress.of_step("common trees", len(stage.trees), stage.parameters.max_rounds, seconds)
     return replace(so_far, best_round=best)

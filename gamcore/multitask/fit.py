@@ -109,7 +109,7 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
 
 
 def _in_hessians(parameters: TaskParameters, problem: TaskProblem) -> TaskParameters:
-    """Parameters with penalties in units of what hessians are at the start."""
+    """Return the parameters with penalties in units of what hessians are at the start."""
     weight = problem.weight if problem.weight.size else np.ones(problem.y.size)
     base = problem.loss.base_score(problem.y, weight)
     hessian = float(problem.loss.hessian(problem.y[:1], np.array([base]))[0])
@@ -121,7 +121,7 @@ def _in_hessians(parameters: TaskParameters, problem: TaskProblem) -> TaskParame
 
 
 def _common(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared"] | Sequence[str]) -> Bools:
-    """Which features common trees may use, (p,)."""
+    """Return which features common trees may use, (p,)."""
     if isinstance(wanted, str):
         return np.ones(len(bins), bool) if wanted == "all" else np.asarray(owned.all(axis=0))
     names = [of_feature.feature.name for of_feature in bins]
@@ -134,6 +134,6 @@ def _common(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared
 
 
 def _usable(codes: NDArray[np.uint8], allowed: Bools) -> Ints:
-    """Places of the features that are allowed and vary."""
+    """Return the places of the features that are allowed and vary."""
     varied = np.array([bool(np.any(line != line[0])) for line in codes])
     return np.flatnonzero(varied & allowed).astype(np.int64)

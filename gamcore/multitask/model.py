@@ -61,7 +61,7 @@ class TaskModel:
         loss: Loss,
         additive: bool,
     ) -> TaskModel:
-        """What is known of a model before its trees."""
+        """Return what is known of a model before its trees."""
         none, nothing = np.empty(0, np.int64), np.empty(0)
         return cls(
             bins, tasks, aliases, of_task, owned, common, Forest(empty_trees()),
@@ -74,7 +74,7 @@ class TaskModel:
         return self.base_scores.size
 
     def ranges(self, k: int, t: int, part: TreePart = "whole") -> list[tuple[int, int]]:
-        """Trees [first, last) of refit k that speak for a task."""
+        """Return the trees [first, last) of refit k that speak for a task."""
         first = int(self.common_trees[k])
         spans = [(first, first + int(self.quits[k, t]))] if part != "specific" else []
         if t != UNKNOWN and part != "common":
@@ -89,7 +89,7 @@ class TaskModel:
             yield int(t), rows
 
     def refit_scores(self, codes: Codes, task: Ints) -> Floats:
-        """Scores (K, n) of rows given as codes (p + 1, n) and places of tasks, by each refit."""
+        """Return the scores (K, n) of rows given as codes (p + 1, n) and places of tasks, by each refit."""
         scores = np.repeat(self.base_scores[:, None], task.size, axis=1)
         for t, rows in self._by_task(task):
             for k, line in enumerate(scores):
@@ -98,16 +98,16 @@ class TaskModel:
         return scores
 
     def score(self, codes: Codes, task: Ints) -> Floats:
-        """Scores (n,) of rows, the mean over refits."""
+        """Return the scores (n,) of rows, the mean over refits."""
         return np.asarray(self.refit_scores(codes, task).mean(axis=0))
 
     def predict(self, codes: Codes, task: Ints) -> Floats:
-        """Predictions (n,) in the target's units, or probabilities of the positive class."""
+        """Return the predictions (n,) in the target's units, or probabilities of the positive class."""
         return self.loss.inverse_link(self.score(codes, task))
 
     def contributions(self, codes: Codes, task: Ints) -> tuple[Floats, Floats]:
-        """The part of the score that no feature decides (n,), and contributions (n, p + 1), the task's last: their sum
-        is the score (Fang et al. 2018)."""
+        """Return the part of the score that no feature decides (n,), and contributions (n, p + 1), the task's last:
+        their sum is the score (Fang et al. 2018)."""
         bias, shares = np.empty(task.size), np.zeros((task.size, len(codes)))
         for t, rows in self._by_task(task):
             parts = np.zeros((rows.size, len(codes)))
@@ -119,12 +119,12 @@ class TaskModel:
         return bias, shares
 
     def weights(self, feature: int, t: int) -> Floats:
-        """Training rows (size,) of a feature's codes in a task; UNKNOWN: in all."""
+        """Return the training rows (size,) of a feature's codes in a task; UNKNOWN: in all."""
         counts = self.counts[feature][:, :-1]
         return np.asarray(counts.sum(axis=0) if t == UNKNOWN else counts[t])
 
     def given(self, feature: int, t: int) -> Ints:
-        """What is known beside one feature: the task, and what it lacks; of an unknown task nothing."""
+        """Return what is known beside one feature: the task, and what it lacks; of an unknown task nothing."""
         codes = np.full(len(self.bins) + 1, FREE)
         if t != UNKNOWN:
             for j in np.flatnonzero(~self.owned[t]):
@@ -134,8 +134,8 @@ class TaskModel:
         return codes
 
     def curve(self, feature: int, t: int, part: TreePart = "whole") -> Floats:
-        """What a feature does to the score of a task, (K, size) by refit and code: the mean over its other features,
-        less that over the task's training rows. UNKNOWN: of the common trees, over all tasks."""
+        """Return what a feature does to the score of a task, (K, size) by refit and code: the mean over its other
+        features, less that over the task's training rows. UNKNOWN: of the common trees, over all tasks."""
         size = self.bins[feature].size
         curve = np.zeros((self.n_refits, size))
         given = self.given(feature, t)
@@ -148,7 +148,8 @@ class TaskModel:
         return curve
 
     def gains(self) -> tuple[Floats, Floats]:
-        """Sums of the gains of splits, a mean over refits: in common trees (p + 1,), and in a task's own (T, p + 1)."""
+        """Return the sums of the gains of splits, a mean over refits: in common trees (p + 1,), and in a task's own (T,
+        p + 1)."""
         p, n_tasks = len(self.bins) + 1, len(self.tasks)
         common, own = np.zeros(p), np.zeros((n_tasks, p))
         for k in range(self.n_refits):
@@ -161,7 +162,7 @@ class TaskModel:
 def assemble_tasks(
     about: TaskModel, refits: list[TaskRefit], scale: float, codes: Codes, task: Ints, weight: Floats | None
 ) -> TaskModel:
-    """The mean of refits as one model.
+    """Return the mean of refits as one model.
 
     scale : of the target while trees were grown. codes (p + 1, n), task (n,) and weight (n,) of the training rows.
     """
@@ -191,7 +192,7 @@ def assemble_tasks(
 
 
 def _means(model: TaskModel, codes: Codes, task: Ints, weight: Floats | None) -> Floats:
-    """Mean score (K, T + 1) of the training rows of each task, and of all rows by the common trees."""
+    """Return the mean score (K, T + 1) of the training rows of each task, and of all rows by the common trees."""
     n_tasks = len(model.tasks)
     heavy = np.ones(task.size) if weight is None else weight
     totals = np.bincount(task, heavy, n_tasks)

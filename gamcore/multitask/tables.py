@@ -47,7 +47,7 @@ class TaskRows:
 
 
 def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints, dict[str, str]]:
-    """Tables of tasks below each other, the place of each row's table, and aliases.
+    """Return the tables of tasks below each other, the place of each row's table, and aliases.
 
     Columns are the same where name and type are. Of columns that share a name but not the type, each type becomes a
     column of its own, "name (type)".
@@ -79,27 +79,27 @@ def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints,
 
 
 def _plain_frame(table: Any) -> pd.DataFrame:
-    """A task's table as a frame; categories of several tables need not match, so they become text."""
+    """Return a task's table as a frame; categories of several tables need not match, so they become text."""
     frame = as_frame(table if isinstance(table, pd.DataFrame) or not hasattr(table, "to_pandas") else table.to_pandas())
     categories = {c: frame[c] for c in frame.columns if isinstance(frame[c].dtype, pd.CategoricalDtype)}
     return frame.assign(**{c: _as_text(series) for c, series in categories.items()})
 
 
 def _as_text(series: pd.Series) -> pd.Series:
-    """A category column as the names of its levels."""
+    """Return a category column as the names of its levels."""
     codes, names = read_texts(series)
     return pd.Series(np.array([*names, None], object)[codes], series.index)
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A name that no column has."""
+    """Return a name that no column has."""
     while name in taken:
         name += "'"
     return name
 
 
 def filled(frame: pd.DataFrame) -> set[str]:
-    """Columns with at least one value."""
+    """Return the columns with at least one value."""
     return set(frame.columns[frame.notna().any()])
 
 
@@ -135,7 +135,7 @@ def ordered_names(labels: NDArray[Any]) -> tuple[Any, ...]:
 
 
 def places(labels: NDArray[Any], names: tuple[Any, ...]) -> Ints:
-    """Places (n,) of labels among the names of tasks; UNKNOWN for others."""
+    """Return the places (n,) of labels among the names of tasks; UNKNOWN for others."""
     known = {name: t for t, name in enumerate(names)}
     by_text = {str(name): t for t, name in enumerate(names)}  # a file may have turned 1 into "1"
     which, distinct = pd.factorize(labels)
@@ -144,13 +144,13 @@ def places(labels: NDArray[Any], names: tuple[Any, ...]) -> Ints:
 
 
 def rows_by_task(rows: Ints, task: NDArray[np.integer], n_tasks: int) -> list[Ints]:
-    """Some rows of each task, in one pass."""
+    """Return some rows of each task, in one pass."""
     order = rows[np.argsort(task[rows], kind="stable")]
     return np.split(order, np.searchsorted(task[order], np.arange(1, n_tasks)))
 
 
 def owned_columns(rows: TaskRows, columns: list[str]) -> Bools:
-    """Which task has which column, (T, columns): one that is empty for all rows of a task is absent there."""
+    """Return which task has which column, (T, columns): one that is empty for all rows of a task is absent there."""
     owned = np.ones((len(rows.names), len(columns)), bool)
     for j, column in enumerate(columns):
         present = rows.frame[column].notna().to_numpy(bool)
@@ -191,14 +191,14 @@ def bin_rows(
 
 
 def _task_line(rows: TaskRows, n_features: int, of_task: Ints) -> Codes:
-    """Codes (p + 1, n) of rows, of which the task's line is filled."""
+    """Return the codes (p + 1, n) of rows, of which the task's line is filled."""
     codes = np.empty((n_features + 1, len(rows.frame)), CODE)
     codes[-1] = np.where(rows.task != UNKNOWN, of_task[rows.task], int(of_task.max(initial=0)) + 1)
     return codes
 
 
 def encode_rows(rows: TaskRows, bins: tuple[Bins, ...], owned: Bools, of_task: Ints) -> Codes:
-    """Codes (p + 1, n) of rows by bins already learnt: features, and the task.
+    """Return the codes (p + 1, n) of rows by bins already learnt: features, and the task.
 
     An unknown task is taken to lack what is empty or not there, except for columns that all tasks have.
     """

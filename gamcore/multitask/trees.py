@@ -41,7 +41,7 @@ class Forest:
         kernels.partial(self.trees, first, last, feature, given, out)
 
     def gains(self, first: int, last: int, n_features: int) -> Floats:
-        """Sum of the gains of the splits on each feature, (p,)."""
+        """Return the sum of the gains of the splits on each feature, (p,)."""
         inside = slice(int(self.trees.ends[first]), int(self.trees.ends[last]))
         feature = self.trees.feature[inside]
         split = feature >= 0
@@ -49,7 +49,7 @@ class Forest:
 
 
 def empty_trees() -> Trees:
-    """No trees."""
+    """Return no trees."""
     none, nothing = np.empty(0, np.int32), np.empty(0)
     return Trees(
         feature=none,
@@ -63,7 +63,7 @@ def empty_trees() -> Trees:
 
 
 def concatenate(parts: Iterable[Trees]) -> Trees:
-    """All trees of some, in their order."""
+    """Return all trees of some, in their order."""
     forests = [empty_trees(), *parts]
     before = np.cumsum([0, *[part.feature.size for part in forests]])[:-1]
     shifted = [
@@ -76,7 +76,7 @@ def concatenate(parts: Iterable[Trees]) -> Trees:
 
 
 def scaled(trees: Trees, factor: float) -> Trees:
-    """The same trees of a target in other units."""
+    """Return the same trees of a target in other units."""
     return trees._replace(value=trees.value * factor, gain=trees.gain * factor**2)
 
 
@@ -90,7 +90,7 @@ class TreeTable:
 
     @classmethod
     def of(cls, codes: NDArray[np.integer], last: Sequence[int], nominal: Sequence[bool]) -> TreeTable:
-        """A table from plain lists."""
+        """Return a table from plain lists."""
         return cls(np.ascontiguousarray(codes, CODE), np.array(last, np.int64), np.array(nominal, np.bool_))
 
 
@@ -123,13 +123,14 @@ class Grower:
         return Members(places, stats, self._task, self._weight, *self._spare)
 
     def stats(self, places: NDArray[np.int32], y: Floats, score: Floats) -> NDArray[np.complex64]:
-        """What a tree is grown on: minus the gradients of some rows, and i times the hessians."""
+        """Return what a tree is grown on: minus the gradients of some rows, and i times the hessians."""
         stats = np.empty(places.size, np.complex64)
         alone.fill_stats(y, self._weight, score, self._scheme.loss, self._members(places, stats))
         return stats
 
     def grow(self, places: NDArray[np.int32], stats: NDArray[np.complex64], score: Floats, others: Ints) -> Trees:
-        """A tree on some rows, with gradient + i hessian `stats`, added to their scores and to those of other rows.
+        """Return a tree on some rows, with gradient + i hessian `stats`, added to their scores and to those of other
+        rows.
 
         Both arrays are reordered.
         """
@@ -153,7 +154,7 @@ class Grower:
 
 
 def _bounded(growth: Growth) -> Growth:
-    """The leaves that a depth allows at most, unless the best is split first."""
+    """Return the leaves that a depth allows at most, unless the best is split first."""
     at_most = 2**growth.depth
     return growth._replace(most_leaves=min(growth.most_leaves, at_most) if growth.best_first else at_most)
 

@@ -31,17 +31,18 @@ FEWEST_QUICK: Final = 4
 
 
 def deviation(refits: Floats) -> Floats:
-    """Standard deviation over refits (K, ...), of which one is taken for the mean; 0 of a single one."""
+    """Return the standard deviation over refits (K, ...), of which one is taken for the mean; 0 of a single one."""
     return np.asarray(refits.std(axis=0, ddof=1)) if len(refits) > 1 else np.zeros(refits.shape[1:])
 
 
 def pointwise(n_refits: int) -> float:
-    """Half-width of a band that holds at each place by itself, in standard deviations over so many refits."""
+    """Return the half-width of a band that holds at each place by itself, in standard deviations over so many
+    refits."""
     return float(stdtrit(n_refits - 1, 0.5 + LEVEL / 2))
 
 
 def simultaneous(refits: Floats, seen: NDArray[np.bool_]) -> float:
-    """Half-width of a band that holds at all places at once, in standard deviations over refits (K, V).
+    """Return the half-width of a band that holds at all places at once, in standard deviations over refits (K, V).
 
     The quantile of the largest of V correlated t variables, of which the refits give the correlation, shrunken; by
     simulation, always with the same draws (Ruppert, Wand and Carroll 2003, section 6.5). seen : (V,) places that count.
@@ -71,6 +72,6 @@ def half_scale(train_share: float) -> float:
 
 
 def quick_scale(train_share: float) -> float:
-    """Standard error of a fit in standard deviations over refits that trained on this share of the rows; 0 where they
-    all had the same rows, and their spread tells nothing of others."""
+    """Return the standard error of a fit in standard deviations over refits that trained on this share of the rows; 0
+    where they all had the same rows, and their spread tells nothing of others."""
     return float(np.sqrt(train_share / (1.0 - train_share))) if train_share < 1.0 else 0.0

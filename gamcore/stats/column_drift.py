@@ -92,7 +92,7 @@ class Moved:
     columns: tuple[ColumnMove, ...]
 
     def words(self) -> str:
-        """The distributions in a sentence or two."""
+        """Return the distributions in a sentence or two."""
         moved = [one for one in self.columns if one.has_moved]
         few = sum(one.verdict == "too few rows" for one in self.columns)
         if not self.columns:
@@ -106,7 +106,7 @@ class Moved:
         return f"{said} Of {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
 
     def frame(self) -> pd.DataFrame:
-        """One row a column that both have, the most moved first."""
+        """Return one row a column that both have, the most moved first."""
         rows = [
             (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.words, one.distance, one.p, one.missing_then,
              one.missing_now, one.p_missing)
@@ -133,7 +133,8 @@ def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
 
 
 def kinds(then: pd.Series, now: pd.Series) -> tuple[Kind | None, Kind | None]:
-    """The kinds of a column in two versions, None where it cannot be used; one without any value has the other's."""
+    """Return the kinds of a column in two versions, None where it cannot be used; one without any value has the
+    other's."""
     old, new = _kind(then), _kind(now)
     if then.isna().all():
         old = new
@@ -150,7 +151,7 @@ def _kind(series: pd.Series) -> Kind | None:
 
 
 def _compared(then: pd.Series, now: pd.Series, kind: Kind | None) -> ColumnMove:
-    """A column whose p values are not adjusted yet, and whose verdict is open."""
+    """Return a column whose p values are not adjusted yet, and whose verdict is open."""
     before, after = float(then.isna().mean()), float(now.isna().mean())
     p_missing = p_of_rates(before, len(then), after, len(now)) if 0 < before + after < 2 else math.nan
     start = ColumnMove(
@@ -172,7 +173,7 @@ def _compared(then: pd.Series, now: pd.Series, kind: Kind | None) -> ColumnMove:
 
 
 def _or_missing(series: pd.Series, read: Callable[[pd.Series], Floats]) -> Floats:
-    """The values of a column; one without any may be kept as text, which cannot be read."""
+    """Return the values of a column; one without any may be kept as text, which cannot be read."""
     return np.full(len(series), np.nan) if series.isna().all() else read(series)
 
 
@@ -199,7 +200,7 @@ def _number(value: float) -> str:
 
 
 def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
-    """Levels by their shares; those too rare to be tested are one."""
+    """Return the levels by their shares; those too rare to be tested are one."""
     names, old, new = _counts(then, now)
     if not (old.sum() and new.sum()):
         return start
@@ -223,7 +224,7 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
 
 
 def _counts(then: pd.Series, now: pd.Series) -> tuple[list[str], Floats, Floats]:
-    """All levels of two columns, and the rows of each."""
+    """Return all levels of two columns, and the rows of each."""
     (old, old_names), (new, new_names) = read_texts(then), read_texts(now)
     place = {name: i for i, name in enumerate(dict.fromkeys([*old_names, *new_names]))}
     made = []
@@ -247,7 +248,7 @@ def _p_of_levels(old: Floats, new: Floats) -> float:
 
 
 def _least(n: float, m: float) -> float:
-    """The least distance whose p is under 5%, alone (Smirnov's limit)."""
+    """Return the least distance whose p is under 5%, alone (Smirnov's limit)."""
     return math.sqrt(-math.log(ALPHA / 2) / 2 * (n + m) / (n * m))
 
 
@@ -284,7 +285,7 @@ def _with_missing(one: ColumnMove) -> str:
 
 
 def ranges(then: Floats, now: Floats) -> str:
-    """Where the dates (in days since 1970-01-01) of two versions lie, and how far they overlap."""
+    """Return where the dates (in days since 1970-01-01) of two versions lie, and how far they overlap."""
     old, new = then[np.isfinite(then)], now[np.isfinite(now)]
     if not (old.size and new.size):
         return "no dates in one of the two"

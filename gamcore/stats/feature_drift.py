@@ -18,7 +18,7 @@ COLUMNS: Final = ["feature", "stability", "by chance", "missing before", "missin
 
 
 def drift(X: pd.DataFrame, bins: tuple[Bins, ...], later: NDArray[np.bool_]) -> pd.DataFrame:
-    """How the distribution of each feature moved from some rows of a table to the `later` ones (n,).
+    """Return how the distribution of each feature moved from some rows of a table to the `later` ones (n,).
 
     Columns: feature, stability (the population stability index), by chance (its mean where nothing moved), missing
     before and after, unseen after (shares); the most moved first.

@@ -38,7 +38,7 @@ class Overlay:
     labels: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
-        """One row a bar, missing cells last; their shares are of all rows."""
+        """Return one row a bar, missing cells last; their shares are of all rows."""
         places = [in_words(k, self.kind, self.edges, self.labels) for k in range(self.then.size)]
         return pd.DataFrame({
             "value": [*places, "(missing)"], "then": [*self.then, self.missing[0]],
@@ -47,7 +47,7 @@ class Overlay:
 
 
 def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
-    """A column of a kind in two versions; TableError where it holds no value in one of them."""
+    """Return a column of a kind in two versions; TableError where it holds no value in one of them."""
     name, missing = str(now.name), (float(then.isna().mean()), float(now.isna().mean()))
     if max(missing) == 1.0:
         raise TableError(f"Column {name!r} has no value in one of the two versions: choose another.")
@@ -77,7 +77,7 @@ def _edges(values: list[Floats]) -> Floats:
 
 
 def _levels(then: pd.Series, now: pd.Series) -> tuple[tuple[str, ...], Floats, Floats]:
-    """The most frequent levels of the two, and the shares of each; the others together, last."""
+    """Return the most frequent levels of the two, and the shares of each; the others together, last."""
     shares = []
     for series in (then, now):
         codes, names = read_texts(series)

@@ -54,7 +54,7 @@ def newcombe(rate: float, n: float, other: float, m: float) -> Interval:
 
 
 def ratio_of_rates(rate: float, n: float, other: float, m: float) -> Interval:
-    """Interval of the ratio of two rates, on the log scale; unknown where one is 0."""
+    """Return the interval of the ratio of two rates, on the log scale; unknown where one is 0."""
     if not (n > 0 and m > 0 and rate > 0 and other > 0):
         return UNKNOWN
     with extra("experiments"):
@@ -104,7 +104,7 @@ def difference_of_means(
 
 
 def _moments(values: Floats, weight: Floats | None) -> tuple[float, float, float]:
-    """Mean, mean squared distance from it, and effective number of rows."""
+    """Return the mean, mean squared distance from it, and effective number of rows."""
     w = np.ones(values.size) if weight is None else weight
     if not w.sum() > 0:
         return math.nan, math.nan, 0.0
@@ -120,7 +120,8 @@ def p_of_means(values: Floats, others: Floats) -> float:
 
 
 def ratio_of_means(values: Floats, others: Floats) -> Interval:
-    """Interval of the ratio of two means by the delta method on the log scale; unknown where one is not above 0."""
+    """Return the interval of the ratio of two means by the delta method on the log scale; unknown where one is not
+    above 0."""
     (mean, square, n), (other, other_square, m) = _moments(values, None), _moments(others, None)
     if not (n >= 2 and m >= 2 and mean > 0 and other > 0 and square + other_square > 0):
         return UNKNOWN

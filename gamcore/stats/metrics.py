@@ -44,20 +44,20 @@ def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def roc(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
-    """Share of positives found (y) by share of negatives taken for them (x); the area below."""
+    """Return the share of positives found (y) by share of negatives taken for them (x); the area below."""
     false, true, _ = metrics.roc_curve(y, chance, sample_weight=weight)
     return RankingLine(*_thin(false, true), float(metrics.roc_auc_score(y, chance, sample_weight=weight)))
 
 
 def precision_recall(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
-    """Share of positives among those picked (y) by share of positives found (x); average precision."""
+    """Return the share of positives among those picked (y) by share of positives found (x); average precision."""
     precision, recall, _ = metrics.precision_recall_curve(y, chance, sample_weight=weight)
     x, line = _thin(recall[::-1], precision[::-1])
     return RankingLine(x, line, float(metrics.average_precision_score(y, chance, sample_weight=weight)))
 
 
 def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
-    """Share of positives (y) among the most likely share of rows (x); the share in the first tenth."""
+    """Return the share of positives (y) among the most likely share of rows (x); the share in the first tenth."""
     weights = np.ones(y.size) if weight is None else weight
     order = np.argsort(-chance, kind="stable")
     rows, hits = np.cumsum(weights[order]), np.cumsum((weights * y)[order])
@@ -74,7 +74,7 @@ def _equal_parts(values: Floats, n_parts: int) -> NDArray[np.int64]:
 
 
 def _parts(part: NDArray[np.int64], weight: Floats | None) -> Iterator[tuple[int, NDArray[np.bool_], Floats, float]]:
-    """Each part with any weight: its number, its rows (n,), their weights, and how many rows these amount to."""
+    """Yield each part with any weight: its number, its rows (n,), their weights, and how many rows these amount to."""
     weights = np.ones(part.size) if weight is None else weight
     for k in np.unique(part):
         here = part == k
@@ -84,7 +84,7 @@ def _parts(part: NDArray[np.int64], weight: Floats | None) -> Iterator[tuple[int
 
 
 def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins: int = 10) -> pd.DataFrame:
-    """What happened where the model said so much: rows in `n_bins` parts of equal size by their chance.
+    """Return what happened where the model said so much: rows in `n_bins` parts of equal size by their chance.
 
     Columns: predicted, observed, lower, upper (Wilson, 95%; weighted rows count as their effective number), rows.
     """
@@ -114,7 +114,8 @@ class Costs:
 
 
 def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Floats | None = None) -> Costs:
-    """Costs of saying yes where it is no, and no where it is yes, at every line that these rows can tell apart."""
+    """Return the costs of saying yes where it is no, and no where it is yes, at every line that these rows can tell
+    apart."""
     weights = np.ones(y.size) if weight is None else weight
     order = np.argsort(chance, kind="stable")
     sorted_chance, total = chance[order], weights.sum()
@@ -129,7 +130,7 @@ def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Fl
 
 
 def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
-    """Rows by what they were and what the model says from a threshold on."""
+    """Return the rows by what they were and what the model says from a threshold on."""
     said = chance >= threshold
     cells = [[int((said & (y == 1)).sum()), int((~said & (y == 1)).sum())],
              [int((said & (y == 0)).sum()), int((~said & (y == 0)).sum())]]  # fmt: skip
@@ -139,7 +140,8 @@ def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
 def deviance(
     y: Floats, predicted: Floats, baseline: float, binary: bool, weight: Floats | None = None
 ) -> tuple[float, float]:
-    """Mean deviance of a row, and the share of that of a constant (a mean of other rows) that is explained."""
+    """Return the mean deviance of a row, and the share of that of a constant (a mean of other rows) that is
+    explained."""
     constant = np.full(y.size, baseline)
     if binary:
         losses = [2 * metrics.log_loss(y, p, sample_weight=weight, labels=[0, 1]) for p in (predicted, constant)]
@@ -149,7 +151,8 @@ def deviance(
 
 
 def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins: int = 20) -> pd.DataFrame:
-    """Mean residual and its interval in at most `n_bins` parts of equal size by the prediction, of 30 rows or so.
+    """Return the mean residual and its interval in at most `n_bins` parts of equal size by the prediction, of 30 rows
+    or so.
 
     Columns: predicted, residual, lower, upper (95%, t), rows.
     """
@@ -172,7 +175,8 @@ def _half_width(values: Floats, mean: float, weight: Floats, n: float) -> float:
 
 
 def stability(counts: Floats, others: Floats) -> tuple[float, float]:
-    """The population stability index between two distributions over the same bins, and its mean where nothing moved.
+    """Return the population stability index between two distributions over the same bins, and its mean where nothing
+    moved.
 
     0 is the same; .1 to .25 a shift worth a look, more a strong one (Siddiqi 2006, chapter 8). By chance alone it is
     about (bins - 1) (1 / n + 1 / m), which of few rows is much. An empty bin counts as half a row.
@@ -185,7 +189,7 @@ def stability(counts: Floats, others: Floats) -> tuple[float, float]:
 
 
 def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: Floats | None = None) -> pd.DataFrame:
-    """Means by period (n,): what was, with its 95% interval, and what the model says.
+    """Return the means by period (n,): what was, with its 95% interval, and what the model says.
 
     Columns: period, observed, lower, upper, predicted, rows.
     """

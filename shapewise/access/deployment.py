@@ -13,7 +13,7 @@ LOCALS: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: bool) -> list[str]:
-    """What a shared deployment lacks, a sentence each; none where it may start.
+    """Return what a shared deployment lacks, a sentence each; none where it may start.
 
     options : of Streamlit, by name, and proxy_secret. auth : the section [auth] of secrets.toml. secret_is_set :
     whether server.cookieSecret was chosen, not drawn at the start.

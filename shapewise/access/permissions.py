@@ -36,7 +36,7 @@ LOCAL: Final = Person("local", "you", "admin")
 
 
 def may(person: Person | None, action: Action, owner: str | None = None, level: Level | None = None) -> bool:
-    """Whether a person, None for somebody unknown, may do something.
+    """Return whether a person, None for somebody unknown, may do something.
 
     owner : of the thing; None for what has none (making something, administering). level : what the thing is
     shared with this person for, if it is.

@@ -21,8 +21,8 @@ TABLE_SHARE: Final = 4
 
 
 def is_shared() -> bool:
-    """Whether the app serves a team: GAMCORE_MODE=shared. StoreError where it is neither that nor single: a slip must
-    not open the app to everybody."""
+    """Return whether the app serves a team: GAMCORE_MODE=shared. StoreError where it is neither that nor single: a slip
+    must not open the app to everybody."""
     mode = os.environ.get("GAMCORE_MODE", "").strip().lower() or "single"
     if mode not in ("single", "shared"):
         raise StoreError(f"GAMCORE_MODE is {mode!r}: set it to single or shared.")
@@ -30,7 +30,7 @@ def is_shared() -> bool:
 
 
 def _control(name: str) -> str:
-    """A limit of this process's container; empty where there is none."""
+    """Return a limit of this process's container; empty where there is none."""
     try:
         return Path("/sys/fs/cgroup", name).read_text(encoding="ascii").strip()
     except OSError:
@@ -38,7 +38,7 @@ def _control(name: str) -> str:
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this machine, or the container, has."""
+    """Return the bytes of memory that this machine, or the container, has."""
     most = _control("memory.max")
     return min(int(psutil.virtual_memory().total), int(most) if most.isdigit() else 2**62)
 
@@ -72,7 +72,8 @@ class Limits:
 
     @classmethod
     def told(cls) -> Limits:
-        """The limits that the environment sets, over those that fit this machine; StoreError where one is no number."""
+        """Return the limits that the environment sets, over those that fit this machine; StoreError where one is no
+        number."""
         chosen: dict[str, int] = {}
         for of in fields(cls):
             text = os.environ.get(f"GAMCORE_{of.name.upper()}", "").strip()
@@ -86,7 +87,7 @@ class Limits:
         return replace(limits, table_memory=min(limits.memory // TABLE_SHARE, MOST_TABLE))
 
     def environment(self) -> dict[str, str]:
-        """What to set so that another process is told the same."""
+        """Return what to set so that another process is told the same."""
         return {f"GAMCORE_{of.name.upper()}": str(getattr(self, of.name)) for of in fields(self)}
 
     @classmethod

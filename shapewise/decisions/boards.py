@@ -32,11 +32,11 @@ class SavedSegment:
     evidence: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> Rule:
-        """Its rule."""
+        """Return its rule."""
         return from_dict(self.rule)
 
     def told(self) -> Evidence | None:
-        """Its evidence, where there was any; NaN is kept as null."""
+        """Return its evidence, where there was any; NaN is kept as null."""
         if not self.evidence:
             return None
         nan = float("nan")
@@ -60,7 +60,7 @@ class Board:
     outcome: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> StrategySet:
-        """Its strategies."""
+        """Return its strategies."""
         return StrategySet.from_dict(self.strategies)
 
 
@@ -93,12 +93,12 @@ def add_segment(
 
 
 def segment(workspace: Workspace, identifier: str) -> SavedSegment:
-    """A kept segment."""
+    """Return a kept segment."""
     return known(SavedSegment, workspace.thing("segments", identifier).about)
 
 
 def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
-    """Segments of a table, the oldest first."""
+    """Return the segments of a table, the oldest first."""
     saved = workspace.listed("segments", lambda kept: known(SavedSegment, kept))
     return [one for one in saved if one.table == table]
 
@@ -112,7 +112,7 @@ def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:
 
 
 def board(workspace: Workspace, identifier: str) -> Board:
-    """A stored board; RuleError where its strategies cannot be read."""
+    """Return a stored board; RuleError where its strategies cannot be read."""
     return _board(workspace.thing("boards", identifier).about)
 
 

@@ -62,25 +62,25 @@ A_WEEK: Final = 65_000
 
 
 def load(workspace: Workspace, name: str) -> TableAbout:
-    """A sample table, stored once."""
+    """Return a sample table, stored once."""
     loaded = read_file(name, (SAMPLES / name).read_bytes())
     return workspace.tables.add(loaded.frame, Path(name).stem, loaded.notes)
 
 
 def find(workspace: Workspace, name: str) -> TableAbout | None:
-    """A sample table, where it is loaded; somebody's own of that name has another size."""
+    """Return a sample table, where it is loaded; somebody's own of that name has another size."""
     size = SIZES[name]
     return next((table for table in workspace.tables.listed() if (table.rows, table.columns) == size), None)
 
 
 def spec(table: TableAbout, columns: list[str], part: ExamplePart) -> Spec:
-    """What a scenario's model learns."""
+    """Return what a scenario's model learns."""
     features = [name for name in columns if name not in UNUSED]
     return Spec(table.id, "step", part.scenario, features, positive=[part.goal], negative=["drop"])
 
 
 def model(workspace: Workspace, table: str, part: ExamplePart) -> ModelAbout | None:
-    """A scenario's model, where it is trained."""
+    """Return a scenario's model, where it is trained."""
     return next((m for m in workspace.models.listed() if m.table == table and m.name == part.scenario), None)
 
 
@@ -96,7 +96,7 @@ def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jo
 
 
 def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
-    """The strategies of the scenarios' models, in their order, each segment kept with its evidence."""
+    """Return the strategies of the scenarios' models, in their order, each segment kept with its evidence."""
     frame, made = workspace.tables.read(table.id), []
     for part in PARTS:
         about = model(workspace, table.id, part)
@@ -137,7 +137,7 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
 
 
 def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
-    """What the model sets apart upwards by one column."""
+    """Return what the model sets apart upwards by one column."""
     for segment in candidates:
         if segment.up and segment.rule.columns == (column,):
             return segment.rule
@@ -145,13 +145,13 @@ def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
 
 
 def make_board(workspace: Workspace, table: TableAbout) -> Board:
-    """The three strategies in the order A, C, B, for those who left."""
+    """Return the three strategies in the order A, C, B, for those who left."""
     made = StrategySet(NAME, tuple(read_off(workspace, table)), Levels("step", ("drop",)))
     return board.add_board(workspace, made, table.id)
 
 
 def plan_of(made: Board) -> dict[str, Any]:
-    """What the page Experiment is filled with; the test begins with the board as it is."""
+    """Return what the page Experiment is filled with; the test begins with the board as it is."""
     rows = [
         {"metric": name, "role": role, "base": base, "lift": lift, "deviation": None}
         for name, (base, lift, role) in METRICS.items()
@@ -160,7 +160,7 @@ def plan_of(made: Board) -> dict[str, Any]:
 
 
 def outcome_of(table: TableAbout) -> dict[str, Any]:
-    """Where its experiment is read from."""
+    """Return where its experiment is read from."""
     roles = {name: role for name, (_, _, role) in METRICS.items()}
     read = {"table": table.id, "arm": "arm", "treated": "treated", "roles": roles, "share": 0.5, "before": {}}
     return {"way": "rows", "rows": read}

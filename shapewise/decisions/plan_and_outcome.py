@@ -20,7 +20,7 @@ RULES: Final = "by the rules of the board"
 
 
 def metrics_of(form: dict[str, Any]) -> list[Metric]:
-    """The metrics of a plan; ExperimentError names the row that is not complete."""
+    """Return the metrics of a plan; ExperimentError names the row that is not complete."""
     metrics = []
     for k, row in enumerate(form["metrics"], 1):
         name, base, lift, deviation = (row.get(key) for key in ("metric", "base", "lift", "deviation"))
@@ -34,7 +34,7 @@ def metrics_of(form: dict[str, Any]) -> list[Metric]:
 
 
 def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> ExperimentPlan:
-    """The plan of a board, for the reach of its strategies."""
+    """Return the plan of a board, for the reach of its strategies."""
     reach = {one.name: int(n) for one, n in zip(made.strategies, ledger.exclusive, strict=True)}
     a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, n in reach.items()}
     return plan(a_day, metrics_of(form), form["share"], form["power"])
@@ -44,7 +44,7 @@ def read_out(
     made: StrategySet, way: str, form: dict[str, Any], metrics: Sequence[dict[str, Any]],
     frame_of: Callable[[str, Sequence[str]], pd.DataFrame],
 ) -> ReadOut:  # fmt: skip
-    """An experiment as it was measured.
+    """Return an experiment as it was measured.
 
     way : from "rows" of a table, or from "counts"; told : which, as a board keeps it. metrics : of the plan, for the
     lifts that were hoped for. frame_of : all rows of a table by its id, and some columns at least.

@@ -55,7 +55,7 @@ def prove(made: StrategySet, frame: pd.DataFrame) -> Proof:
 
 
 def _stored(series: pd.Series, kind: Kind) -> Any:
-    """A column as a database would hold it: doubles, timestamps, truth or text; missing as None or NaN."""
+    """Return a column as a database would hold it: doubles, timestamps, truth or text; missing as None or NaN."""
     if kind == "date":
         days = read_dates(series)
         stamps = np.round(np.nan_to_num(days) * DAY).astype(np.int64).astype("datetime64[us]")
@@ -68,7 +68,7 @@ def _stored(series: pd.Series, kind: Kind) -> Any:
 
 
 def by_sql(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labels:
-    """The strategy (n,) of each row by the SQL export, in SQLite."""
+    """Return the strategy (n,) of each row by the SQL export, in SQLite."""
     rows = rows if len(rows.columns) else pd.DataFrame({"row": np.arange(len(rows))})
     alias = free_name(rows.columns)
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ def by_sql(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labe
 
 
 def by_python(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labels:
-    """The strategy (n,) of each row by the Python export, run as a program that reads JSON lines."""
+    """Return the strategy (n,) of each row by the Python export, run as a program that reads JSON lines."""
     with tempfile.TemporaryDirectory() as folder:
         program, lines = Path(folder) / "strategies.py", Path(folder) / "rows.jsonl"
         program.write_text(to_python(cascade, kinds), encoding="utf-8")
@@ -107,13 +107,13 @@ def by_python(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> L
 
 
 def _lines(rows: pd.DataFrame) -> Iterator[str]:
-    """Rows as JSON, missing as null."""
+    """Yield the rows as JSON, missing as null."""
     plain = {name: _cells(rows[name]) for name in rows.columns}
     for k in range(len(rows)):
         yield json.dumps({name: cells[k] for name, cells in plain.items()})
 
 
 def _cells(series: pd.Series) -> list[Any]:
-    """Cells as JSON knows them."""
+    """Return the cells as JSON knows them."""
     cells = series.dt.strftime("%Y-%m-%dT%H:%M:%S.%f") if series.dtype.kind == "M" else series
     return [None if gone else cell for cell, gone in zip(cells.tolist(), series.isna(), strict=True)]

@@ -44,7 +44,7 @@ def refusing(what: str) -> Iterator[None]:
 
 
 def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
-    """A Parquet, Feather or Arrow file."""
+    """Return a Parquet, Feather or Arrow file."""
     with refusing(suffix[1:]):
         if suffix == ".parquet":
             file = open_parquet(io.BytesIO(data))
@@ -68,7 +68,7 @@ def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
 
 
 def open_parquet(source: Path | io.BytesIO, **options: object) -> pa.parquet.ParquetFile:
-    """A Parquet file opened so that a batch takes the memory of a batch, whatever the size of its row groups."""
+    """Return a Parquet file opened so that a batch takes the memory of a batch, whatever the size of its row groups."""
     with source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getbuffer()[:4]) as file:
         if file.read(4) == b"PARE":
             raise ReaderError("The Parquet file is encrypted: write it without encryption and load it again.")
@@ -79,7 +79,7 @@ def open_parquet(source: Path | io.BytesIO, **options: object) -> pa.parquet.Par
 
 
 def memory_of(file: pa.parquet.ParquetFile) -> int:
-    """Bytes of the whole table, estimated from a few rows of its first, middle and last row groups.
+    """Return the bytes of the whole table, estimated from a few rows of its first, middle and last row groups.
 
     The footer cannot be believed about bytes, and the rows of a small file may all be one long text.
     """
@@ -96,7 +96,7 @@ def memory_of(file: pa.parquet.ParquetFile) -> int:
 
 
 def _expanded(column: pa.Array) -> int:
-    """Bytes of a column when categories are written out as values."""
+    """Return the bytes of a column when categories are written out as values."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
@@ -128,7 +128,7 @@ def _check_ratio_of_arrow(data: bytes) -> None:
 
 
 def _fixed(column: pa.Field) -> pa.DataType:
-    """The type of a column's part of fixed width: offsets of text and lists, indices of categories."""
+    """Return the type of a column's part of fixed width: offsets of text and lists, indices of categories."""
     kind = column.type
     return kind if pa.types.is_primitive(kind) else pa.int32()
 

@@ -38,7 +38,8 @@ class Changed:
 
 
 def plain_kind(kind: pa.DataType) -> pa.DataType | None:
-    """The type a column has here; None where its cells do not hold one number, text, date or truth value each."""
+    """Return the type a column has here; None where its cells do not hold one number, text, date or truth value
+    each."""
     types = pa.types
     if types.is_dictionary(kind):
         return plain_kind(kind.value_type) and kind
@@ -53,7 +54,8 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
 
 
 def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> list[ArrowColumn]:
-    """The columns of a file that hold plain values, under clean names; `decode` writes categories out as values."""
+    """Return the columns of a file that hold plain values, under clean names; `decode` writes categories out as
+    values."""
     kept, nested = [], []
     for place, column in enumerate(schema):
         kind = plain_kind(column.type)
@@ -77,7 +79,7 @@ def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> 
 
 
 def plain_table(table: pa.Table, columns: list[ArrowColumn], changed: Changed) -> pa.Table:
-    """A table's kept columns in their types here; infinite values become null and are counted."""
+    """Return a table's kept columns in their types here; infinite values become null and are counted."""
     arrays = [_plain(table.column(column.place), column, changed) for column in columns]
     plain = pa.table(arrays, names=[column.name for column in columns])
     check_lengths(plain)

@@ -83,7 +83,7 @@ def _is_large(source: Path, memory: int) -> bool:
 
 
 def _whole(source: Path, gz: bool, most: int) -> bytes | None:
-    """The unpacked bytes of a file; None where there are more than `most`."""
+    """Return the unpacked bytes of a file; None where there are more than `most`."""
     size, parts = 0, []
     with unpacked(source, gz) as file:
         while size <= most and (part := read_part(file)):
@@ -114,7 +114,7 @@ def _write(frame: pd.DataFrame, path: Path) -> None:
 
 
 def peak() -> int:
-    """The most bytes this process has held, 0 where the system does not say; a poll can miss a short peak."""
+    """Return the most bytes this process has held, 0 where the system does not say; a poll can miss a short peak."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:

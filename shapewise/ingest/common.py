@@ -17,12 +17,12 @@ class ReaderError(ValueError):
 
 
 def in_words(error: Exception) -> str:
-    """What a library says is wrong, short enough for a place in a sentence."""
+    """Return what a library says is wrong, short enough for a place in a sentence."""
     return " ".join(str(error).split()).split(". ")[0].rstrip(".")[:120]
 
 
 def clean_names(names: list[str], notes: list[str]) -> list[str]:
-    """Names without control characters, none empty, all distinct; changes are noted."""
+    """Return the names without control characters, none empty, all distinct; changes are noted."""
     cleaned, seen = [], set(names)
     taken: set[str] = set()
     for place, raw in enumerate(names, 1):

@@ -38,7 +38,7 @@ class ColumnReport:
 
 
 def examine(frame: pd.DataFrame, rows: int | None = None) -> list[ColumnReport]:
-    """A report a column. rows : of the table, where the frame is a sample of it."""
+    """Return a report a column. rows : of the table, where the frame is a sample of it."""
     reports = [_examine(frame[name], rows or len(frame)) for name in frame.columns]
     task = find_task(frame, [r.name for r in reports if r.kind == "category" and r.role == "feature"])
     task_words = "decides which other columns are filled: rows of one value are a task of their own"
@@ -46,8 +46,8 @@ def examine(frame: pd.DataFrame, rows: int | None = None) -> list[ColumnReport]:
 
 
 def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
-    """The column that tells tasks apart: for each of several others, some of its levels have no cell filled, and some
-    have most. None where no column does, or none better than all others."""
+    """Return the column that tells tasks apart: for each of several others, some of its levels have no cell filled, and
+    some have most. None where no column does, or none better than all others."""
     part = frame.sample(min(len(frame), SAMPLE_ROWS), random_state=0)
     filled = part.notna()
     partly = [name for name in frame.columns if 0 < filled[name].mean() < 1]
@@ -129,7 +129,8 @@ def _why(series: pd.Series, kind: Kind) -> str:
 
 
 def _looks_like_id(series: pd.Series, kind: Kind, distinct: int, rows_a_row: float) -> bool:
-    """Text with nearly as many values as rows, or whole numbers that count the rows, of which a row stands for some."""
+    """Return the text with nearly as many values as rows, or whole numbers that count the rows, of which a row stands
+    for some."""
     n = int(series.notna().sum())
     if n < 50 or distinct < 0.98 * n:
         return False
@@ -142,7 +143,7 @@ def _looks_like_id(series: pd.Series, kind: Kind, distinct: int, rows_a_row: flo
 
 
 def _histogram(series: pd.Series, kind: Kind) -> list[int]:
-    """Rows in each of 16 parts of the range, or of the 16 most frequent levels."""
+    """Return the rows in each of 16 parts of the range, or of the 16 most frequent levels."""
     if kind in ("number", "date"):
         values = read_numbers(series) if kind == "number" else read_dates(series)
         values = values[np.isfinite(values)]
@@ -162,7 +163,7 @@ def _histogram(series: pd.Series, kind: Kind) -> list[int]:
 
 
 def leaks(frame: pd.DataFrame, target: str, positive: list[str] | None, features: list[str]) -> dict[str, str]:
-    """Features that alone give the target away, with the reason; looked for in at most 20,000 rows."""
+    """Return the features that alone give the target away, with the reason; looked for in at most 20,000 rows."""
     part = frame.sample(min(len(frame), SAMPLE_ROWS), random_state=0)
     goal = part[target]
     if positive is not None:
@@ -179,7 +180,7 @@ def leaks(frame: pd.DataFrame, target: str, positive: list[str] | None, features
 
 
 def _leak(series: pd.Series, y: np.ndarray[tuple[int], np.dtype[np.float64]], binary: bool) -> str | None:
-    """Why a column may be the target in disguise."""
+    """Return why a column may be the target in disguise."""
     try:
         kind = kind_of(series)
     except TableError:

@@ -42,7 +42,7 @@ class Seen:
 
 
 def read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
-    """The first sheet of a workbook: values only, no formula is run."""
+    """Return the first sheet of a workbook: values only, no formula is run."""
     if data.startswith(b"\xd0\xcf\x11\xe0"):  # the container of old workbooks, and of encrypted ones
         raise ReaderError("The workbook has a password or an old format: save it as .xlsx without a password.")
     try:
@@ -76,7 +76,7 @@ def _tell(seen: Seen, sheets: list[str], notes: list[str]) -> None:
 
 
 def _without_titles(rows: list[list[object]], notes: list[str]) -> list[list[object]]:
-    """Rows from the column names on: a first row of one cell above a full row of words is a title."""
+    """Return the rows from the column names on: a first row of one cell above a full row of words is a title."""
     width = len(rows[0])
     for k, row in enumerate(rows[:10]):
         filled = [cell for cell in row if cell not in ("", None)]
@@ -107,7 +107,8 @@ def _as_frame(rows: list[list[object]], notes: list[str]) -> pd.DataFrame:
 
 
 def _one_kind(cells: pd.Series) -> pd.Series:
-    """Days and times together are times; other cells of several kinds in one column are text, like in a CSV."""
+    """Return the days and times together are times; other cells of several kinds in one column are text, like in a
+    CSV."""
     kinds = {type(cell) for cell in cells.dropna()}
     if kinds and kinds <= {dt.date, dt.datetime}:
         return pd.to_datetime(cells)
@@ -117,7 +118,7 @@ def _one_kind(cells: pd.Series) -> pd.Series:
 
 
 def _plain(cell: object) -> str:
-    """A cell of a workbook as text; it keeps whole numbers as floats."""
+    """Return a cell of a workbook as text; it keeps whole numbers as floats."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 

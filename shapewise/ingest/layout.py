@@ -67,7 +67,7 @@ class TextLine(NamedTuple):
 
 
 def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
-    """The encoding of a file that begins with `head`: by its mark, UTF-8 where it fits, else the likeliest.
+    """Return the encoding of a file that begins with `head`: by its mark, UTF-8 where it fits, else the likeliest.
 
     `whole` says that nothing comes after the head; otherwise a character may be cut at its end.
     """
@@ -94,7 +94,7 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
 
 
 def _unmarked_utf16(head: bytes) -> str:
-    """Text of mostly Latin letters has a NUL in every other byte, always on the same side."""
+    """Return the text of mostly Latin letters has a NUL in every other byte, always on the same side."""
     part = head[:20_000]
     even, odd = part[::2].count(0), part[1::2].count(0)
     if len(part) < 8 or even + odd < 0.3 * len(part):
@@ -113,7 +113,7 @@ def _guess(head: bytes, notes: list[str]) -> str:
 
 
 def layout_of(text: str, notes: list[str]) -> Layout:
-    """The layout of a text with line ends \\n, of which the first 400,000 characters are looked at."""
+    """Return the layout of a text with line ends \\n, of which the first 400,000 characters are looked at."""
     said, start = _said_delimiter(text)
     lines = text[start : start + SAMPLE_CHARACTERS].split("\n")[:SAMPLE_LINES]
     delimiter, width, first = _sniff(lines, said)
@@ -127,7 +127,8 @@ def layout_of(text: str, notes: list[str]) -> Layout:
 
 
 def _said_delimiter(text: str) -> tuple[str, int]:
-    """The delimiter that a first line such as sep=; names, as spreadsheets write it, and where the rest begins."""
+    """Return the delimiter that a first line such as sep=; names, as spreadsheets write it, and where the rest
+    begins."""
     match = re.match(r'"?sep=([;\t|,])"?[;\t|,]*\n', text, re.IGNORECASE)
     return (match.group(1), match.end()) if match else ("", 0)
 
@@ -158,7 +159,7 @@ def _sniff(lines: list[str], said: str) -> tuple[str, int, int]:
 
 
 def _rows(lines: list[str], delimiter: str) -> list[TextLine]:
-    """Rows that are not blank."""
+    """Return the rows that are not blank."""
     kept: list[TextLine] = []
     start = 0
     rows = csv.reader(lines, delimiter=delimiter)
@@ -175,7 +176,7 @@ def _rows(lines: list[str], delimiter: str) -> list[TextLine]:
 
 
 def _header_line(rows: list[TextLine], width: int) -> int:
-    """The line of the column names: the first as wide as most, or one cell less where every row ends in a spare
+    """Return the line of the column names: the first as wide as most, or one cell less where every row ends in a spare
     separator. A narrower line right before rows of data could be a title or names with one missing: refused."""
     spare = all(row.spare for row in rows if len(row.cells) == width)
     fitting = (width, width - 1) if spare else (width,)

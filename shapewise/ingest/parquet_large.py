@@ -50,7 +50,7 @@ def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: T
 
 
 def parts_of(source: Path) -> tuple[list[FilePart], pa.Schema]:
-    """The files of a source in the order of their names, and the columns that names of folders give."""
+    """Return the files of a source in the order of their names, and the columns that names of folders give."""
     if source.is_file():
         return [_look_at(source, {})], pa.schema([])
     paths = sorted(
@@ -89,7 +89,8 @@ def _look_at(path: Path, keys: dict[str, Any]) -> FilePart:
 
 
 def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Schema:
-    """Columns of all parts together: one that a part lacks is missing in its rows, whole numbers may be decimals."""
+    """Return the columns of all parts together: one that a part lacks is missing in its rows, whole numbers may be
+    decimals."""
     schema = parts[0].schema.remove_metadata()
     for part in parts[1:]:
         try:
@@ -109,7 +110,7 @@ def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Sche
 
 
 def _batches(part: FilePart, schema: pa.Schema) -> Iterator[pa.Table]:
-    """Rows of a part in the columns of all, a bounded number of bytes at a time."""
+    """Yield the rows of a part in the columns of all, a bounded number of bytes at a time."""
     each = max(1, min(BATCH_ROWS, BATCH_BYTES * max(part.rows, 1) // max(part.memory, 1)))
     with open_parquet(part.path) as file:
         for batch in file.iter_batches(each):

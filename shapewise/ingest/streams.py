@@ -31,13 +31,14 @@ def unpacked(source: Path, gz: bool) -> Iterator[IO[bytes]]:
 
 
 def place(file: IO[bytes] | gzip.GzipFile) -> int:
-    """How many bytes of the file on disk have been read."""
+    """Return how many bytes of the file on disk have been read."""
     packed: Any = file.fileobj if isinstance(file, gzip.GzipFile) else file
     return int(packed.tell())
 
 
 def read_part(file: IO[bytes] | gzip.GzipFile, size: int = PART) -> bytes:
-    """The next unpacked bytes; a bomb is refused by what it has grown to so far, before more of it is unpacked."""
+    """Return the next unpacked bytes; a bomb is refused by what it has grown to so far, before more of it is
+    unpacked."""
     part = file.read(size)
     if isinstance(file, gzip.GzipFile) and file.tell() > max(FREE, MAX_GZIP * place(file)):
         raise ReaderError(

@@ -65,7 +65,7 @@ class Loading:
 
 
 def kind_of(source: Path, name: str) -> str:
-    """The ending that says how to read a file, .csv.gz for one; "folder" for a folder."""
+    """Return the ending that says how to read a file, .csv.gz for one; "folder" for a folder."""
     if source.is_dir():
         return "folder"
     if source.exists() and not source.is_file():  # a pipe or a device would keep its reader waiting
@@ -99,7 +99,7 @@ def load(
 
 
 def _environment() -> dict[str, str]:
-    """What a child that reads hostile files may know: no secrets, no addresses of databases."""
+    """Return what a child that reads hostile files may know: no secrets, no addresses of databases."""
     known = {name: text for name, text in os.environ.items() if name in PASSED or name.startswith("LC_")}
     return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other pools keep what they once had
 
@@ -152,7 +152,7 @@ class Reading:
         )
 
     def _watch(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> dict[str, Any]:
-        """What the child says at its end. It does not outlive this call."""
+        """Return what the child says at its end. It does not outlive this call."""
         assert process.stdout is not None
         said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         listener = threading.Thread(target=_listen, args=(process.stdout, said), daemon=True, name="loader")
@@ -230,7 +230,7 @@ def _listen(out: IO[bytes], said: queue.SimpleQueue[dict[str, Any] | None]) -> N
 
 
 def _crash(code: int, errors: IO[bytes]) -> ReaderError:
-    """The refusal of a file that its reader broke on; what is known stands in the log under the same number."""
+    """Return the refusal of a file that its reader broke on; what is known stands in the log under the same number."""
     number = secrets.token_hex(4)
     errors.seek(0)
     words = errors.read()[-20_000:].decode(errors="replace").strip()

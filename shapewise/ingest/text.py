@@ -58,7 +58,7 @@ def _decode(data: bytes, notes: list[str]) -> str:
 
 
 def read_text(data: bytes, notes: list[str]) -> pd.DataFrame:
-    """A delimited text file; ReaderError where it has no one reading."""
+    """Return a delimited text file; ReaderError where it has no one reading."""
     text = _decode(data, notes)
     if "\0" in text:
         notes.append(f"Removed {text.count(chr(0)):,} NUL characters.")
@@ -80,12 +80,12 @@ def _check_quotes(text: str) -> None:
 
 
 def open_quote(line: int) -> ReaderError:
-    """The refusal of a file with an odd number of quotation marks, the last of them in a line (1-based)."""
+    """Return the refusal of a file with an odd number of quotation marks, the last of them in a line (1-based)."""
     return ReaderError(f"A quotation mark opened near line {line:,} is never closed: close or remove it.")
 
 
 def parse_options(layout: Layout, quoted: bool, ragged: Ragged) -> dict[str, object]:
-    """Options for pyarrow.csv: all cells as text, rows of another width handed to `ragged`."""
+    """Return the options for pyarrow.csv: all cells as text, rows of another width handed to `ragged`."""
     names = layout.names
     return {
         "parse_options": pa.csv.ParseOptions(
@@ -100,7 +100,7 @@ def parse_options(layout: Layout, quoted: bool, ragged: Ragged) -> dict[str, obj
 
 
 def unreadable(error: Exception) -> ReaderError:
-    """The refusal of a text that the parser gave up on."""
+    """Return the refusal of a text that the parser gave up on."""
     if "Empty CSV" in str(error):
         return ReaderError("The file has column names but no rows: choose another.")
     if "straddl" in str(error):  # the parser's word for a row longer than its block
@@ -109,7 +109,7 @@ def unreadable(error: Exception) -> ReaderError:
 
 
 def _parse(body: str, layout: Layout, notes: list[str]) -> pd.DataFrame:
-    """Cells as text; rows of another width are skipped while they are few, and named."""
+    """Return the cells as text; rows of another width are skipped while they are few, and named."""
     if not body.strip():
         raise ReaderError("The file has column names but no rows: choose another.")
     ragged, names = Ragged(), layout.names
@@ -147,19 +147,19 @@ def check_lengths(table: pa.Table | pa.RecordBatch) -> None:
 
 
 def is_spare(names: list[str]) -> bool:
-    """Whether the last column has no name of its own, as where every row ends in a separator."""
+    """Return whether the last column has no name of its own, as where every row ends in a separator."""
     return len(names) > 1 and names[-1] == f"column {len(names)}"
 
 
 def drop_spare(names: list[str], notes: list[str]) -> str:
-    """Note that the last column goes, in place of the note on its name; and its name here."""
+    """Return the note that the last column goes, in place of the note on its name; and its name here."""
     notes[:] = [note for note in notes if note != f"Column {len(names)} had no name."]
     notes.append("Dropped an empty last column: every row ends in a separator.")
     return names[-1]
 
 
 def footer_rows(frame: pd.DataFrame) -> int:
-    """How many of the last rows are blank or a total that spreadsheets write below a table; not all rows are.
+    """Return how many of the last rows are blank or a total that spreadsheets write below a table; not all rows are.
 
     A row is a total where its first cell says so, and no row above has the word: there it is one value of many.
     """
@@ -179,6 +179,6 @@ def footer_rows(frame: pd.DataFrame) -> int:
 
 
 def footer_note(rows: int, shown: str) -> str:
-    """The note on rows below a table."""
+    """Return the note on rows below a table."""
     what = f"that begin with {shown!r}" if shown else "without any cell"
     return f"Left out {rows:,} last row{'s' * (rows > 1)} {what}: below the table."

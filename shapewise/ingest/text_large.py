@@ -156,7 +156,7 @@ def _first_pass(source: Path, gz: bool, notes: list[str], tell_: Tell) -> First:
 
 
 def _head(parts: Iterator[str]) -> str:
-    """The first 4 million characters, from the first line that is not empty."""
+    """Return the first 4 million characters, from the first line that is not empty."""
     head = ""
     for part in parts:
         head = (head + part).lstrip("\n")
@@ -212,7 +212,7 @@ class Kept:
         self.rows += batch.num_rows
 
     def frame(self) -> pd.DataFrame:
-        """The sample as text, under the numbers of its rows."""
+        """Return the sample as text, under the numbers of its rows."""
         return self._table.to_pandas().set_axis(self._numbers, axis=0)
 
 
@@ -248,7 +248,7 @@ def _first_rows(batches: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 def _convert(batch: pa.Table, columns: list[TextColumn], schema: pa.Schema) -> pa.Table:
-    """Cells as text in the types of the columns; what does not fit is tallied with its column."""
+    """Return the cells as text in the types of the columns; what does not fit is tallied with its column."""
     arrays = [_cells(batch.column(k), column) for k, column in enumerate(columns)]
     return pa.table(arrays, schema=schema)
 

@@ -116,17 +116,17 @@ def _without_infinity(series: pd.Series, notes: list[str]) -> pd.Series:
 
 
 def infinity_note(name: object, count: int) -> str:
-    """The note on infinite values."""
+    """Return the note on infinite values."""
     return f"{name}: {count:,} infinite values are missing here."
 
 
 def rounding_note(name: object, count: int) -> str:
-    """The note on whole numbers that float64 does not tell apart."""
+    """Return the note on whole numbers that float64 does not tell apart."""
     return f"{name}: {count:,} whole numbers beyond {EXACT:,} are rounded in models; identifiers should be text."
 
 
 def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = False) -> pd.Series:
-    """A text column as what all (or, for numbers, nearly all) of its cells are."""
+    """Return a text column as what all (or, for numbers, nearly all) of its cells are."""
     if series.dtype == object and series.dropna().map(lambda cell: not isinstance(cell, str)).any():
         return series
     plain = plain_numbers(pa.array(series, pa.large_string(), from_pandas=True))
@@ -141,7 +141,8 @@ def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = Fals
 
 
 def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
-    """Cells that are all plain numbers or blank, as float64 at once; None where one is not: that takes the slow way."""
+    """Return the cells that are all plain numbers or blank, as float64 at once; None where one is not: that takes the
+    slow way."""
     trim = pc.utf8_trim_whitespace(text)
     trim = pc.if_else(pc.equal(trim, ""), None, trim)
     try:
@@ -156,13 +157,13 @@ def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 
 def trimmed(series: pd.Series) -> pd.Series:
-    """Cells without blanks around them; blank ones are missing."""
+    """Return the cells without blanks around them; blank ones are missing."""
     cells = series.astype("string").str.strip()
     return cells.mask(cells == "")
 
 
 def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
-    """How trimmed cells are best read; a note says why a column that looks like more stays text."""
+    """Return how trimmed cells are best read; a note says why a column that looks like more stays text."""
     distinct = pd.Index(cells.dropna().unique())
     distinct = distinct[~distinct.str.lower().isin(MISSING)] if len(distinct) else distinct
     if {text.lower() for text in distinct[:9]} <= {"true", "false"} and len(distinct):
@@ -173,7 +174,7 @@ def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> T
 
 
 def _plan_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> TypePlan:
-    """Dates where they can be read in one way only."""
+    """Return the dates where they can be read in one way only."""
     if all(ISO_DATE.fullmatch(text) for text in distinct):
         return _dates_or_text(cells.name, distinct, TypePlan("date", form="ISO8601", said="dates"), notes)
     parts = [match for text in distinct if (match := DAY_DATE.fullmatch(text))]
@@ -205,7 +206,7 @@ def _dates(cells: pd.Series, plan: TypePlan) -> pd.Series:
 
 
 def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
-    """Numbers where at least 95% of the cells are."""
+    """Return the numbers where at least 95% of the cells are."""
     if not cells.notna().any():
         return TypePlan("number")
     text, sign = _without_signs(cells)
@@ -244,7 +245,7 @@ def _fits(text: pd.Series, writing: str) -> pd.Series:
 
 
 def _without_signs(cells: pd.Series) -> tuple[pd.Series, str]:
-    """Cells without one kind of sign around their numbers, and with a plain minus; and the sign."""
+    """Return the cells without one kind of sign around their numbers, and with a plain minus; and the sign."""
     text = cells.str.replace("\u2212", "-", regex=False)
     numbers = text.str.contains(r"\d", regex=True).fillna(False)
     for sign in SIGNS:
@@ -260,8 +261,8 @@ def _unsigned(text: pd.Series, sign: str) -> pd.Series:
 
 
 def _code(numbers: pd.Series) -> str:
-    """Why digits are names: leading zeros, or whole numbers that two of might be one as float64; empty where they are
-    numbers."""
+    """Return why digits are names: leading zeros, or whole numbers that two of might be one as float64; empty where
+    they are numbers."""
     if numbers.str.fullmatch(LEADING_ZERO).any():
         return "leading zeros"
     long = numbers[numbers.str.fullmatch(LONG_INTEGER).fillna(False).astype(bool)]
@@ -269,7 +270,7 @@ def _code(numbers: pd.Series) -> str:
 
 
 def code_note(name: object, why: str) -> str:
-    """The note on digits that are kept as text."""
+    """Return the note on digits that are kept as text."""
     return f"{name}: kept as text because of its {why}; it may be an identifier."
 
 

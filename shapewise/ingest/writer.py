@@ -39,24 +39,26 @@ class Written:
 
 
 def sample_size(rows: int, memory: int, limit: int) -> int:
-    """Rows of the sample of a table of `memory` bytes: at most 500,000 and a quarter of the limit of a table."""
+    """Return the rows of the sample of a table of `memory` bytes: at most 500,000 and a quarter of the limit of a
+    table."""
     return min(rows, SAMPLE_ROWS, int(limit / SAMPLE_SHARE * rows / max(memory, 1)))
 
 
 def hashes(start: int, stop: int) -> npt.NDArray[np.uint64]:
-    """One evenly spread 64-bit number a row number, the same whatever the batches."""
+    """Return one evenly spread 64-bit number a row number, the same whatever the batches."""
     return mixed((np.arange(start, stop, dtype=np.uint64) + SEED) * GOLDEN)
 
 
 def threshold(size: int, rows: int) -> int:
-    """Rows are sampled whose hash is below this: about `size` of them, and more than `size` once in millions."""
+    """Return the rows are sampled whose hash is below this: about `size` of them, and more than `size` once in
+    millions."""
     if size >= rows:
         return 2**64
     return int(2**64 * max(size - 5 * size**0.5, size / 2) / rows)
 
 
 def sampled_rows(start: int, stop: int, below: int) -> npt.NDArray[np.int64]:
-    """Which of the rows from `start` to `stop` are sampled, counted from `start`."""
+    """Return which of the rows from `start` to `stop` are sampled, counted from `start`."""
     if below >= 2**64:
         return np.arange(stop - start)
     return np.flatnonzero(hashes(start, stop) < np.uint64(below))
@@ -105,13 +107,14 @@ class Groups:
 
 
 def _pandas(schema: pa.Schema) -> dict[bytes, bytes]:
-    """What tells pandas that truth values may be missing; it would make objects of them."""
+    """Return what tells pandas that truth values may be missing; it would make objects of them."""
     frame = schema.empty_table().to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
     return dict(pa.Schema.from_pandas(frame, preserve_index=False).metadata)
 
 
 def frame_bytes(table: pa.Table) -> int:
-    """Bytes of a table as a DataFrame: text with offsets of 8 bytes, numbers that may be missing as float64."""
+    """Return the bytes of a table as a DataFrame: text with offsets of 8 bytes, numbers that may be missing as
+    float64."""
     size = 0
     for column in table.columns:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

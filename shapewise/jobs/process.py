@@ -77,7 +77,7 @@ def _inherited() -> list[str]:
 
 
 def process_of(folder: Path) -> psutil.Process | None:
-    """The folder's worker, if it lives: a process id alone may have been given to another."""
+    """Return the folder's worker, if it lives: a process id alone may have been given to another."""
     try:
         record = read_json(folder / "process.json")
         process = psutil.Process(record["pid"])
@@ -88,7 +88,7 @@ def process_of(folder: Path) -> psutil.Process | None:
 
 
 def end_of(folder: Path) -> dict[str, Any]:
-    """How the work ended, with its state and message; it may still be running."""
+    """Return how the work ended, with its state and message; it may still be running."""
     alive = process_of(folder) is not None  # before looking for the end: a worker writes its end, then goes
     if (folder / "end.json").is_file():
         return dict(read_json(folder / "end.json"))
@@ -119,12 +119,12 @@ def ask_to_stop(folder: Path) -> None:
 
 
 def _has_begun(folder: Path) -> bool:
-    """Whether a worker was there, or should long have been: between the folder and the process is a moment."""
+    """Return whether a worker was there, or should long have been: between the folder and the process is a moment."""
     return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
 
 
 def tail(folder: Path, size: int = 2000) -> str:
-    """The last of what a worker printed."""
+    """Return the last of what a worker printed."""
     path = folder / "log.txt"
     return path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
 

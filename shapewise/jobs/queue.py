@@ -81,7 +81,7 @@ def _check_queue(connection: sa.Connection, space: Workspace) -> None:
 
 
 def folder(space: Workspace, kind: str, identifier: str) -> Path:
-    """The folder of a job of this person, or of anybody's for an administrator."""
+    """Return the folder of a job of this person, or of anybody's for an administrator."""
     return space.root / "jobs" / str(_row(space, kind, identifier).id)
 
 
@@ -94,7 +94,7 @@ def _row(space: Workspace, kind: str, identifier: str) -> sa.Row[Any]:
 
 
 def end_of(space: Workspace, kind: str, identifier: str) -> dict[str, Any]:
-    """How a job stands, with its state and message; of one that waits, its place."""
+    """Return how a job stands, with its state and message; of one that waits, its place."""
     row = _row(space, kind, identifier)
     if row.state == "queued":
         keeper(space).wake()
@@ -103,7 +103,7 @@ def end_of(space: Workspace, kind: str, identifier: str) -> dict[str, Any]:
 
 
 def place(space: Workspace, row: sa.Row[Any]) -> int:
-    """The place of a job among those that wait, whoever's they are; 1 is next."""
+    """Return the place of a job among those that wait, whoever's they are; 1 is next."""
     before = sa.or_(job.c.created < row.created, sa.and_(job.c.created == row.created, job.c.id < row.id))
     with space.meta.reading() as connection:
         count = sa.select(sa.func.count()).where(job.c.state == "queued", before)
@@ -111,7 +111,7 @@ def place(space: Workspace, row: sa.Row[Any]) -> int:
 
 
 def ids(space: Workspace, kind: str, active: bool = False) -> list[str]:
-    """Jobs of this person, the newest first; only those that have not ended, where asked."""
+    """Return the jobs of this person, the newest first; only those that have not ended, where asked."""
     chosen = sa.select(job.c.id).where(job.c.kind == kind, job.c.owner == space.person.id)
     chosen = chosen.where(job.c.state != "ended") if active else chosen
     with space.meta.reading() as connection:
@@ -149,12 +149,12 @@ def cancel(space: Workspace, kind: str, identifier: str) -> None:
 
 
 def is_stopping(space: Workspace, kind: str, identifier: str) -> bool:
-    """Whether a job was asked to stop."""
+    """Return whether a job was asked to stop."""
     return (folder(space, kind, identifier) / "cancel").exists()
 
 
 def log_of(space: Workspace, kind: str, identifier: str) -> str:
-    """The last of what a job printed."""
+    """Return the last of what a job printed."""
     return child.tail(folder(space, kind, identifier), 6000)
 
 
@@ -171,7 +171,7 @@ def forget(space: Workspace, kind: str, identifier: str) -> None:
 
 
 def space_of(target: Path) -> Workspace:
-    """The workspace of a job's folder, as the job's owner sees it."""
+    """Return the workspace of a job's folder, as the job's owner sees it."""
     owner = str(read_json(target / "about.json").get("owner", LOCAL.id))
     space = Workspace(target.parent.parent)
     if owner == LOCAL.id:

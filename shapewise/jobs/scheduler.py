@@ -35,13 +35,14 @@ MODULES: Final = {"runs": "shapewise.workers.train", "packs": "shapewise.workers
 
 @cache
 def _here(pid: int) -> str:
-    """A process of this machine, so that no other is taken for it: ids are given again."""
+    """Return a process of this machine, so that no other is taken for it: ids are given again."""
     return f"{socket.gethostname()}:{pid}:{psutil.Process(pid).create_time():.2f}"
 
 
 def _is_gone(server: str, alone: bool) -> bool:
-    """Whether a server has ended. alone : whether all servers are on this machine, as those of an embedded database
-    are: then another name is one of before, as every container has its own. Of other machines nothing is known."""
+    """Return whether a server has ended. alone : whether all servers are on this machine, as those of an embedded
+    database are: then another name is one of before, as every container has its own. Of other machines nothing is
+    known."""
     host, _, rest = server.partition(":")
     if host != socket.gethostname():
         return alone
@@ -109,7 +110,7 @@ class Keeper:
             return bool(self._own) or int(connection.execute(waits).scalar_one()) > 0
 
     def _claim(self) -> str | None:
-        """The first job that waits and may start, made to be ours."""
+        """Return the first job that waits and may start, made to be ours."""
         with self._space.meta.reading() as connection:  # most looks find nothing: they need not wait for writers
             if connection.execute(sa.select(job.c.id).where(job.c.state == "queued").limit(1)).first() is None:
                 return None
@@ -187,7 +188,7 @@ class Keeper:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process holds, pages of files that it has mapped among them."""
+    """Return the bytes of memory that a process holds, pages of files that it has mapped among them."""
     try:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
@@ -199,7 +200,7 @@ _lock = threading.Lock()
 
 
 def keeper(space: Workspace) -> Keeper:
-    """The keeper of a workspace in this process."""
+    """Return the keeper of a workspace in this process."""
     with _lock:
         return _keepers.setdefault(str(space.root.resolve()), Keeper(space))
 

@@ -40,13 +40,13 @@ class Card:
     caveats: tuple[str, ...] = CAVEATS
 
     def text(self) -> str:
-        """The card as plain text."""
+        """Return the card as plain text."""
         lines = [f"{label}: {value}" for label, value in self.rows]
         return "\n".join([f"Model {self.name}", *lines, *self.caveats])
 
 
 def line(model: ModelAbout) -> str:
-    """A model in one line, for the foot of a plot."""
+    """Return a model in one line, for the foot of a plot."""
     parts = [f"Model {model.name}", f"table {model.table_name}" + (f" ({model.table})" if model.table else ""),
              f"trained {model.created[:10]}", _metric(model), f"Shapewise {__version__}"]  # fmt: skip
     return " · ".join(part for part in parts if part)
@@ -59,7 +59,7 @@ def _metric(model: ModelAbout) -> str:
 
 
 def card(space: Workspace, identifier: str) -> Card:
-    """All of a stored model's card; what needs its table is left out where that is gone."""
+    """Return all of a stored model's card; what needs its table is left out where that is gone."""
     model = space.models.about(identifier)
     rows = [("Predicts", target(model)), ("Kind", model.kind.replace("_", " ")),
             ("Table", f"{model.table_name}, fingerprint {model.table or 'unknown'}")]  # fmt: skip
@@ -89,7 +89,7 @@ def card(space: Workspace, identifier: str) -> Card:
 
 
 def target(model: ModelAbout) -> str:
-    """What a model predicts, in words."""
+    """Return what a model predicts, in words."""
     positive = model.spec.get("positive")
     return f"{model.target} = {' or '.join(positive)}" if positive else model.target or "the target"
 
@@ -110,7 +110,7 @@ def _period(space: Workspace, model: ModelAbout, spec: Spec | None) -> str:
 
 
 def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
-    """Held-out metrics, with intervals where the rows are there."""
+    """Return the held-out metrics, with intervals where the rows are there."""
     held = held_out(space, model.id) if not model.of_tasks else None
     if held is None:
         return [(f"Held-out {name.replace('_', ' ')}", f"{value:.4g}") for name, value in model.metrics.items()]
@@ -118,7 +118,7 @@ def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
 
 
 def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
-    """Metrics of held-out rows with 95% intervals, by name."""
+    """Return the metrics of held-out rows with 95% intervals, by name."""
     y, predicted, weight = held.y, held.predicted, held.weight
     if not held.binary:
         squares = (y - predicted) ** 2
@@ -141,12 +141,12 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
 
 
 def _effective(weight: Floats) -> float:
-    """Number of rows that so many weighted ones are worth (Kish)."""
+    """Return the number of rows that so many weighted ones are worth (Kish)."""
     return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
 
 
 def auc_interval(auc: float, positives: float, negatives: float) -> tuple[float, float]:
-    """Interval of an area under the ROC curve (Hanley and McNeil 1982, eq. 1 and 2), within 0 and 1."""
+    """Return the interval of an area under the ROC curve (Hanley and McNeil 1982, eq. 1 and 2), within 0 and 1."""
     first, second = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     above = auc * (1 - auc) + (positives - 1) * (first - auc**2) + (negatives - 1) * (second - auc**2)
     reach = float(norm.ppf(1 - ALPHA / 2)) * math.sqrt(max(above, 0.0) / max(positives * negatives, 1.0))

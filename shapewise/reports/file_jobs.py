@@ -84,7 +84,7 @@ def _start(
 
 
 def pack(workspace: Workspace, identifier: str) -> Pack:
-    """A pack as it stands."""
+    """Return a pack as it stands."""
     folder = jobs.folder(workspace, KIND, identifier)
     record = read_json(folder / "about.json")
     end = jobs.end_of(workspace, KIND, identifier)
@@ -108,7 +108,7 @@ def pack(workspace: Workspace, identifier: str) -> Pack:
 
 
 def packs(workspace: Workspace, work: FileWork | None = None) -> list[Pack]:
-    """All packs, the newest first."""
+    """Return all packs, the newest first."""
     made = []
     for identifier in jobs.ids(workspace, KIND):
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):  # one deleted meanwhile
@@ -127,7 +127,7 @@ def delete(workspace: Workspace, identifier: str) -> None:
 
 
 def content(workspace: Workspace, identifier: str) -> bytes:
-    """The file of a pack that is done."""
+    """Return the file of a pack that is done."""
     file = pack(workspace, identifier)
     if not file.size:
         raise StoreError("The file is not there any more: make it again.")

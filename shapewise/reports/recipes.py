@@ -58,7 +58,7 @@ class Recipe:
 
 
 def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], board: Board | None) -> Recipe:
-    """What most reviews want: the decision first, what matters, the strongest curves, how good the model is."""
+    """Return what most reviews want: the decision first, what matters, the strongest curves, how good the model is."""
     items = [ReportItem(kind) for kind in ("decision", "reach")] if board is not None else []
     items += [ReportItem("importance"), *(ReportItem("curve", (name,)) for name in features[:USUAL_CURVES])]
     items += [ReportItem("pair", pair) for pair in pairs[:2]]
@@ -104,12 +104,12 @@ def save(workspace: Workspace, recipe: Recipe, opened: Recipe | None = None) -> 
 
 
 def recipe(workspace: Workspace, identifier: str) -> Recipe:
-    """A recipe that was kept; what a newer version added is left out."""
+    """Return a recipe that was kept; what a newer version added is left out."""
     return from_dict(workspace.thing("reports", identifier).about)
 
 
 def from_dict(plain: Any) -> Recipe:
-    """A recipe from its file; StoreError where it is none."""
+    """Return a recipe from its file; StoreError where it is none."""
     try:
         items = tuple(
             ReportItem(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
@@ -123,5 +123,5 @@ def from_dict(plain: Any) -> Recipe:
 
 
 def recipes(workspace: Workspace) -> list[Recipe]:
-    """All recipes, the newest first."""
+    """Return all recipes, the newest first."""
     return workspace.listed("reports", from_dict)[::-1]

@@ -54,7 +54,7 @@ class Review:
         self._held: HeldOutPredictions | str | None = ""
 
     def held(self) -> HeldOutPredictions:
-        """Held-out rows, predicted once."""
+        """Return the held-out rows, predicted once."""
         if isinstance(self._held, str):
             self._held = held_out(self._space, self.model.id)
         if self._held is None:
@@ -62,14 +62,15 @@ class Review:
         return self._held
 
     def board(self) -> tuple[Board, StrategySet]:
-        """The board that the report is about."""
+        """Return the board that the report is about."""
         if not self._recipe.board:
             raise StoreError("The report has no board: choose one.")
         board = stored.board(self._space, self._recipe.board)
         return board, board.read()
 
     def ledger(self) -> tuple[StrategySet, Ledger]:
-        """Who the board's strategies reach: in the model's table where it has the columns, else in the board's own."""
+        """Return who the board's strategies reach: in the model's table where it has the columns, else in the board's
+        own."""
         board, made = self.board()
         for table in (self.model.table, board.table):
             if table not in self._space.ids("tables"):
@@ -80,11 +81,11 @@ class Review:
         raise StoreError("No table here has the columns that the board's rules look at.")
 
     def detail(self, curve: Curve) -> str:
-        """The grey line under a plot's title."""
+        """Return the grey line under a plot's title."""
         return " · ".join(curve.detail(target(self.model)))
 
     def part(self, item: ReportItem) -> ReportPart:
-        """One part; StoreError, KeyError or another error of ours says why it cannot be."""
+        """Return one part; StoreError, KeyError or another error of ours says why it cannot be."""
         made = MAKERS[item.kind](self, item)
         note = self.model.notes.get(" × ".join(item.of)) if item.of else None
         said = "\n".join(text for text in (item.comment, f"Note: {note}" if note else "") if text)
@@ -219,7 +220,7 @@ MAKERS: Final[dict[str, Callable[[Review, ReportItem], ReportPart]]] = {
 
 
 def review_of(space: Workspace, recipe: Recipe, model: str, step: Step = quiet) -> Report:
-    """The report of a recipe on a model: what cannot be made of it is said in the appendix, and left out."""
+    """Return the report of a recipe on a model: what cannot be made of it is said in the appendix, and left out."""
     review = Review(space, recipe, model)
     parts, left = [], []
     for k, item in enumerate(recipe.items):
@@ -249,7 +250,7 @@ def review_of(space: Workspace, recipe: Recipe, model: str, step: Step = quiet) 
 
 
 def _appendix(made: Card, left: list[str]) -> Iterator[ReportPart]:
-    """The card of the model, and what was left out."""
+    """Yield the card of the model, and what was left out."""
     yield ReportPart(f"Model card: {made.name}", table=[["", ""], *([label, value] for label, value in made.rows)])
     yield ReportPart("How to read it", made.caveats)
     if left:

@@ -19,19 +19,19 @@ CELL_BYTES: Final = 24
 
 
 def _like(space: Workspace, table: str, columns: Sequence[str]) -> pd.DataFrame:
-    """The first rows that pages show, with their types: of columns that there are, and of one at least."""
+    """Return the first rows that pages show, with their types: of columns that there are, and of one at least."""
     head = beginning(space.tables.shown_path(table))
     known = [name for name in head.columns if name in columns]
     return head[known or [head.columns[0]]]
 
 
 def in_parts(space: Workspace, table: str, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """All rows of some columns, in their order, in batches that fit into memory."""
+    """Return all rows of some columns, in their order, in batches that fit into memory."""
     return batches(space.tables.path(table), _like(space, table, columns))
 
 
 def read(space: Workspace, table: str, columns: Sequence[str]) -> pd.DataFrame:
-    """All rows of some columns at once; StoreError where they are more than a table may take of memory."""
+    """Return all rows of some columns at once; StoreError where they are more than a table may take of memory."""
     like, most = _like(space, table, columns), space.limits.table_memory
     needed = CELL_BYTES * space.tables.about(table).rows * len(like.columns)
     if most and needed > most:
@@ -51,5 +51,5 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def matches(space: Workspace, table: str, made: StrategySet) -> Matches:
-    """Who of all rows of a table matches which rules."""
+    """Return who of all rows of a table matches which rules."""
     return Matches.joined([made.matches(part) for part in in_parts(space, table, made.cascade().columns)])

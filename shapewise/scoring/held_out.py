@@ -26,14 +26,14 @@ class HeldOutPredictions:
 
 
 def of(data: Data, said: Floats) -> HeldOutPredictions:
-    """Held-out rows with what is predicted (n,) for them."""
+    """Return the held-out rows with what is predicted (n,) for them."""
     held, y = data.held_out, data.y.to_numpy(np.float64)
     weights = [None if data.weight is None else data.weight[part] for part in (held, ~held)]
     return HeldOutPredictions(y[held], said, weights[0], float(np.average(y[~held], weights=weights[1])), data.binary)
 
 
 def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:
-    """Those of a stored model; None where its table is gone, or nothing is held out."""
+    """Return those of a stored model; None where its table is gone, or nothing is held out."""
     model = space.models.about(identifier)
     if not model.spec or model.of_tasks:
         return None

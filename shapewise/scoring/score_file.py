@@ -56,7 +56,7 @@ class Wanted:
         return self.space.tables.path(self.table)
 
     def columns(self, names: list[str]) -> list[str]:
-        """Columns to keep of those that there are."""
+        """Return the columns to keep of those that there are."""
         gone = [name for name in self.keep if name not in names]
         if gone:
             raise StoreError(f"The table has no column {gone[0]!r}: choose among those that it has.")
@@ -64,7 +64,7 @@ class Wanted:
 
 
 def expected_bytes(wanted: Wanted) -> int:
-    """Bytes of the file, about."""
+    """Return the bytes of the file, about."""
     with pq.ParquetFile(wanted.path) as file:
         parquet, keep = file.metadata, wanted.columns(file.schema_arrow.names)
     if wanted.kind != "parquet":
@@ -76,7 +76,8 @@ def expected_bytes(wanted: Wanted) -> int:
 
 
 def check(wanted: Wanted) -> tuple[int, float]:
-    """Bytes of the file and seconds until it is there, about; an error in words where it is more than can be had."""
+    """Return the bytes of the file and seconds until it is there, about; an error in words where it is more than can be
+    had."""
     rows, needed = wanted.space.tables.about(wanted.table).rows, expected_bytes(wanted)
     if wanted.kind == "xlsx" and rows > MOST_SHEET_ROWS:
         raise StoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {rows:,}: take Parquet or CSV.")
@@ -141,7 +142,7 @@ def _is_day(kind: pa.DataType) -> bool:
 
 
 def _format(path: Path, name: str) -> str:
-    """How all dates of a column are written: with hours where one has them, and parts of seconds likewise."""
+    """Return how all dates of a column are written: with hours where one has them, and parts of seconds likewise."""
     form = "%Y-%m-%d"
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(columns=[name]):

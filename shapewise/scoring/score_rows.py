@@ -30,7 +30,8 @@ class ColumnFit:
 
 
 def fits(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> list[ColumnFit]:
-    """What does not fit: columns that are missing or of another kind, levels never seen, values beyond those seen."""
+    """Return what does not fit: columns that are missing or of another kind, levels never seen, values beyond those
+    seen."""
     frame = as_frame(frame)
     fits: list[ColumnFit] = []
     for of in bins:
@@ -104,7 +105,7 @@ class Scorer:
                           for plain, name in self._names.items()])  # fmt: skip
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The new columns of some rows."""
+        """Return the new columns of some rows."""
         frame = as_frame(frame)
         bins = self._estimator.model_.bins
         stops = [f"{one.column!r} {one.problem}" for one in fits(frame, bins) if one.stops]
@@ -124,7 +125,7 @@ class Scorer:
 
 
 def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
-    """The columns that a model looks at; one that is missing, or has no value, as missing cells of its kind."""
+    """Return the columns that a model looks at; one that is missing, or has no value, as missing cells of its kind."""
     columns = {}
     for name, kind in kinds.items():
         if name in part.columns and part[name].notna().any():
@@ -138,7 +139,7 @@ def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """A name that no column has."""
+    """Return a name that no column has."""
     while name in taken:
         name += "_"
     return name

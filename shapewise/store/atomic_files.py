@@ -43,12 +43,12 @@ def _told(pid: int) -> str:
 
 
 def owner() -> str:
-    """A name of this process that no other has, before or after it: ids of processes are given again."""
+    """Return a name of this process that no other has, before or after it: ids of processes are given again."""
     return _told(os.getpid())
 
 
 def is_alive(name: str) -> bool:
-    """Whether the process of a name lives."""
+    """Return whether the process of a name lives."""
     pid, _, started = name.partition("x")
     try:
         return str(int(100 * psutil.Process(int(pid)).create_time())) == started
@@ -57,7 +57,7 @@ def is_alive(name: str) -> bool:
 
 
 def temporary(path: Path) -> Path:
-    """A name beside `path` for what takes its place; it says whose it is, for the sweep after a crash."""
+    """Return a name beside `path` for what takes its place; it says whose it is, for the sweep after a crash."""
     return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.tmp")
 
 
@@ -79,7 +79,7 @@ def use_spare(folder: Path) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file; 0 of one that is gone."""
+    """Return the bytes of a file; 0 of one that is gone."""
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -70,13 +70,13 @@ def _copy(space: Workspace, digest: str, target: Path) -> bool:
 
 
 def _digests(records: meta.Meta) -> set[str]:
-    """The objects that records speak of."""
+    """Return the objects that records speak of."""
     with records.reading() as connection:
         return set(connection.execute(sa.select(part.c.object)).scalars())
 
 
 def _identity_in(root: Path) -> Identity:
-    """The id and the edition that the records in a folder say of themselves."""
+    """Return the id and the edition that the records in a folder say of themselves."""
     records = meta.Meta(meta.url_of(root))
     try:
         with records.reading() as connection:
@@ -87,7 +87,7 @@ def _identity_in(root: Path) -> Identity:
 
 
 def _digests_in(root: Path) -> set[str]:
-    """The objects that the records in a folder speak of."""
+    """Return the objects that the records in a folder speak of."""
     records = meta.Meta(meta.url_of(root))
     try:
         return _digests(records)
@@ -136,7 +136,7 @@ def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
 
 
 def check(space: Workspace) -> Iterator[str]:
-    """What is wrong with a workspace, a line each: damaged records, lost or changed objects, models that do not
+    """Yield what is wrong with a workspace, a line each: damaged records, lost or changed objects, models that do not
     open."""
     with space.meta.reading() as connection:
         if space.meta.embedded:
@@ -167,7 +167,7 @@ def check(space: Workspace) -> Iterator[str]:
 
 
 def _is_whole(space: Workspace, digest: str) -> bool:
-    """Whether an object is there and as it was, hashed anew."""
+    """Return whether an object is there and as it was, hashed anew."""
     try:
         return digest_of(space.objects.path(digest)) == digest
     except StoreError:

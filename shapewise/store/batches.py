@@ -35,13 +35,14 @@ WHOLE_NUMBERS: Final[dict[Any, Any]] = {
 
 
 def count_rows(path: Path) -> int:
-    """Rows of a table, by the file's own word."""
+    """Return the rows of a table, by the file's own word."""
     with pq.ParquetFile(path) as file:
         return int(file.metadata.num_rows)
 
 
 def beginning(path: Path) -> pd.DataFrame:
-    """The first rows of a table with the types that it has when read whole, which a gap further down may change."""
+    """Return the first rows of a table with the types that it has when read whole, which a gap further down may
+    change."""
     with plain_pool(), pq.ParquetFile(path) as file:
         rows = [next(file.iter_batches(HEAD_ROWS))] if file.metadata.num_rows else []
         head: pd.DataFrame = pa.Table.from_batches(rows, file.schema_arrow).to_pandas()
@@ -53,12 +54,13 @@ def beginning(path: Path) -> pd.DataFrame:
 
 
 def batches(path: Path, like: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """A table's rows in batches, in their order: the columns of `like`, some of its rows, with their types there."""
+    """Return a table's rows in batches, in their order: the columns of `like`, some of its rows, with their types
+    there."""
     return (typed(batch, like) for batch in arrow_batches(path, like))
 
 
 def arrow_batches(path: Path, like: pd.DataFrame) -> Iterator[pa.RecordBatch]:
-    """The same as they are in the file."""
+    """Yield the same as they are in the file."""
     a_row = like.memory_usage(index=False, deep=True).sum() / len(like)
     size = max(FEWEST_ROWS, min(MOST_ROWS, int(BATCH_BYTES / a_row)))
     with plain_pool(), pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
@@ -67,12 +69,12 @@ def arrow_batches(path: Path, like: pd.DataFrame) -> Iterator[pa.RecordBatch]:
 
 
 def plain(batch: pa.RecordBatch) -> pd.DataFrame:
-    """A batch whose whole numbers are whole, some missing or not."""
+    """Return a batch whose whole numbers are whole, some missing or not."""
     return batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
 
 
 def typed(batch: pa.RecordBatch, like: pd.DataFrame) -> pd.DataFrame:
-    """A batch with the types of the columns of `like`.
+    """Return a batch with the types of the columns of `like`.
 
     By itself it would have types of its own: whole numbers are floats only where one of them is missing, and 1 would be
     the level "1" here and "1.0" there.
@@ -82,7 +84,8 @@ def typed(batch: pa.RecordBatch, like: pd.DataFrame) -> pd.DataFrame:
 
 
 def _as(series: pd.Series, dtype: Any) -> pd.Series:
-    """A column with the type of the same column elsewhere; whole numbers stay what they are where some are missing."""
+    """Return a column with the type of the same column elsewhere; whole numbers stay what they are where some are
+    missing."""
     whole = isinstance(series.dtype, pd.api.extensions.ExtensionDtype) and types.is_integer_dtype(series.dtype)
     if not whole or not isinstance(dtype, np.dtype) or not types.is_numeric_dtype(dtype):
         return series
@@ -90,7 +93,7 @@ def _as(series: pd.Series, dtype: Any) -> pd.Series:
 
 
 def fingerprints(frame: pd.DataFrame) -> Hashes:
-    """A number a row (n,), equal where all its cells are."""
+    """Return a number a row (n,), equal where all its cells are."""
     digests: Hashes = np.zeros(len(frame), np.uint64)
     for name in frame.columns:
         digests = digests * np.uint64(0x100000001B3) ^ _hashes(frame[name])
@@ -107,7 +110,7 @@ def _hashes(series: pd.Series) -> Hashes:
 
 
 def hash_texts(texts: NDArray[Any]) -> Hashes:
-    """A number (n,) for each text or None; the same for the same text in any process."""
+    """Return a number (n,) for each text or None; the same for the same text in any process."""
     return np.asarray(pd.util.hash_array(texts, categorize=True), np.uint64)
 
 
@@ -124,7 +127,7 @@ class Matching:
         self._found = 0
 
     def find(self, batch: pd.DataFrame) -> Ints:
-        """Place in the sample (m,) of each row of the next batch; -1 for those that are not in it."""
+        """Return the place in the sample (m,) of each row of the next batch; -1 for those that are not in it."""
         seen = fingerprints(batch)
         place = np.full(seen.size, -1, np.int64)
         near = np.minimum(np.searchsorted(self._known, seen), self._known.size - 1)

@@ -46,7 +46,7 @@ class Swept:
     stopped: str = ""
 
     def words(self) -> str:
-        """What was taken, in a line."""
+        """Return what was taken, in a line."""
         return (
             f"temporary files: {self.temporary:,}; purged things: {self.purged:,}; unreferenced files: "
             f"{self.objects:,}; job folders: {self.jobs:,}"
@@ -88,7 +88,7 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool 
 
 
 def _temporary(root: Path) -> int:
-    """Files and folders in the making whose process has ended."""
+    """Return the files and folders in the making whose process has ended."""
     gone = 0
     for place in (
         root,
@@ -122,13 +122,13 @@ def _unheld(space: Workspace) -> tuple[list[str], list[str]]:
 
 
 def why_stopped(space: Workspace) -> str:
-    """Why a sweep would leave objects without a record; empty where it would not."""
+    """Return why a sweep would leave objects without a record; empty where it would not."""
     return _too_much(space, _unheld(space)[1])
 
 
 def _too_much(space: Workspace, unknown: list[str]) -> str:
-    """Why objects that the records know nothing of may be what lost or older records held; empty where a crash between
-    a file and its record explains them."""
+    """Return why objects that the records know nothing of may be what lost or older records held; empty where a crash
+    between a file and its record explains them."""
     unknown = [digest for digest in unknown if not space.objects.is_marked(digest)]
     total, young = sum(1 for _ in space.objects.digests()), time.time() - A_DAY
     if not unknown:
@@ -165,7 +165,8 @@ def _discard(space: Workspace, digest: str, at_once: bool) -> bool:
 
 
 def _jobs(space: Workspace, keep_unknown: bool) -> int:
-    """Records without a folder, jobs of long ago and, unless they may be of lost records, folders without a record."""
+    """Return the records without a folder, jobs of long ago and, unless they may be of lost records, folders without a
+    record."""
     gone = 0
     with space.meta.writing() as connection:
         rows = connection.execute(sa.select(job).order_by(job.c.created.desc(), job.c.id)).all()
@@ -185,7 +186,7 @@ def _jobs(space: Workspace, keep_unknown: bool) -> int:
 
 
 def _is_left(folder: Path) -> bool:
-    """Whether a job's folder is of a process that ended before it made the record."""
+    """Return whether a job's folder is of a process that ended before it made the record."""
     try:
         return not is_alive(str(read_json(folder / "about.json")["by"]))
     except (OSError, ValueError, KeyError, TypeError):

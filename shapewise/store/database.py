@@ -90,7 +90,7 @@ def _connected(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """A connection to records that are there; none are made."""
+    """Return a connection to records that are there; none are made."""
     address = f"{path.resolve().as_uri()}?mode=rw"
     return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
 
@@ -214,12 +214,13 @@ _lock = threading.Lock()
 
 
 def url_of(root: Path) -> str:
-    """The address of the records in a folder."""
+    """Return the address of the records in a folder."""
     return sa.URL.create("sqlite", database=str(root.resolve() / FILE)).render_as_string()
 
 
 def open_meta(root: Path, url: str | None = None) -> Meta:
-    """The records of a workspace, one set of connections a process; those of workspaces long not used are closed."""
+    """Return the records of a workspace, one set of connections a process; those of workspaces long not used are
+    closed."""
     chosen = url or url_of(root)
     with _lock:
         records = _open.pop(chosen, None) or Meta(chosen)

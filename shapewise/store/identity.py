@@ -101,7 +101,7 @@ def adopt(records: Meta, objects: Objects) -> None:
 
 
 def is_behind(connection: sa.Connection, objects: Objects) -> bool:
-    """Whether the records are one edition behind: a crash, or a copy of just before the last file was stored."""
+    """Return whether the records are one edition behind: a crash, or a copy of just before the last file was stored."""
     beside = objects.identity()
     return beside is not None and beside.edition != _known(connection).edition
 

@@ -70,13 +70,13 @@ class Things:
         return open_meta(self.root, self._meta_url)
 
     def seen_by(self, person: Person) -> Self:
-        """The same workspace, as another person sees it."""
+        """Return the same workspace, as another person sees it."""
         other = copy(self)
         other.person = person
         return other
 
     def _check(self, action: Action, kind: str, thing: Thing | None) -> Thing:
-        """The one place where a person's right to a thing is asked for; what may not be seen is not there."""
+        """Return the one place where a person's right to a thing is asked for; what may not be seen is not there."""
         owner, level = (thing.owner, thing.level) if thing else (None, None)
         if thing is None or not may(self.person, "view", owner, level):
             raise StoreError(f"There is no such {KINDS.get(kind, kind)} in the workspace: it may have been deleted.")
@@ -86,12 +86,12 @@ class Things:
         return thing
 
     def allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
-        """A thing that this person may do something with."""
+        """Return a thing that this person may do something with."""
         thing = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
         return self._check(action, kind, thing)
 
     def may(self, action: Action, kind: str = "", identifier: str = "") -> bool:
-        """Whether this person may do something, with a thing where one is named."""
+        """Return whether this person may do something, with a thing where one is named."""
         if not identifier:
             return may(self.person, action)
         try:
@@ -101,12 +101,13 @@ class Things:
         return True
 
     def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
-        """A thing; StoreError where there is none for this person, or none to do this with."""
+        """Return a thing; StoreError where there is none for this person, or none to do this with."""
         with self.meta.reading() as connection:
             return self.allowed(connection, action, kind, identifier)
 
     def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
-        """All things of a kind that this person has, the first made first; one that cannot be read hides no other."""
+        """Return all things of a kind that this person has, the first made first; one that cannot be read hides no
+        other."""
         with self.meta.reading() as connection:
             things = list(records.many(connection, kind, self.person.id, parent))
         listed = []
@@ -118,7 +119,7 @@ class Things:
         return listed
 
     def ids(self, kind: str) -> list[str]:
-        """Ids of all things of a kind that this person has."""
+        """Return the ids of all things of a kind that this person has."""
         with self.meta.reading() as connection:
             return [one.id for one in records.many(connection, kind, self.person.id, None)]
 
@@ -185,7 +186,7 @@ class Things:
             records.put_part(connection, identifier, name, digest, size)
 
     def part(self, kind: str, identifier: str, name: str) -> Path:
-        """The file of a part of a thing; it is never changed, so it can be read at leisure."""
+        """Return the file of a part of a thing; it is never changed, so it can be read at leisure."""
         with self.meta.reading() as connection:
             self.allowed(connection, "view", kind, identifier)
             digest = records.part_of(connection, identifier, name)

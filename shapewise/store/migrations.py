@@ -61,7 +61,7 @@ STEPS: list[Step] = [_begin, _identify]
 
 
 def version(connection: sa.Connection) -> int:
-    """The version of the records; 0 for an empty database."""
+    """Return the version of the records; 0 for an empty database."""
     if connection.dialect.name == "sqlite":
         return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
     connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")

@@ -64,15 +64,15 @@ class Models:
         return self.about(about.id)
 
     def about(self, identifier: str) -> ModelAbout:
-        """What is known of a model."""
+        """Return what is known of a model."""
         return known(ModelAbout, self._space.thing("models", identifier).about)
 
     def listed(self) -> list[ModelAbout]:
-        """All models, the newest first; not those of parts of another's rows."""
+        """Return all models, the newest first; not those of parts of another's rows."""
         return self._space.listed("models", lambda kept: known(ModelAbout, kept))[::-1]
 
     def parts(self, identifier: str) -> list[ModelAbout]:
-        """The models of parts of a model's rows, the first made first."""
+        """Return the models of parts of a model's rows, the first made first."""
         return self._space.listed("models", lambda kept: known(ModelAbout, kept), identifier) if identifier else []
 
     def set_bands(self, identifier: str, saved: Saved, n_refits: int) -> ModelAbout:
@@ -99,11 +99,11 @@ class Models:
         self._space.edit("models", identifier, say)
 
     def path(self, identifier: str) -> Path:
-        """The `.gamx` file of a model."""
+        """Return the `.gamx` file of a model."""
         return self._space.part("models", identifier, "model")
 
     def load(self, identifier: str) -> Saved:
-        """The model itself."""
+        """Return the model itself."""
         return gamx.load(self.path(identifier))
 
     def rename(self, identifier: str, name: str) -> None:

@@ -50,12 +50,12 @@ class Identity:
     previous: str = ""
 
     def text(self) -> str:
-        """What is written beside the objects."""
+        """Return what is written beside the objects."""
         return f"{self.id}\n{self.edition}\n{self.previous}\n"
 
     @classmethod
     def read(cls, text: str) -> Identity | None:
-        """What was written; None where it is nothing of the kind."""
+        """Return what was written; None where it is nothing of the kind."""
         lines = text.splitlines()
         return cls(*lines[:3]) if len(lines) >= 2 and lines[0] else None
 
@@ -68,7 +68,7 @@ class Objects(Protocol):
         """Where the files are, for people."""
 
     def identity(self) -> Identity | None:
-        """Whose files they are; None where that is not written yet."""
+        """Return whose files they are; None where that is not written yet."""
 
     def identify(self, identity: Identity) -> None:
         """Write whose files they are."""
@@ -77,14 +77,14 @@ class Objects(Protocol):
         """Take a file of this hash in; it is moved away."""
 
     def path(self, digest: str) -> Path:
-        """A local file with the content, compared with its hash when it is first read; StoreError where it is lost or
-        was changed."""
+        """Return a local file with the content, compared with its hash when it is first read; StoreError where it is
+        lost or was changed."""
 
     def has(self, digest: str) -> bool:
-        """Whether the content is there; what is in the trash is brought back."""
+        """Return whether the content is there; what is in the trash is brought back."""
 
     def stored(self, digest: str) -> float:
-        """When a content was stored, in seconds since 1970; now, where the store does not tell."""
+        """Return when a content was stored, in seconds since 1970; now, where the store does not tell."""
 
     def copy_to_trash(self, digest: str) -> None:
         """Keep a copy of a content in the trash."""
@@ -96,13 +96,13 @@ class Objects(Protocol):
         """Delete what was put into the trash before a time; how many that were."""
 
     def digests(self) -> Iterator[str]:
-        """All that is there."""
+        """Return all that is there."""
 
     def is_marked(self, digest: str) -> bool:
-        """Whether a process of this machine is about to make a record of it."""
+        """Return whether a process of this machine is about to make a record of it."""
 
     def is_wanted(self, digest: str) -> bool:
-        """Whether any process, wherever it runs, may be about to make a record of it."""
+        """Return whether any process, wherever it runs, may be about to make a record of it."""
 
     def marked(self, digest: str) -> contextlib.AbstractContextManager[None]:
         """Keep a content from the sweep until its record is made."""
@@ -114,7 +114,8 @@ _lock = threading.Lock()
 
 
 def check_whole(path: Path, digest: str) -> bool:
-    """Whether a file is what its hash says; hashed once per process, and again once its size, inode or time changed."""
+    """Return whether a file is what its hash says; hashed once per process, and again once its size, inode or time
+    changed."""
     status = path.stat()
     stamp = status.st_size, status.st_ino, status.st_mtime_ns
     with _lock:
@@ -134,7 +135,7 @@ def _trash_name(digest: str) -> str:
 
 
 def _is_older(name: str, before: datetime) -> bool:
-    """Whether a file of the trash was put there before a time."""
+    """Return whether a file of the trash was put there before a time."""
     return name.partition("-")[0] < f"{before:{TRASH_TIME}}"
 
 
@@ -364,10 +365,10 @@ class Remote:
         return self._cache.is_marked(digest)
 
     def is_wanted(self, digest: str) -> bool:
-        """Other machines' marks are not seen from here: what is younger than a day may be theirs."""
+        """Return other machines' marks are not seen from here: what is younger than a day may be theirs."""
         return self.is_marked(digest) or time.time() - self.stored(digest) < A_DAY
 
 
 def open_objects(root: Path, url: str | None = None) -> Objects:
-    """The files of a workspace: in its folder, or where a URL says."""
+    """Return the files of a workspace: in its folder, or where a URL says."""
     return Remote(url, root / "cache") if url else Folder(root / "objects")

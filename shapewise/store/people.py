@@ -52,8 +52,8 @@ def told_by(claims: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _is_verified(claims: Mapping[str, Any]) -> bool:
-    """Whether an address is the person's, as their provider says. GAMCORE_TRUST_EMAIL=1: also where it says nothing,
-    for providers that check every address and send no such claim."""
+    """Return whether an address is the person's, as their provider says. GAMCORE_TRUST_EMAIL=1: also where it says
+    nothing, for providers that check every address and send no such claim."""
     said = claims.get("email_verified")
     if said is None:
         return os.environ.get("GAMCORE_TRUST_EMAIL") == "1"
@@ -61,13 +61,14 @@ def _is_verified(claims: Mapping[str, Any]) -> bool:
 
 
 def administrators() -> set[str]:
-    """Names of those who are administrators whatever the records say: GAMCORE_ADMINS, separated by commas."""
+    """Return the names of those who are administrators whatever the records say: GAMCORE_ADMINS, separated by
+    commas."""
     names = os.environ.get("GAMCORE_ADMINS", "").split(",")
     return {records.folded(name.strip(" \t\r\n")) for name in names if name.strip(" \t\r\n")}
 
 
 def newcomers() -> Role:
-    """The role of somebody who is here for the first time: GAMCORE_NEW_ROLE, else editor."""
+    """Return the role of somebody who is here for the first time: GAMCORE_NEW_ROLE, else editor."""
     role = os.environ.get("GAMCORE_NEW_ROLE", "editor")
     if role not in ("viewer", "editor"):
         raise StoreError(f"GAMCORE_NEW_ROLE is {role!r}: set it to viewer or editor.")
@@ -86,14 +87,15 @@ def arrive(space: Workspace, identifier: str, name: str) -> Person:
 
 
 def now(space: Workspace, identifier: str) -> Person | None:
-    """A person as the records know them now; None for somebody who never came, or was sent away."""
+    """Return a person as the records know them now; None for somebody who never came, or was sent away."""
     with space.meta.reading() as connection:
         member = records.somebody(connection, identifier)
     return _raised(member) if member is not None else None
 
 
 def _raised(person: Person) -> Person:
-    """A person with the role that the environment gives: it is not remembered, so that taking it back is enough."""
+    """Return a person with the role that the environment gives: it is not remembered, so that taking it back is
+    enough."""
     return replace(person, role="admin") if records.folded(person.name) in administrators() else person
 
 
@@ -146,7 +148,7 @@ def hand_over(space: Workspace, who: str, to: str) -> int:
 
 
 def log(space: Workspace, most: int = 500, of: str = "") -> list[Deed]:
-    """What was done, the last first, for an administrator."""
+    """Return what was done, the last first, for an administrator."""
     _check(space)
     with space.meta.reading() as connection:
         return records.deeds(connection, most, of)
@@ -174,5 +176,5 @@ def bring_back(space: Workspace, identifier: str) -> None:
 
 
 def alone() -> Person | None:
-    """The one person of an app that is used alone; None in a shared one."""
+    """Return the one person of an app that is used alone; None in a shared one."""
     return None if is_shared() else LOCAL

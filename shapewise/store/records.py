@@ -49,22 +49,22 @@ class Deed:
 
 
 def now() -> str:
-    """The time in UTC, to the millisecond: what is listed by it keeps its order."""
+    """Return the time in UTC, to the millisecond: what is listed by it keeps its order."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def text_of(about: dict[str, Any]) -> str:
-    """A description as it is kept."""
+    """Return a description as it is kept."""
     return json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def fingerprint(text: str) -> str:
-    """A short hash of a description, for the audit log."""
+    """Return a short hash of a description, for the audit log."""
     return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
 
 
 def _select(who: str, *where: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Things with what they, or what they are parts of, are shared with a person for."""
+    """Return the things with what they, or what they are parts of, are shared with a person for."""
     whole = sa.func.coalesce(sa.func.nullif(thing.c.parent, ""), thing.c.id)
     shared = sa.and_(share.c.person == who, share.c.thing == whole)
     return sa.select(thing, share.c.level).select_from(thing.outerjoin(share, shared)).where(NOT_DELETED, *where)
@@ -88,13 +88,13 @@ def _thing(row: sa.Row[Any]) -> Thing:
 
 
 def one(connection: sa.Connection, kind: str, identifier: str, who: str) -> Thing | None:
-    """A thing, as a person would have it; None where there is none."""
+    """Return a thing, as a person would have it; None where there is none."""
     row = connection.execute(_select(who, thing.c.kind == kind, thing.c.id == identifier)).first()
     return _thing(row) if row is not None else None
 
 
 def many(connection: sa.Connection, kind: str, who: str, parent: str | None = "") -> Iterator[Thing]:
-    """Things that are a person's own or shared with them; those that cannot be read are left out and logged.
+    """Yield the things that are a person's own or shared with them; those that cannot be read are left out and logged.
 
     parent : of which they are parts; "" for those that are of none, None for all.
     """
@@ -109,7 +109,7 @@ def many(connection: sa.Connection, kind: str, who: str, parent: str | None = ""
 
 
 def exists(connection: sa.Connection, identifier: str) -> bool:
-    """Whether there is a thing of this id, whoever's it is."""
+    """Return whether there is a thing of this id, whoever's it is."""
     query = sa.select(thing.c.id).where(thing.c.id == identifier, NOT_DELETED)
     return connection.execute(query).first() is not None
 
@@ -154,7 +154,7 @@ def purge(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
 
 
 def part_of(connection: sa.Connection, identifier: str, name: str) -> str | None:
-    """The object that holds a part of a thing."""
+    """Return the object that holds a part of a thing."""
     query = sa.select(part.c.object).where(part.c.thing == identifier, part.c.name == name)
     return connection.execute(query).scalar()
 
@@ -168,18 +168,18 @@ def bury(connection: sa.Connection, identifier: str) -> list[str]:
 
 
 def making(connection: sa.Connection, who: str) -> list[str]:
-    """A person's jobs that make, or have made, files."""
+    """Return a person's jobs that make, or have made, files."""
     return list(connection.execute(sa.select(job.c.id).where(job.c.owner == who, job.c.kind == "packs")).scalars())
 
 
 def used(connection: sa.Connection, who: str) -> int:
-    """Bytes of all things that a person owns, whatever is kept once for several counted for each."""
+    """Return the bytes of all things that a person owns, whatever is kept once for several counted for each."""
     held = sa.select(sa.func.coalesce(sa.func.sum(part.c.bytes), 0)).select_from(part.join(thing))
     return int(connection.execute(held.where(NOT_DELETED, thing.c.owner == who)).scalar_one())
 
 
 def name_of(about: str) -> str:
-    """What a thing is called, by its description as it is kept."""
+    """Return what a thing is called, by its description as it is kept."""
     try:
         return str(json.loads(about)["name"])
     except (ValueError, KeyError, TypeError):
@@ -197,7 +197,7 @@ def share_with(connection: sa.Connection, identifier: str, who: str, level: Leve
 
 
 def shares(connection: sa.Connection, identifier: str) -> dict[str, Level]:
-    """Whom a thing is shared with, and for what."""
+    """Return whom a thing is shared with, and for what."""
     rows = connection.execute(sa.select(share.c.person, share.c.level).where(share.c.thing == identifier))
     return {row.person: row.level for row in rows}
 
@@ -212,18 +212,19 @@ def people(connection: sa.Connection) -> list[tuple[Person, str]]:
 
 
 def somebody(connection: sa.Connection, who: str) -> Person | None:
-    """A person by what the sign-in says they are."""
+    """Return a person by what the sign-in says they are."""
     row = connection.execute(sa.select(person).where(person.c.id == who)).first()
     return Person(row.id, row.name, cast(Role, row.role)) if row is not None else None
 
 
 def last_seen(connection: sa.Connection, who: str) -> str:
-    """When a person was last here; empty for somebody who never was."""
+    """Return when a person was last here; empty for somebody who never was."""
     return str(connection.execute(sa.select(person.c.seen).where(person.c.id == who)).scalar() or "")
 
 
 def named(connection: sa.Connection, name: str) -> Person | None:
-    """A person by name, or by what the sign-in says they are; None where nobody is, or several are, called so."""
+    """Return a person by name, or by what the sign-in says they are; None where nobody is, or several are, called
+    so."""
     everybody, wanted = [one for one, _ in people(connection)], folded(name)
     by_id = [one for one in everybody if folded(one.id) == wanted]
     by_name = [one for one in everybody if folded(one.name) == wanted]
@@ -231,8 +232,8 @@ def named(connection: sa.Connection, name: str) -> Person | None:
 
 
 def folded(name: str) -> str:
-    """A name as names are compared: case does not count, but no other letter turns into a plain one, as the Kelvin sign
-    would into a k."""
+    """Return a name as names are compared: case does not count, but no other letter turns into a plain one, as the
+    Kelvin sign would into a k."""
     return "".join(letter if letter.lower().isascii() and not letter.isascii() else letter.lower() for letter in name)
 
 
@@ -259,7 +260,7 @@ def note(
 
 
 def deeds(connection: sa.Connection, most: int, of: str = "") -> list[Deed]:
-    """What was done, the last first; of one thing, where that is named."""
+    """Return what was done, the last first; of one thing, where that is named."""
     chosen = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
     chosen = chosen.where(audit.c.thing == of) if of else chosen
     return [Deed(*row) for row in connection.execute(chosen)]

@@ -13,7 +13,7 @@ from shapewise.store.atomic_files import size_of
 
 
 def used_by(connection: Connection, root: Path, who: str) -> int:
-    """Bytes of all that a person owns in a workspace's folder, files that jobs made for them among it."""
+    """Return the bytes of all that a person owns in a workspace's folder, files that jobs made for them among it."""
     made = (path for one in records.making(connection, who) for path in (root / "jobs" / one).glob("out.*"))
     return records.used(connection, who) + sum(size_of(path) for path in made)
 
@@ -29,7 +29,7 @@ def check_room(connection: Connection, root: Path, who: str, limits: Limits, mor
 
 
 def left(connection: Connection, root: Path, who: str, limits: Limits) -> int:
-    """Bytes that a person may still keep, 0 where that is not limited; StoreError where there are none."""
+    """Return the bytes that a person may still keep, 0 where that is not limited; StoreError where there are none."""
     if not limits.bytes:
         return 0
     free = limits.bytes - used_by(connection, root, who)

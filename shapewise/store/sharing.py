@@ -32,14 +32,14 @@ class Sharing:
             records.note(connection, self._space.person.id, "share", kind, identifier, detail=detail)
 
     def owner_name(self, kind: str, identifier: str) -> str:
-        """What the owner of a thing is called."""
+        """Return what the owner of a thing is called."""
         owner = self._space.thing(kind, identifier).owner
         with self._space.meta.reading() as connection:
             member = records.somebody(connection, owner)
         return member.name if member else owner
 
     def people(self, kind: str, identifier: str) -> dict[str, tuple[str, Level]]:
-        """Whom a thing is shared with (id to name and level), for those who may share it."""
+        """Return whom a thing is shared with (id to name and level), for those who may share it."""
         self._space.thing(kind, identifier, "share")
         with self._space.meta.reading() as connection:
             names = {person.id: person.name for person, _ in records.people(connection)}

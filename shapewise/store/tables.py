@@ -80,7 +80,8 @@ class Tables:
         return self.about(identifier)
 
     def _id_of(self, digest: str) -> str:
-        """The id of a table: the hash of its content; others' in a shared workspace are apart, though kept once."""
+        """Return the id of a table: the hash of its content; others' in a shared workspace are apart, though kept
+        once."""
         if self._space.person.id != LOCAL.id:
             digest = hashlib.sha256(f"{self._space.person.id}\n{digest}".encode()).hexdigest()
         return digest[:16]
@@ -92,23 +93,23 @@ class Tables:
             return False
 
     def about(self, identifier: str) -> TableAbout:
-        """What is known of a table."""
+        """Return what is known of a table."""
         return known(TableAbout, self._space.thing("tables", identifier).about)
 
     def listed(self) -> list[TableAbout]:
-        """All tables, the newest first."""
+        """Return all tables, the newest first."""
         return self._space.listed("tables", lambda kept: known(TableAbout, kept))[::-1]
 
     def path(self, identifier: str) -> Path:
-        """The Parquet file of a table."""
+        """Return the Parquet file of a table."""
         return self._space.part("tables", identifier, "table")
 
     def shown_path(self, identifier: str) -> Path:
-        """The file of what pages show of a table: its sample where it is too large for memory."""
+        """Return the file of what pages show of a table: its sample where it is too large for memory."""
         return self._space.part("tables", identifier, "sample" if self.about(identifier).sampled else "table")
 
     def read(self, identifier: str) -> pd.DataFrame:
-        """The table itself; its sample where it is too large for memory."""
+        """Return the table itself; its sample where it is too large for memory."""
         return pd.read_parquet(self.shown_path(identifier))
 
     def set_roles(self, identifier: str, roles: dict[str, str]) -> None:
@@ -125,7 +126,7 @@ class Tables:
         self._space.edit("tables", identifier, change)
 
     def hold_out_by(self, identifier: str, group: str | None, when: str | None) -> dict[str, str]:
-        """What decides which rows of a table are held out: fixed by its first training, whatever comes later.
+        """Return what decides which rows of a table are held out: fixed by its first training, whatever comes later.
 
         Whoever may train on a table fixes it: to see the table, and to be allowed to make something, is enough.
         """

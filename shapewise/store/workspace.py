@@ -37,7 +37,7 @@ __all__ = [
 
 
 def default_root() -> Path:
-    """Where the workspace is: GAMCORE_WORKSPACE, or the user's data folder."""
+    """Return where the workspace is: GAMCORE_WORKSPACE, or the user's data folder."""
     chosen = os.environ.get("GAMCORE_WORKSPACE")
     return Path(chosen) if chosen else Path(platformdirs.user_data_dir("shapewise", appauthor=False))
 
@@ -66,6 +66,7 @@ class Workspace(Things):
             check_room(connection, self.root, self.person.id, self.limits, more)
 
     def left(self) -> int:
-        """Bytes that this person may still keep, 0 where that is not limited; StoreError where there are none."""
+        """Return the bytes that this person may still keep, 0 where that is not limited; StoreError where there are
+        none."""
         with self.meta.reading() as connection:
             return left(connection, self.root, self.person.id, self.limits)

@@ -18,7 +18,7 @@ NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task":
 
 
 def older(tables: list[TableAbout], identifier: str) -> list[TableAbout]:
-    """The versions that a table replaces, as far as they are still there, the last one first."""
+    """Return the versions that a table replaces, as far as they are still there, the last one first."""
     known, earlier = {table.id: table for table in tables}, []
     at = known.get(identifier)
     seen = {identifier}
@@ -30,7 +30,7 @@ def older(tables: list[TableAbout], identifier: str) -> list[TableAbout]:
 
 
 def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
-    """The newest version of a table, which may be gone itself; None where nothing replaces it.
+    """Return the newest version of a table, which may be gone itself; None where nothing replaces it.
 
     tables : the newest first. Of several that replace the same one, the newest counts.
     """
@@ -67,7 +67,7 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
 
 
 def _equal(space: Workspace, table: TableAbout, of: TableAbout) -> bool:
-    """Whether two tables are the same though their files are not."""
+    """Return whether two tables are the same though their files are not."""
     if (table.rows, table.columns) != (of.rows, of.columns) or table.sampled or of.sampled:
         return False
     return bool(space.tables.read(table.id).equals(space.tables.read(of.id)))
@@ -129,7 +129,7 @@ class Carried:
 
 
 def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -> Carried:
-    """What a specification becomes on a newer version.
+    """Return what a specification becomes on a newer version.
 
     then : the older table, None where it is gone. to : id of the newer one.
     """
@@ -165,7 +165,7 @@ def _differ(then: pd.DataFrame, now: pd.DataFrame, name: str) -> bool:
 
 
 def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:
-    """Settings without pairs of features that are gone."""
+    """Return the settings without pairs of features that are gone."""
     pairs = changes.get("interactions")
     if not isinstance(pairs, list | tuple):
         return changes
@@ -173,10 +173,10 @@ def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:
 
 
 def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
-    """The first of some models that was trained as a specification says, whatever it is called."""
+    """Return the first of some models that was trained as a specification says, whatever it is called."""
     return next((model for model in models if model.spec and alike(Spec.from_dict(model.spec), spec)), None)
 
 
 def alike(one: Spec, other: Spec) -> bool:
-    """Whether two specifications train the same model."""
+    """Return whether two specifications train the same model."""
     return replace(one, name="", bands=0) == replace(other, name="", bands=0)

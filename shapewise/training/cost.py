@@ -78,7 +78,7 @@ class Estimate:
 
 
 def _pairs(features: int, wanted: Any) -> tuple[int, float]:
-    """Number of pairs, and of fits of them: how many "auto" will find is a guess."""
+    """Return the number of pairs, and of fits of them: how many "auto" will find is a guess."""
     all_pairs = features * (features - 1) // 2
     if wanted == "auto":
         return min(AUTO_PAIRS * features, all_pairs), SEARCH
@@ -86,7 +86,8 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
 
 
 def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) -> Estimate:
-    """Cost of a fit on `rows` training rows with these estimator parameters; its bands count in the file alone."""
+    """Return the cost of a fit on `rows` training rows with these estimator parameters; its bands count in the file
+    alone."""
     settings = {**defaults(AdditiveParameters), **parameters}
     refits, ensemble = settings["outer_bags"], settings["ensemble"]
     n_bags = settings["n_bags"] or default_bags(ensemble)
@@ -120,7 +121,7 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
 
 
 def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int) -> float:
-    """Seconds of so many refits on halves of the rows; "auto" pairs are not searched for again."""
+    """Return the seconds of so many refits on halves of the rows; "auto" pairs are not searched for again."""
     wanted = parameters.get("interactions", 0)
     pairs = _pairs(features, wanted)[0] if wanted == "auto" else wanted
     half = {**parameters, "outer_bags": n_refits, "interactions": pairs, "joint": False}
@@ -130,7 +131,7 @@ def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refit
 def estimate_tasks(
     rows: int, features: int, n_tasks: int, parameters: dict[str, Any], n_jobs: int, compare: bool
 ) -> Estimate:
-    """Cost of multi-task trees: common ones on all rows, and those of the tasks, tried at two depths."""
+    """Return the cost of multi-task trees: common ones on all rows, and those of the tasks, tried at two depths."""
     settings = {**defaults(MultiTaskParameters), **parameters}
     refits, depth, most = settings["outer_bags"], settings["max_depth"], settings["max_rounds"]
     usual = min(TREE_ROUNDS * 0.1 / settings["learning_rate"], most)

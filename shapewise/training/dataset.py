@@ -18,7 +18,7 @@ HELD_OUT = 0.2
 
 
 def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, when: str | None = None) -> Bools:
-    """The rows (n,) that no fit of this table sees: a fifth, drawn by the table's id.
+    """Return the rows (n,) that no fit of this table sees: a fifth, drawn by the table's id.
 
     Whole clusters where a group column is named, as near to a fifth as they allow; the latest rows where a time column
     is named. `Workspace.hold_out_by` keeps the choice of column from changing after the first training.
@@ -48,7 +48,8 @@ def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, whe
 
 
 def learnt_from(counts: dict[str, int]) -> str:
-    """What the refits of a model of a table larger than memory learnt from, in words; empty where all had all rows."""
+    """Return what the refits of a model of a table larger than memory learnt from, in words; empty where all had all
+    rows."""
     rows, of = counts.get("a_refit", 0), counts.get("weighing", 0)
     if not rows or rows >= of:
         return ""
@@ -59,7 +60,7 @@ def learnt_from(counts: dict[str, int]) -> str:
 
 
 def band_rows(counts: dict[str, int]) -> str:
-    """The rows whose halves the bands of a model come from, in words."""
+    """Return the rows whose halves the bands of a model come from, in words."""
     return "the sample's rows (mostly wider than of the whole table)" if "set_aside" in counts else "the rows"
 
 
@@ -78,7 +79,7 @@ class Data:
     aliases: dict[str, str] = field(default_factory=dict)  # columns of X that stand for one of another name
 
     def only(self, kept: Bools) -> Data:
-        """Some of the rows (n,)."""
+        """Return some of the rows (n,)."""
         of_rows = {
             name: value[kept] for name in ("weight", "groups", "task") if (value := getattr(self, name)) is not None
         }
@@ -126,7 +127,7 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
 
 
 def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
-    """The columns that a specification names, those of its row filter apart."""
+    """Return the columns that a specification names, those of its row filter apart."""
     named = [spec.weight, spec.group, spec.time, *held_out_by.values()]
     return [spec.target, *spec.features, *[name for name in named if name]]
 
@@ -152,7 +153,7 @@ def choose(frame: pd.DataFrame, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
 
 
 def read_groups(series: pd.Series) -> NDArray[Any]:
-    """Groups as texts (n,); rows without one are a group."""
+    """Return the groups as texts (n,); rows without one are a group."""
     return np.asarray(series.astype("string").fillna("").to_numpy())
 
 
@@ -164,7 +165,7 @@ def _read_weight(series: pd.Series, held: Bools) -> NDArray[np.float64]:
 
 
 def read_weights(series: pd.Series) -> NDArray[np.float64]:
-    """A column of weights (n,), which may be zero."""
+    """Return a column of weights (n,), which may be zero."""
     if kind_of(series) not in ("number", "boolean"):
         raise TableError(f"The weights in {series.name!r} are not numbers: choose another column on the Data page.")
     weight = read_numbers(series)

@@ -61,7 +61,7 @@ def fit_on_disk(
     n_jobs: int = 1,
     callback: Callback | None = None,
 ) -> tuple[Estimator, Data, dict[str, int]]:
-    """A model of all training rows of a table, the rows of its sample, and counts of rows.
+    """Return a model of all training rows of a table, the rows of its sample, and counts of rows.
 
     sample : rows of the table in their order; those held out of it are what metrics are measured on.
 
@@ -104,7 +104,7 @@ def check_kind(spec: Spec) -> None:
 
 
 def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tuple[Bins, ...]:
-    """Bins of the sample's training rows of positive weight, (n,) among its rows."""
+    """Return the bins of the sample's training rows of positive weight, (n,) among its rows."""
     X = as_frame(data.X[known])
     weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
     features = learn_features(X, model.categorical_features, model.date_parts)
@@ -137,8 +137,8 @@ def _read(table: Path, n_rows: int, like: pd.DataFrame, spilling: Spilling, call
 
 
 def most_rows(n_rows: int, n_features: int, parameters: dict[str, Any], memory: int, n_jobs: int) -> int:
-    """Rows that a refit may have in so many bytes: all, where they fit with all refits; else as fit for refits that
-    each have rows of their own."""
+    """Return the rows that a refit may have in so many bytes: all, where they fit with all refits; else as fit for
+    refits that each have rows of their own."""
     if estimate(n_rows, n_features, parameters, n_jobs).memory <= memory:
         return n_rows
     alone, at_once = {**parameters, "outer_bags": 1}, max(1, min(n_jobs, parameters["outer_bags"]))

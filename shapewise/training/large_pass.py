@@ -41,7 +41,7 @@ MOST_NEW_NAMES: Final = 5 * MOST_RARE_NAMES
 def learn_bins(
     frame: pd.DataFrame, features: tuple[Feature, ...], weight: Floats | None, max_bins: int, partial: bool
 ) -> tuple[Bins, ...]:
-    """Bins of the training rows of a sample, (n, p) with weights (n,).
+    """Return the bins of the training rows of a sample, (n, p) with weights (n,).
 
     partial : whether the table has more rows. Levels that only those have are pooled; a category whose levels already
     take all its bins gets a pool.
@@ -73,7 +73,7 @@ class HeldOutOfTable:
             self._first = order[held & order.notna().to_numpy(bool)].min()
 
     def rows(self, frame: pd.DataFrame, place: NDArray[np.int64]) -> Bools:
-        """Whether each row (m,) is held out; `place` is its place in the sample or -1."""
+        """Return whether each row (m,) is held out; `place` is its place in the sample or -1."""
         held = self._elsewhere(frame).copy()
         inside = place >= 0
         held[inside] = self._held[place[inside]]
@@ -89,7 +89,7 @@ class HeldOutOfTable:
 
 
 def _in_order(series: pd.Series) -> pd.Series:
-    """A time column as values that can be compared."""
+    """Return a time column as values that can be compared."""
     kind = kind_of(series)
     if kind == "category":
         return series.astype("string")
@@ -167,7 +167,8 @@ class Spilling:
                 self._new[j] = Counter(dict(self._new[j].most_common(MOST_RARE_NAMES)))
 
     def bins(self) -> tuple[Bins, ...]:
-        """The bins with what the whole table adds. The code of what a sample had not seen becomes that of the pool."""
+        """Return the bins with what the whole table adds. The code of what a sample had not seen becomes that of the
+        pool."""
         return tuple(
             _grown(bins, ends, new) for bins, ends, new in zip(self._bins, self._ends.tolist(), self._new, strict=True)
         )

@@ -35,7 +35,7 @@ class Draft:
     complete: bool  # false where it was stopped for time
 
     def packed(self) -> Packed:
-        """What to keep of it."""
+        """Return what to keep of it."""
         return Packed(zlib.compress(to_bytes(self.estimator.to_saved()), 1), self.metrics, self.seconds, self.complete)
 
 
@@ -52,7 +52,7 @@ class Packed:
     complete: bool
 
     def draft(self) -> Draft:
-        """The draft that was packed."""
+        """Return the draft that was packed."""
         estimator = from_saved(from_bytes(zlib.decompress(self.model)))
         assert isinstance(estimator, GAMRegressor | GAMClassifier)
         return Draft(estimator, self.metrics, self.seconds, self.complete)

@@ -40,7 +40,8 @@ def split(frame: pd.DataFrame, column: str) -> list[TablePart]:
 
 
 def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[str]]:
-    """The period (n,) of each row by a time column, -1 without one, and the names of at most `most` periods in order.
+    """Return the period (n,) of each row by a time column, -1 without one, and the names of at most `most` periods in
+    order.
 
     Dates: days, weeks, months, quarters or years, whichever are few enough; numbers: each value, or equal ranges.
     """
@@ -66,7 +67,7 @@ def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[
 
 
 def _ranges(series: pd.Series) -> list[TablePart]:
-    """A part per value where these are few, else ranges of about equal numbers of rows."""
+    """Return a part per value where these are few, else ranges of about equal numbers of rows."""
     name, values = str(series.name), read_numbers(series)
     values = values[np.isfinite(values)]
     distinct = np.unique(values)
@@ -79,7 +80,7 @@ def _ranges(series: pd.Series) -> list[TablePart]:
 
 
 def _plain(value: float) -> str:
-    """A number with all its digits."""
+    """Return a number with all its digits."""
     return f"{value:.17g}" if float(f"{value:g}") != value else f"{value:g}"
 
 
@@ -92,7 +93,7 @@ def _range(name: str, low: float | None, below: float | None) -> TablePart:
 
 
 def _periods(series: pd.Series) -> list[TablePart]:
-    """Days, weeks, months, quarters or years, whichever are few enough; else some years together."""
+    """Return the days, weeks, months, quarters or years, whichever are few enough; else some years together."""
     name, days = str(series.name), read_dates(series)
     known = np.unique(np.floor(days[np.isfinite(days)]))
     if not known.size:
@@ -114,7 +115,7 @@ def _periods(series: pd.Series) -> list[TablePart]:
 
 
 def _label(start: float, below: float | None, unit: str) -> str:
-    """A period by its name where it is one of its unit, else its first day."""
+    """Return a period by its name where it is one of its unit, else its first day."""
     first = pd.Timestamp(as_date(start).replace(tzinfo=None))
     period = first.to_period(unit)
     single = below is None or pd.Timestamp(as_date(below).replace(tzinfo=None)).to_period(unit) == period + 1

@@ -103,7 +103,7 @@ def start(
 
 
 def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> Estimate:
-    """What a training on the rows that pages know of a table takes."""
+    """Return what a training on the rows that pages know of a table takes."""
     rows, features = table.sampled or table.rows, len(spec.features)
     if spec.kind == "tasks":
         n_tasks = max(len(spec.outcomes), len(spec.tables), FEW_TASKS)
@@ -121,7 +121,7 @@ def again(workspace: Workspace, identifier: str) -> str:
 
 
 def read(workspace: Workspace, identifier: str) -> Run:
-    """A run with its progress so far."""
+    """Return a run with its progress so far."""
     folder = jobs.folder(workspace, KIND, identifier)
     about = read_json(folder / "about.json")
     end = jobs.end_of(workspace, KIND, identifier)
@@ -141,12 +141,12 @@ def read(workspace: Workspace, identifier: str) -> Run:
 
 
 def trained(folder: Path) -> str | None:
-    """The model of a run, where it is trained by now."""
+    """Return the model of a run, where it is trained by now."""
     return read_json(folder / MODEL)["model"] if (folder / MODEL).is_file() else None
 
 
 def working_on(workspace: Workspace, model: str, column: str | None = None) -> Run | None:
-    """The active run that makes the bands of a model, or its parts by a column ("" for any)."""
+    """Return the active run that makes the bands of a model, or its parts by a column ("" for any)."""
     for run in active(workspace):
         if run.model == model and (run.column == "" if column is None else run.column and column in ("", run.column)):
             return run
@@ -154,7 +154,7 @@ def working_on(workspace: Workspace, model: str, column: str | None = None) -> R
 
 
 def _read_progress(path: Path) -> Standing:
-    """The last stage that a worker told of."""
+    """Return the last stage that a worker told of."""
     lines: list[dict[str, Any]] = []
     quits: list[tuple[int, str, int]] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
@@ -177,12 +177,12 @@ def _read_progress(path: Path) -> Standing:
 
 
 def listing(workspace: Workspace) -> list[Run]:
-    """All runs, the newest first."""
+    """Return all runs, the newest first."""
     return _readable(workspace, jobs.ids(workspace, KIND))
 
 
 def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
-    """The runs that can be read: one may be deleted meanwhile, or just be in the making."""
+    """Return the runs that can be read: one may be deleted meanwhile, or just be in the making."""
     readable = []
     for identifier in identifiers:
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):
@@ -191,12 +191,12 @@ def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
 
 
 def active(workspace: Workspace) -> list[Run]:
-    """Runs that wait or are worked on, the newest first."""
+    """Return the runs that wait or are worked on, the newest first."""
     return [run for run in _readable(workspace, jobs.ids(workspace, KIND, active=True)) if run.goes_on]
 
 
 def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
-    """Why the newest run that made the bands of a model, or its parts, did not end well; empty where it did."""
+    """Return why the newest run that made the bands of a model, or its parts, did not end well; empty where it did."""
     for identifier in jobs.ids(workspace, KIND):
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError):  # one that is deleted meanwhile
             folder = jobs.folder(workspace, KIND, identifier)

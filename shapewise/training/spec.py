@@ -59,26 +59,26 @@ class Spec:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Spec:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         known = {name: plain[name] for name in (f.name for f in fields(cls)) if name in plain}
         conditions = [from_dict(rule) for rule in plain.get("conditions", [])]
         outcomes = [Outcome(**outcome) for outcome in plain.get("outcomes", [])]
         return cls(**{**known, "conditions": conditions, "outcomes": outcomes})
 
     def to_dict(self) -> dict[str, Any]:
-        """The specification as plain JSON."""
+        """Return the specification as plain JSON."""
         return {**asdict(self), "conditions": [rule.to_dict() for rule in self.conditions]}
 
     def filter_words(self) -> str:
-        """The rows it is about, as a person would say it; empty where these are all."""
+        """Return the rows it is about, as a person would say it; empty where these are all."""
         return " and ".join(rule.words() for rule in self.conditions)
 
     def filter_columns(self) -> list[str]:
-        """The columns that its row filter asks for."""
+        """Return the columns that its row filter asks for."""
         return [column for rule in self.conditions for column in rule.columns]
 
     def parameters(self) -> dict[str, Any]:
-        """The preset's parameters with the user's changes on top."""
+        """Return the preset's parameters with the user's changes on top."""
         return {**(TASK_PRESETS if self.kind == "tasks" else PRESETS)[self.preset], **self.changes}
 
 
@@ -86,13 +86,13 @@ TargetKind = Literal["regression", "binary"]
 
 
 def suggest_task(series: pd.Series) -> TargetKind:
-    """Numbers with many values are a regression target; anything else is a choice between levels."""
+    """Return the numbers with many values are a regression target; anything else is a choice between levels."""
     numeric = kind_of(series) == "number" and series.nunique() > 10
     return "regression" if numeric else "binary"
 
 
 def target_levels(series: pd.Series) -> list[str]:
-    """Levels of a target with at most 50 of them, in order; a longer list is refused."""
+    """Return the levels of a target with at most 50 of them, in order; a longer list is refused."""
     levels = series.dropna().astype("string").unique().tolist()
     if len(levels) > MOST_CLASSES:
         raise TableError(

@@ -32,14 +32,14 @@ HeldOut = Callable[[str], dict[str, str] | None]
 
 
 def read_rows(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
-    """The rows of any specification; arguments as in `read_tasks`."""
+    """Return the rows of any specification; arguments as in `read_tasks`."""
     if spec.kind == "tasks":
         return read_tasks(spec, frames, held_out_by)
     return read_data(frames(spec.table), spec, held_out_by(spec.table))
 
 
 def read_tasks(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
-    """The rows of all tasks, with the label of each row's task.
+    """Return the rows of all tasks, with the label of each row's task.
 
     frames, held_out_by : a table, and what its rows were first set aside by, by its id.
     """
@@ -59,7 +59,7 @@ def read_tasks(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
 
 
 def _by_column(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) -> Data:
-    """A task a level of a column; rows without one are left out."""
+    """Return a task a level of a column; rows without one are left out."""
     if not spec.task or spec.task not in frame.columns:
         raise TableError(f"The table has no column {spec.task!r} to tell tasks by: choose another on the Train page.")
     features = [name for name in spec.features if name != spec.task]
@@ -71,7 +71,7 @@ def _by_column(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) ->
 
 
 def _several_outcomes(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) -> Data:
-    """A task an outcome. A row may belong to several: its copies stay together in every split."""
+    """Return a task an outcome. A row may belong to several: its copies stay together in every split."""
     parts = []
     for outcome in spec.outcomes:
         part = read_data(frame, replace(spec, positive=outcome.positive, negative=outcome.negative), basis)
@@ -83,7 +83,7 @@ def _several_outcomes(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | N
 
 
 def _several_tables(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
-    """A task a table; each has those of the features that it has a column for."""
+    """Return a task a table; each has those of the features that it has a column for."""
     parts = []
     for name, table in spec.tables.items():
         frame = frames(table)
@@ -110,7 +110,8 @@ def _several_tables(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
 
 
 def _shared_groups(parts: list[Data]) -> list[Data]:
-    """Groups over several tables: the same label is the same group in all, a row of a table without groups is one.
+    """Return the groups over several tables: the same label is the same group in all, a row of a table without groups
+    is one.
 
     A group of which a row is held out in one table is held out in all, as far as that leaves rows to train on.
     """
@@ -174,7 +175,7 @@ Tell = Callable[[Progress], bool | None]
 
 
 def score_tasks(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell | None) -> list[dict[str, Any]]:
-    """How each task fares, as plain JSON."""
+    """Return how each task fares, as plain JSON."""
     assert data.task is not None
     held = data.held_out
     predictions = {"together": predicted(model, data.X[held], data.task[held])}
@@ -201,7 +202,7 @@ def score_tasks(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tel
 
 
 def _measured(y: Floats, predictions: dict[str, Floats], weight: Floats, loss: Loss) -> dict[str, float]:
-    """Mean losses, AUCs and standard errors of differences, as in `TaskScore`, where they have a meaning."""
+    """Return the mean losses, AUCs and standard errors of differences, as in `TaskScore`, where they have a meaning."""
     if not y.size or not weight.any():
         return {}
     rows = {way: loss.loss(y, loss.link(predicted)) for way, predicted in predictions.items()}
@@ -227,7 +228,8 @@ def _standard_error(values: Floats, weight: Floats) -> float:
 
 
 def predicted(model: Estimator, X: pd.DataFrame, task: NDArray[Any] | None = None) -> Floats:
-    """Predictions (n,) in the target's units, or probabilities of the second class; task labels for those that ask."""
+    """Return the predictions (n,) in the target's units, or probabilities of the second class; task labels for those
+    that ask."""
     of_rows = {} if task is None else {"task": task}
     if isinstance(model, GAMClassifier | MultiTaskTreesClassifier):
         return np.asarray(model.predict_proba(X, **of_rows))[:, 1]
@@ -235,7 +237,8 @@ def predicted(model: Estimator, X: pd.DataFrame, task: NDArray[Any] | None = Non
 
 
 def _compare(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell | None) -> dict[str, Floats]:
-    """Predictions (held-out rows,) of trees of each task alone, and of one model of all rows, with the same budget."""
+    """Return the predictions (held-out rows,) of trees of each task alone, and of one model of all rows, with the same
+    budget."""
     assert data.task is not None
     fitted, held = ~data.held_out, data.held_out
     y = data.y.to_numpy(np.float64)
@@ -259,7 +262,8 @@ def _step(number: int, of: int) -> Progress:
 
 
 def _simple(data: Data, spec: Spec, model: Model, rows: Bools, test: Bools, y: Floats, n_jobs: int) -> Floats:
-    """Predictions of trees on some rows that know of no tasks; their mean where that is all they can know."""
+    """Return the predictions of trees on some rows that know of no tasks; their mean where that is all they can
+    know."""
     if not test.any():
         return np.empty(0)
     if data.weight is not None:

@@ -38,7 +38,7 @@ BESIDE = 100 * 2**20
 
 
 def evaluate(data: Data, model: Estimator) -> dict[str, float]:
-    """Metrics on the held-out rows, beside the baseline (mean or prevalence of the training rows)."""
+    """Return the metrics on the held-out rows, beside the baseline (mean or prevalence of the training rows)."""
     y = data.y[data.held_out].to_numpy()
     weight = None if data.weight is None else data.weight[data.held_out]
     train_weight = None if data.weight is None else data.weight[~data.held_out]
@@ -60,7 +60,7 @@ def evaluate(data: Data, model: Estimator) -> dict[str, float]:
 
 
 def _baseline(data: Data, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """The mean of the training rows for each held-out row, of its own task where there are several."""
+    """Return the mean of the training rows for each held-out row, of its own task where there are several."""
     fitted, y = ~data.held_out, data.y.to_numpy(np.float64)
     everywhere = float(np.average(y[fitted], weights=weight))
     if data.task is None:
@@ -87,7 +87,7 @@ def _share_explained(
 def fit(
     data: Data, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None, **changes: Any
 ) -> Estimator:
-    """An estimator fitted to the training rows of a specification; `changes` go over its parameters."""
+    """Return an estimator fitted to the training rows of a specification; `changes` go over its parameters."""
     fitted = ~data.held_out
     model = learner(data, spec, n_jobs, callback, **changes)
     of_rows = {"sample_weight": data.weight, "groups": data.groups, "task": data.task}
@@ -99,13 +99,14 @@ def fit(
 
 
 def _of_tasks(about: ModelAbout) -> dict[str, float]:
-    """Metrics whose AUC is the mean over tasks: over all rows, knowing the task alone would count as skill."""
+    """Return the metrics whose AUC is the mean over tasks: over all rows, knowing the task alone would count as
+    skill."""
     known = [task["auc"] for task in about.tasks if task["auc"] is not None]
     return about.metrics | ({"auc": float(np.mean(known))} if known else {})
 
 
 def read_all(workspace: Workspace, spec: Spec) -> Data:
-    """The rows to train on; what is held out of each table is fixed by its first training."""
+    """Return the rows to train on; what is held out of each table is fixed by its first training."""
     read: dict[str, pd.DataFrame] = {}
 
     def frames(table: str) -> pd.DataFrame:
@@ -142,7 +143,7 @@ def train(
 def _train_on_disk(
     workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
 ) -> ModelAbout:
-    """The same for a table that is larger than memory, of which pages see a sample."""
+    """Return the same for a table that is larger than memory, of which pages see a sample."""
     check_kind(spec)
     started = time.monotonic()
     with plain_pool():
@@ -163,14 +164,15 @@ def _train_on_disk(
 
 
 def _budget(most: int) -> int:
-    """Bytes for the refits: a share of what is free, and of what a job may still use where that is bounded."""
+    """Return the bytes for the refits: a share of what is free, and of what a job may still use where that is
+    bounded."""
     free = psutil.virtual_memory().available
     left = most - psutil.Process().memory_info().rss if most else free
     return int(MEMORY_SHARE * max(min(free, left) - BESIDE, 0))
 
 
 def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:
-    """What is known of a model that was trained just now."""
+    """Return what is known of a model that was trained just now."""
     of_tasks = isinstance(model.model_, TaskModel)
     return ModelAbout(
         id=new_id(),

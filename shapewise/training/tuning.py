@@ -72,7 +72,7 @@ class Trial:
         self.error = float(np.sqrt(np.square(sums).sum() * n / max(n - 1, 1)) / gaps.size)
 
     def told(self) -> dict[str, Any]:
-        """The trial as plain JSON."""
+        """Return the trial as plain JSON."""
         plain = {name: value for name, value in asdict(self).items() if name != "losses"}
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
@@ -104,7 +104,7 @@ def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell
 
 
 def candidates(spec: Spec, budget: Budget, n_features: int) -> list[Trial]:
-    """The settings at hand first, then others, all different."""
+    """Return the settings at hand first, then others, all different."""
     space = searched(AdditiveParameters)
     most = n_features * (n_features - 1) // 2
     space["interactions"] = [n for n in space["interactions"] if n <= most]
@@ -131,7 +131,7 @@ def _steps(n_trials: int, n_rows: int) -> list[tuple[int, int, bool]]:
 
 
 def _folds(data: Data, fitted: Ints, seed: int) -> Iterator[tuple[Ints, Ints]]:
-    """Training and validation rows, in random order; whole clusters where rows come in clusters."""
+    """Yield the training and validation rows, in random order; whole clusters where rows come in clusters."""
     y = data.y.to_numpy()[fitted]
     rng = np.random.default_rng(seed)
     if data.groups is not None:
@@ -147,7 +147,7 @@ def _folds(data: Data, fitted: Ints, seed: int) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _mixed(y: NDArray[Any] | None, rows: Ints, rng: np.random.Generator) -> Ints:
-    """Rows in random order; with classes, such that every beginning has its share of each."""
+    """Return the rows in random order; with classes, such that every beginning has its share of each."""
     order = rng.permutation(rows.size)
     if y is None:
         return rows[order]
@@ -159,19 +159,19 @@ def _mixed(y: NDArray[Any] | None, rows: Ints, rng: np.random.Generator) -> Ints
 
 
 def _clusters(data: Data, parts: list[Ints]) -> Ints | None:
-    """Codes of the clusters of validation rows."""
+    """Return the codes of the clusters of validation rows."""
     if data.groups is None:
         return None
     return np.unique(data.groups[np.concatenate(parts)], return_inverse=True)[1]
 
 
 def _some(train: Ints, n_rows: int) -> Ints:
-    """The first of the shuffled rows: those of a smaller stage are among those of a larger."""
+    """Return the first of the shuffled rows: those of a smaller stage are among those of a larger."""
     return np.sort(train[:n_rows])
 
 
 def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs: int) -> Floats:
-    """Loss of each validation row, times its weight over the mean weight."""
+    """Return the loss of each validation row, times its weight over the mean weight."""
     rows = np.concatenate(split)
     held = np.arange(rows.size) >= split[0].size
     weight, groups = (None if values is None else values[rows] for values in (data.weight, data.groups))

@@ -94,7 +94,8 @@ def main(folder: Path) -> int:
 
 
 def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _Reporter) -> str | None:
-    """What is asked for: a model with bands, only bands, parts by a column, or better settings; the model, if any."""
+    """Return what is asked for: a model with bands, only bands, parts by a column, or better settings; the model, if
+    any."""
     spec, n_jobs = Spec.from_dict(about["spec"]), about["n_jobs"]
     if about.get("budget"):
         _search(

@@ -74,7 +74,7 @@ def _bars(axes: Any, mark: Bars, panel: Panel, color: Palette) -> None:
 
 
 def _extent(panel: Panel) -> float:
-    """The longest that bars on top of each other reach."""
+    """Return the longest that bars on top of each other reach."""
     bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
     return max((float(np.max(mark.bases + mark.sizes, initial=0.0)) for mark in bars), default=1.0)
 
@@ -141,7 +141,7 @@ def _guide(axes: Any, mark: Line | Area | Frame, color: Palette) -> None:
 
 
 def legend_handle(mark: Mark, color: Palette) -> Any:
-    """What stands for a mark in the legend."""
+    """Return what stands for a mark in the legend."""
     match mark:
         case Ribbon():
             return Patch(color=color.of(mark.role), alpha=color.wide if mark.wide else color.band, linewidth=0)

@@ -69,7 +69,7 @@ def _fonts() -> None:
 
 
 def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = "") -> bytes:
-    """A plot as a file. about : what goes into the file's metadata, such as the model card."""
+    """Return a plot as a file. about : what goes into the file's metadata, such as the model card."""
     with house():
         figure = compose(plot, mode)
         made = io.BytesIO()
@@ -85,7 +85,8 @@ def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = ""
 
 
 def with_fonts(svg: bytes) -> bytes:
-    """An SVG with the letters that it uses of the house's fonts: text stays text, and looks the same anywhere."""
+    """Return an SVG with the letters that it uses of the house's fonts: text stays text, and looks the same
+    anywhere."""
     letters = "".join(ElementTree.fromstring(svg).itertext())  # noqa: S314 (just written by us)
     faces = []
     for name, weight in (("Regular", 400), ("SemiBold", 600)):
@@ -107,7 +108,7 @@ def compose(
     plot: Plot, mode: Mode = "light", size: tuple[float, float] | None = None,
     margins: tuple[float, float, float, float] = (0.12, 0.12, 0.12, 0.12), titled: bool = True,
 ) -> Figure:  # fmt: skip
-    """A plot as a figure of matplotlib, inside `house`.
+    """Return a plot as a figure of matplotlib, inside `house`.
 
     size : inches; None for the plot's own. margins : left, right, top, bottom, inches.
     """
@@ -145,7 +146,7 @@ def compose(
 
 
 def wrapped(text: str, room: float, points: float, most: int) -> list[str]:
-    """A text in lines of so many inches; what is more than the last line is cut."""
+    """Return a text in lines of so many inches; what is more than the last line is cut."""
     per_line = max(int(room * 72 / (LETTER * points)), 10)
     lines = textwrap.wrap(text, per_line, break_long_words=True) or []
     if len(lines) > most:
@@ -154,7 +155,7 @@ def wrapped(text: str, room: float, points: float, most: int) -> list[str]:
 
 
 def _legend_lines(names: list[str], room: float, listed: bool) -> tuple[int, int]:
-    """Lines of a legend, and its columns."""
+    """Return the lines of a legend, and its columns."""
     if not names:
         return 0, 1
     longest = max(len(cut(name, 60)) for name in names) * LETTER * TEXT / 72 + 0.55
@@ -233,7 +234,7 @@ def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: f
 
 
 def _formatter(form: str) -> Any:
-    """Numbers with the digits that mean something."""
+    """Return the numbers with the digits that mean something."""
     if form == "power":
         return lambda value, _: "0" if value == 0 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
     if form in ("percent", "signed percent"):
@@ -243,7 +244,7 @@ def _formatter(form: str) -> Any:
 
 
 def number(value: float) -> str:
-    """A number on an axis: 1.2M rather than 1200000."""
+    """Return a number on an axis: 1.2M rather than 1200000."""
     for size, letter in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):.4g}{letter}".replace("-", "\N{MINUS SIGN}")

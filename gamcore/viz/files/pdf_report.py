@@ -32,7 +32,7 @@ FEW: Final = 8
 
 
 def to_pdf(report: Report, step: Step = quiet) -> bytes:
-    """The report as a file's bytes."""
+    """Return the report as a file's bytes."""
     made = io.BytesIO()
     properties = {"Title": report.title, "Subject": report.subtitle, "Creator": "Shapewise", "Keywords": report.about}
     n = len(report.every)
@@ -79,7 +79,7 @@ def _cover(report: Report) -> Figure:
 
 
 def _pages(part: ReportPart) -> Iterator[Figure]:
-    """A page for the plot with its caption, or as many as text and table need."""
+    """Yield a page for the plot with its caption, or as many as text and table need."""
     if part.plot is None:
         yield from _texts(part)
         return
@@ -98,7 +98,7 @@ def _pages(part: ReportPart) -> Iterator[Figure]:
 
 
 def _lines(text: str, room: float, size: float) -> list[str]:
-    """A text in lines of so many inches; an empty one after each paragraph but the last."""
+    """Return a text in lines of so many inches; an empty one after each paragraph but the last."""
     per_line = max(int(room * 72 / (LETTER * size)), 8)
     return [line for paragraph in text.split("\n") for line in textwrap.wrap(paragraph, per_line) or [""]]
 

@@ -53,7 +53,7 @@ def render(
 
 
 def to_bytes(plot: Plot, fmt: PlotFormat, about: str = "", mode: Mode = "light") -> bytes:
-    """A plot as a file's bytes; see `render`."""
+    """Return a plot as a file's bytes; see `render`."""
     plot, about = tidy(plot), tidy(about)
     match fmt:  # libraries are imported by whoever needs them: the app starts half a second sooner
         case "png" | "svg" | "pdf":
@@ -79,6 +79,6 @@ def to_bytes(plot: Plot, fmt: PlotFormat, about: str = "", mode: Mode = "light")
 
 
 def file_name(source: str, name: str, extension: str) -> str:
-    """A file's name from names in data: what of, which plot, the date."""
+    """Return a file's name from names in data: what of, which plot, the date."""
     parts = [re.sub(r"[^\w]+", "_", part).strip("_")[:MOST_NAME] or "x" for part in (source, name)]
     return "-".join([*parts, datetime.now(UTC).date().isoformat()]) + f".{extension}"

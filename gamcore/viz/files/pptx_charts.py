@@ -45,7 +45,7 @@ class Box:
 
 
 def can_chart(plot: Plot) -> bool:
-    """Whether native charts can show it: not heat maps."""
+    """Return whether native charts can show it: not heat maps."""
     return not any(isinstance(mark, Cells) for _, _, panel in plot.each() for mark in panel.marks)
 
 
@@ -84,18 +84,18 @@ def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
 
 
 def _share(shares: tuple[float, ...], k: int, start: float, whole: float, gap: float) -> tuple[float, float]:
-    """Where part k of a length begins, and how long it is, with a gap between parts."""
+    """Return where part k of a length begins, and how long it is, with a gap between parts."""
     sizes = [share / sum(shares) * (whole - gap * (len(shares) - 1)) for share in shares]
     return start + sum(sizes[:k]) + gap * k, sizes[k]
 
 
 def is_strip(panel: Panel) -> bool:
-    """Whether a panel is bars along an axis of numbers: rows."""
+    """Return whether a panel is bars along an axis of numbers: rows."""
     return not _levels(panel, "x") and not _levels(panel, "y") and all(isinstance(m, Bars) for m in panel.marks)
 
 
 def wide_of(panel: Panel) -> tuple[float, float]:
-    """Where the axis of a native chart begins, and how long it is: it ends at round numbers."""
+    """Return where the axis of a native chart begins, and how long it is: it ends at round numbers."""
     ends = span(panel, "x")
     if ends is None:
         return 0.0, 1.0
@@ -110,7 +110,7 @@ def _levels(panel: Panel, side: str) -> bool:
 
 
 def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> list[float | None]:
-    """A value a level; none where a mark has none."""
+    """Return a value a level; none where a mark has none."""
     numbers: list[float | None] = [None] * n
     at: Floats
     if isinstance(mark, Bars):
@@ -125,12 +125,12 @@ def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> 
 
 
 def _moving(mark: Bars) -> bool:
-    """Whether each bar begins somewhere else."""
+    """Return whether each bar begins somewhere else."""
     return bool(np.ptp(mark.bases) > 0) if mark.bases.size else False
 
 
 def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Bars of levels, one series a mark; floating bars on an invisible one."""
+    """Return the bars of levels, one series a mark; floating bars on an invisible one."""
     lying = _levels(panel, "y")
     axis, other = (panel.y, panel.x) if lying else (panel.x, panel.y)
     names = [name for _, name in axis.ticks or ()]
@@ -174,7 +174,7 @@ def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
 
 
 def _joined(slide: Any, panel: Panel, area: ChartPlace, names: list[str]) -> Any:
-    """Lines over levels that follow each other, such as periods."""
+    """Return the lines over levels that follow each other, such as periods."""
     data = CategoryChartData()
     data.categories = names
     marks = [mark for mark in panel.marks if isinstance(mark, Points | Path) and mark.name]
@@ -195,7 +195,7 @@ def _joined(slide: Any, panel: Panel, area: ChartPlace, names: list[str]) -> Any
 
 
 def _all_names(ticks: tuple[tuple[float, str], ...], n: int) -> list[str]:
-    """A name a level; where there are many, not each has one."""
+    """Return a name a level; where there are many, not each has one."""
     known = {round(at): name for at, name in ticks}
     return [known.get(k, " ") for k in range(n)]
 
@@ -205,7 +205,8 @@ def _at(mark: Bars | Points, lying: bool) -> Floats:
 
 
 def _floated(mark: Bars, n: int) -> list[tuple[str, list[float | None], Any]]:
-    """Bars that begin anywhere, as stacks: an unseen part from zero, then what is above and what is below zero."""
+    """Return the bars that begin anywhere, as stacks: an unseen part from zero, then what is above and what is below
+    zero."""
     low, high = np.minimum(mark.bases, mark.bases + mark.sizes), np.maximum(mark.bases, mark.bases + mark.sizes)
     unseen = np.where(low > 0, low, np.where(high < 0, high, 0.0))
     above, below = np.maximum(high, 0) - np.maximum(low, 0), np.minimum(low, 0) - np.minimum(high, 0)
@@ -213,7 +214,7 @@ def _floated(mark: Bars, n: int) -> list[tuple[str, list[float | None], Any]]:
 
 
 def _reach(values: list[float | None], whiskers: list[Whiskers], mark: Bars | Points) -> tuple[Floats, Floats]:
-    """How far intervals go up and down from some values; of several, the last."""
+    """Return how far intervals go up and down from some values; of several, the last."""
     up, down = np.zeros(len(values)), np.zeros(len(values))
     own = [one for one in whiskers if isinstance(mark, Bars) or one.role == mark.role]
     for one in own[-1:]:
@@ -226,7 +227,7 @@ def _reach(values: list[float | None], whiskers: list[Whiskers], mark: Bars | Po
 
 
 def _numeric(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Lines and points on two axes of numbers; bars alone as columns without gaps."""
+    """Return the lines and points on two axes of numbers; bars alone as columns without gaps."""
     if all(isinstance(mark, Bars) for mark in panel.marks):
         return _strip(slide, panel, area)
     data, dressed = XyChartData(), []
@@ -285,14 +286,14 @@ def _lines(panel: Panel) -> list[tuple[str, Floats, Floats, Any]]:
 
 
 def _known(values: Floats) -> list[tuple[int, int]]:
-    """Where values are known: first places and those beyond the last, piece by piece."""
+    """Return where values are known: first places and those beyond the last, piece by piece."""
     there = np.flatnonzero(np.isfinite(values))
     pieces = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if there.size else []
     return [(int(piece[0]), int(piece[-1]) + 1) for piece in pieces]
 
 
 def _guide(panel: Panel, mark: Line, name: str = "") -> list[tuple[str, Floats, Floats, Any]]:
-    """A straight line over the panel, as far as the other axis goes."""
+    """Return a straight line over the panel, as far as the other axis goes."""
     ends = span(panel, "y" if mark.upright else "x")
     if ends is None:
         return []
@@ -312,7 +313,7 @@ def span(panel: Panel, side: str) -> tuple[float, float] | None:
 
 
 def along(mark: Any, side: str) -> Floats:
-    """Where a mark is on an axis."""
+    """Return where a mark is on an axis."""
     if isinstance(mark, Bars) and side == "x" and not mark.lying:
         return np.concatenate([mark.at - np.asarray(mark.width) / 2, mark.at + np.asarray(mark.width) / 2])
     if isinstance(mark, Steps):
@@ -342,7 +343,7 @@ def _strip(slide: Any, panel: Panel, area: ChartPlace) -> Any:
 
 
 def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
-    """The strongest numbers of a plot as a table."""
+    """Return the strongest numbers of a plot as a table."""
     numbers = plot.numbers
     score = next((name for name in ("(score)", "score") if name in numbers.columns), None)
     if score is not None:
@@ -361,13 +362,13 @@ def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
 
 
 def _is_ratio(plot: Plot) -> bool:
-    """Whether a heat map is of ratios: its scale is by their logs, and says so by its ticks."""
+    """Return whether a heat map is of ratios: its scale is by their logs, and says so by its ticks."""
     cells = [mark for mark in plot.main.marks if isinstance(mark, Cells)]
     return any(name.startswith("×") for mark in cells for _, name in mark.scale.ticks or ())
 
 
 def grid(slide: Any, rows: list[list[str]], box: Box, size: float, widths: list[float] | None = None) -> Any:
-    """A table of texts, its first row the head."""
+    """Return a table of texts, its first row the head."""
     high = min(0.32 * len(rows), box.height)
     made = slide.shapes.add_table(
         len(rows), len(rows[0]), Inches(box.left), Inches(box.top), Inches(box.width), Inches(high)

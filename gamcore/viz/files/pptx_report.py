@@ -37,7 +37,7 @@ MOST_TEXT: Final = 900
 
 
 def to_deck(report: Report, step: Step = quiet) -> bytes:
-    """The report as a file's bytes."""
+    """Return the report as a file's bytes."""
     deck = new_deck(report.title, report.about)
     cover = deck.slides.add_slide(deck.slide_layouts[6])
     bar(cover, Box(0.0, 0.0, 0.18, HEIGHT), COLOR.primary)

@@ -30,14 +30,14 @@ MOST_PROPERTY: Final = 250
 
 
 def to_slide(plot: Plot, about: str = "") -> bytes:
-    """A plot as a deck of one slide."""
+    """Return a plot as a deck of one slide."""
     deck = new_deck(plot.title, about)
     add_plot(deck, plot, about)
     return saved(deck)
 
 
 def new_deck(title: str, about: str = "") -> Any:
-    """An empty deck of the house's size."""
+    """Return an empty deck of the house's size."""
     deck = Presentation()
     deck.slide_width, deck.slide_height = Inches(WIDTH), Inches(HEIGHT)
     properties = deck.core_properties
@@ -51,14 +51,14 @@ def new_deck(title: str, about: str = "") -> Any:
 
 
 def saved(deck: Any) -> bytes:
-    """A deck as a file's bytes."""
+    """Return a deck as a file's bytes."""
     made = io.BytesIO()
     deck.save(made)
     return made.getvalue()
 
 
 def add_plot(deck: Any, plot: Plot, about: str = "", comment: str = "") -> Any:
-    """A slide of a plot: its title, the line under it, the chart, a comment beside it, and what it is of."""
+    """Return a slide of a plot: its title, the line under it, the chart, a comment beside it, and what it is of."""
     slide = titled(deck, plot.title, plot.detail)
     wide = WIDTH - 2 * MARGIN
     if comment:
@@ -89,7 +89,7 @@ def _draw(slide: Any, plot: Plot, box: Box) -> list[Any]:
 
 
 def titled(deck: Any, title: str, detail: str = "") -> Any:
-    """A slide with a title, and a grey line under it."""
+    """Return a slide with a title, and a grey line under it."""
     slide = deck.slides.add_slide(deck.slide_layouts[5])
     place = slide.shapes.title
     place.left, place.top = Inches(MARGIN), Inches(0.4)

@@ -48,12 +48,12 @@ class ChartPlace:
 
 
 def color_of(role: ColorRole) -> Any:
-    """A role's colour."""
+    """Return a role's colour."""
     return RGBColor.from_string(COLOR.of(role)[1:])
 
 
 def mixed(role: ColorRole, opacity: float) -> Any:
-    """A role's colour as it looks over white."""
+    """Return a role's colour as it looks over white."""
     return RGBColor(*(round(255 - opacity * (255 - part)) for part in rgb(COLOR.of(role))))
 
 
@@ -104,7 +104,7 @@ def dress_legend(chart: Any, wanted: bool, area: ChartPlace) -> None:
 
 
 def _is_told(name: str) -> bool:
-    """Whether a series belongs into the legend: not lines of help, nor the second end of a band."""
+    """Return whether a series belongs into the legend: not lines of help, nor the second end of a band."""
     return name not in ("zero", "line", "curve", "(base)", "band") and not name.endswith(END)
 
 
@@ -159,7 +159,8 @@ def dress_axis(
 
 
 def is_log(axis: Axis) -> bool:
-    """Whether an axis is drawn by logarithms: slides have them by whole powers of ten, too coarse for less than one."""
+    """Return whether an axis is drawn by logarithms: slides have them by whole powers of ten, too coarse for less than
+    one."""
     return (
         axis.kind == "log" and axis.limits is not None and axis.limits[0] > 0 and axis.limits[1] >= 10 * axis.limits[0]
     )

@@ -22,7 +22,7 @@ SINGLE: Final[tuple[PlotFormat, ...]] = ("png", "svg", "csv", "xlsx", "txt")
 
 
 def to_report(report: Report, kind: ReportKind, step: Step = quiet) -> bytes:
-    """A report as a file's bytes; step is told what comes next, and may raise to stop."""
+    """Return a report as a file's bytes; step is told what comes next, and may raise to stop."""
     report = tidy(report)
     match kind:  # libraries are imported by whoever needs them, as in `plot`
         case "html":

@@ -35,7 +35,7 @@ DATE_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 
 
 def safe_csv(table: pd.DataFrame) -> bytes:
-    """A table as CSV in which no cell or header is a formula to a spreadsheet."""
+    """Return a table as CSV in which no cell or header is a formula to a spreadsheet."""
     made = io.StringIO()
     write_csv([table], made)
     return made.getvalue().encode("utf-8-sig")
@@ -49,7 +49,7 @@ def write_csv(parts: Iterable[pd.DataFrame], file: TextIO) -> None:
 
 
 def _guarded(table: pd.DataFrame) -> pd.DataFrame:
-    """Text that a spreadsheet would calculate, behind an apostrophe; numbers are left alone."""
+    """Return the text that a spreadsheet would calculate, behind an apostrophe; numbers are left alone."""
     safe = table.rename(columns=_guard)
     for place, kind in enumerate(safe.dtypes):
         if kind.kind not in "fiubmM":
@@ -65,7 +65,7 @@ def _guard(cell: object) -> object:
 
 
 def to_xlsx(sheets: dict[str, pd.DataFrame]) -> bytes:
-    """Tables as the sheets of a workbook."""
+    """Return the tables as the sheets of a workbook."""
     made = io.BytesIO()
     write_xlsx({name: [table] for name, table in sheets.items()}, made)
     return made.getvalue()
@@ -104,7 +104,7 @@ def _fill(sheet: Any, parts: Iterable[pd.DataFrame], bold: Any) -> None:
 
 
 def _cells(series: pd.Series) -> list[Any]:
-    """A column's values as a workbook can hold them."""
+    """Return a column's values as a workbook can hold them."""
     values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
     if series.dtype.kind == "b":
         return values
@@ -114,7 +114,7 @@ def _cells(series: pd.Series) -> list[Any]:
 
 
 def _cell(cell: Any) -> Any:
-    """A value as a workbook can hold it."""
+    """Return a value as a workbook can hold it."""
     if isinstance(cell, str):
         return clean(cell)[:MOST_CELL]
     if isinstance(cell, pd.Timestamp):
@@ -128,7 +128,7 @@ def _cell(cell: Any) -> Any:
 
 
 def sheet_names(names: list[str]) -> list[str]:
-    """Names as a workbook takes them: 31 characters, none of its signs, each once."""
+    """Return the names as a workbook takes them: 31 characters, none of its signs, each once."""
     sheets: list[str] = []
     for name in names:
         plain = "".join(" " if c in "[]:*?/\\'" or not c.isprintable() else c for c in name).strip()[:31] or "table"

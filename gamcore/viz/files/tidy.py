@@ -11,7 +11,7 @@ from gamcore.viz.plots.palette import clean
 
 
 def tidy(value: Any) -> Any:
-    """A description with all of its texts cleaned (`palette.clean`), whatever names data have."""
+    """Return a description with all of its texts cleaned (`palette.clean`), whatever names data have."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, tuple | list):

@@ -28,7 +28,7 @@ BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
 
 
 def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = False) -> go.Figure:
-    """The figure of a plot in a theme; without its title where the page says it.
+    """Return the figure of a plot in a theme; without its title where the page says it.
 
     flat : never by the graphics card, which needs a browser's right to make code.
     """
@@ -48,13 +48,14 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
 
 
 def _number(plot: Plot, row: int, column: int) -> str:
-    """What plotly adds to the names of a panel's axes."""
+    """Return what plotly adds to the names of a panel's axes."""
     number = 1 + row * len(plot.panels[0]) + column
     return str(number) if number > 1 else ""
 
 
 def _grid(plot: Plot) -> Told:
-    """Where the axes of all panels are: those of a column go by the lowest one's, those of a row by the first one's."""
+    """Return where the axes of all panels are: those of a column go by the lowest one's, those of a row by the first
+    one's."""
     rows, columns = len(plot.panels), len(plot.panels[0])
     if rows * columns == 1:
         return {"xaxis": {}, "yaxis": {}}
@@ -97,7 +98,7 @@ def _panel(layout: Told, panel: Panel, place: PanelPlace, color: Palette) -> Non
 
 
 def _around(plot: Plot, titled: bool, color: Palette) -> Told:
-    """Height, margins, title and legend."""
+    """Return the height, margins, title and legend."""
     named = len(plot.named())
     layout: Told = {"showlegend": named > 0, "legend": {}, "dragmode": "pan"}
     top = 100 if titled else 34 if named else BARE
@@ -123,7 +124,7 @@ def _texts(plot: Plot) -> list[str]:
 
 
 def _axis(axis: Axis, color: Palette, most: int | None) -> Told:
-    """An axis; most : ticks, about, where there is little room."""
+    """Return an axis; most : ticks, about, where there is little room."""
     drawn: Told = {"title": {"text": escape(axis.title, 60)}, "showticklabels": axis.named}
     drawn["showgrid"] = axis.grid
     if axis.grid:

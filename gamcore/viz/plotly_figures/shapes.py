@@ -21,20 +21,20 @@ class PanelPlace:
     y: str
 
     def at(self, x: bool = False, y: bool = False) -> Told:
-        """What places are said in: values of the axes that are named, shares of the others' lengths."""
+        """Return what places are said in: values of the axes that are named, shares of the others' lengths."""
         return {"xref": self.x if x else f"{self.x} domain", "yref": self.y if y else f"{self.y} domain"}
 
     def upright(self, at: Any, line: Told) -> Told:
-        """A line across the panel at a place of its x axis."""
+        """Return a line across the panel at a place of its x axis."""
         return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": line, **self.at(x=True)}
 
     def lying(self, at: Any, line: Told) -> Told:
-        """The same of its y axis."""
+        """Return the same of its y axis."""
         return {"type": "line", "x0": 0, "x1": 1, "y0": at, "y1": at, "line": line, **self.at(y=True)}
 
 
 def shapes(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Told]:
-    """The shapes of a mark; none of one that is a trace."""
+    """Return the shapes of a mark; none of one that is a trace."""
     match mark:
         case Line():
             line = {"color": color.of(mark.role), "width": mark.width, "dash": "dot" if mark.dotted else "solid"}
@@ -58,13 +58,13 @@ def _area(mark: Area, panel: Panel, place: PanelPlace, paint: str) -> list[Told]
 
 
 def backdrop(place: PanelPlace, paint: str) -> Told:
-    """A panel filled with a colour."""
+    """Return a panel filled with a colour."""
     return {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below", "fillcolor": paint,
             "line": {"width": 0}, **place.at()}  # fmt: skip
 
 
 def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Told]:
-    """What is written at a line or an area."""
+    """Return what is written at a line or an area."""
     if not isinstance(mark, Line | Area) or not mark.text:
         return []
     style = {"text": escape(mark.text), "showarrow": False}
@@ -78,6 +78,6 @@ def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[T
 
 
 def note(text: str, place: PanelPlace, color: Palette) -> Told:
-    """A remark in the corner of a panel."""
+    """Return a remark in the corner of a panel."""
     return {"text": escape(text), "x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
             "font": {"size": 11, "color": color.muted}, **place.at()}  # fmt: skip

@@ -19,7 +19,7 @@ LINE, MOST_LINES, LINE_PIXELS = 56, 2, 24
 
 @cache
 def template(mode: Mode) -> go.layout.Template:
-    """The house template: horizontal grid only, no frame, quiet axes."""
+    """Return the house template: horizontal grid only, no frame, quiet axes."""
     color = PALETTES[mode]
     axis = {"showgrid": False, "zeroline": False, "linecolor": color.hairline, "tickfont": {"color": color.muted},
             "title": {"font": {"color": color.muted, "size": 13}}, "ticks": "", "automargin": True}  # fmt: skip
@@ -46,22 +46,22 @@ def template(mode: Mode) -> go.layout.Template:
 
 
 def escape(text: str, most: int = 80) -> str:
-    """A name as plotly text: no markup, no formula, not too long."""
+    """Return a name as plotly text: no markup, no formula, not too long."""
     return cut(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
 
 
 def lines_of(headline: str) -> list[str]:
-    """A headline in lines that fit beside a menu on a small screen: plotly would run over the edge."""
+    """Return a headline in lines that fit beside a menu on a small screen: plotly would run over the edge."""
     return wrap(headline, LINE, max_lines=MOST_LINES, placeholder="…") or [""]
 
 
 def more_pixels(headline: str) -> int:
-    """Height of a headline's lines beyond the first."""
+    """Return the height of a headline's lines beyond the first."""
     return LINE_PIXELS * (len(lines_of(headline)) - 1)
 
 
 def heading(headline: str, detail: str, color: Palette) -> dict[str, Any]:
-    """The title of a figure, and the grey line under it."""
+    """Return the title of a figure, and the grey line under it."""
     return {
         "text": f"<b>{'<br>'.join(escape(line) for line in lines_of(headline))}</b>",
         "pad": {"t": more_pixels(headline) // 2},  # plotly puts their middle where a line alone would be

@@ -36,12 +36,12 @@ DAY_MS = 86_400_000
 
 
 def places(values: Floats, kind: str) -> Any:
-    """Numbers, or dates as plotly takes them."""
+    """Return the numbers, or dates as plotly takes them."""
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
 def _hover(texts: Sequence[str]) -> Told:
-    """What a mark says where somebody points at it: names are data, so they are escaped, and in no template."""
+    """Return what a mark says where somebody points at it: names are data, so they are escaped, and in no template."""
     if not len(texts):
         return {"hoverinfo": "skip"}
     return {"hovertext": ["<br>".join(escape(line, 400) for line in text.split("\n")) for text in texts],
@@ -55,7 +55,7 @@ def _named(name: str) -> Told:
 
 
 def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Told]:
-    """The traces of a mark; none of one that is a shape. flat : never drawn by the graphics card."""
+    """Return the traces of a mark; none of one that is a shape. flat : never drawn by the graphics card."""
     match mark:
         case Steps():
             return [_steps(mark, panel, color)]
@@ -87,7 +87,7 @@ def _path(mark: Path, panel: Panel, color: Palette) -> Told:
 
 
 def _corners(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Points of a step function whose value k stands between edges k and k + 1."""
+    """Return the points of a step function whose value k stands between edges k and k + 1."""
     return np.repeat(edges, 2)[1:-1], np.repeat(values, 2)
 
 
@@ -129,7 +129,7 @@ def _bars(mark: Bars, panel: Panel, color: Palette) -> Told:
 
 
 def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Told]:
-    """An error bar a place, and an entry in the legend, which error bars alone do not get."""
+    """Return an error bar a place, and an entry in the legend, which error bars alone do not get."""
     middle = (mark.lower + mark.upper) / 2
     paint = color.of(mark.role)
     error = {"type": "data", "array": mark.upper - middle, "color": paint, "thickness": mark.width,
@@ -154,7 +154,7 @@ def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Told:
 
 
 def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Told]:
-    """The cells that many rows are behind, and the pale ones."""
+    """Return the cells that many rows are behind, and the pale ones."""
     shared: Told = {
         "type": "heatmap", "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind), "xgap": mark.gap,
         "ygap": mark.gap, "hoverongaps": False, "hoverinfo": "text" if mark.hover.size else "skip",
@@ -176,6 +176,6 @@ def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Told]:
 
 
 def colors(scale: ColorScale, color: Palette) -> list[tuple[float, str]]:
-    """Colours along a scale."""
+    """Return the colours along a scale."""
     places = np.linspace(0.0, 1.0, len(scale.roles))
     return [(float(at), color.of(role)) for at, role in zip(places, scale.roles, strict=True)]

@@ -21,7 +21,7 @@ LONGEST = 36
 
 
 def levels(names: list[str], title: str = "", flipped: bool = True) -> Axis:
-    """An axis of names, the first at the top."""
+    """Return an axis of names, the first at the top."""
     return Axis(title, ticks=tuple((float(k), name) for k, name in enumerate(names)), flipped=flipped,
                 limits=(-0.6, len(names) - 0.4))  # fmt: skip
 
@@ -53,7 +53,7 @@ def importance(
 
 
 def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -> Plot:
-    """Bars of all gain by feature, the common part beside the specific one, the most important on top."""
+    """Return the bars of all gain by feature, the common part beside the specific one, the most important on top."""
     frame = ranking.frame().head(most)
     at = np.arange(len(frame), dtype=np.float64)
     marks: list[Mark] = []
@@ -82,7 +82,8 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
 
 
 def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: str = "") -> Plot:
-    """Bars of the strongest pairs, those of the model in the primary colour, and a bar for what each of these is worth.
+    """Return the bars of the strongest pairs, those of the model in the primary colour, and a bar for what each of
+    these is worth.
 
     ranking : feature_1, feature_2, strength, rank, strongest first, with attrs["chance"]; worth : feature_1, feature_2,
     worth.
@@ -131,7 +132,7 @@ def waterfall(
     breakdown: Breakdown, row: int, target: str, scale: Scale = "link", cells: dict[str, str] | None = None,
     most: int = 12, detail: str = "",
 ) -> Plot:  # fmt: skip
-    """The parts of one row's score, the largest first, from the average to the score; the small ones together.
+    """Return the parts of one row's score, the largest first, from the average to the score; the small ones together.
 
     cells : what the row has, by the names of terms.
 
@@ -173,7 +174,7 @@ def waterfall(
 
 
 def _parts(at: Floats, scale: Scale) -> list[str]:
-    """The steps between some scores, as text."""
+    """Return the steps between some scores, as text."""
     if scale == "points":
         return [f"{value:+.1f}" for value in np.diff(100 * expit(at))]
     steps = np.diff(at)
@@ -181,7 +182,7 @@ def _parts(at: Floats, scale: Scale) -> list[str]:
 
 
 def _total(score: float, loss: str, scale: Scale) -> str:
-    """A whole score as text."""
+    """Return a whole score as text."""
     if not LOSSES[loss].is_binary or scale == "link":
         return f"{score:.4g}"
     return f"{expit(score):.1%}" if scale == "points" else f"odds {np.exp(score):.3g}"

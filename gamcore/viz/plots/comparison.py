@@ -17,7 +17,7 @@ WIDTH = 0.7
 
 
 def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, str, str]) -> Plot:
-    """Curves by name, all on one scale, and below them a difference with its band.
+    """Return the curves by name, all on one scale, and below them a difference with its band.
 
     words : title, line under it, and the unit of effects in the target's own terms.
     """
@@ -55,12 +55,12 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
 
 
 def value_names(curve: Curve) -> list[str]:
-    """Levels in the order of their effects; none of numbers and dates."""
+    """Return the levels in the order of their effects; none of numbers and dates."""
     return [curve.labels[k] for k in level_order(curve)] if curve.labels else []
 
 
 def _line(curve: Curve, name: str, role: ColorRole, band: bool) -> list[Mark]:
-    """A step line, with its band where there is room for it."""
+    """Return a step line, with its band where there is room for it."""
     edges = visible_edges(curve)
     hover = [f"{cut(name, 80)}\n{curve.place(k)}\n{say(score, curve.scale)}" for k, score in enumerate(curve.scores)]
     ribbon = [Ribbon(edges, curve.lower, curve.upper, role)] if band and curve.has_band else []
@@ -68,7 +68,7 @@ def _line(curve: Curve, name: str, role: ColorRole, band: bool) -> list[Mark]:
 
 
 def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role: ColorRole) -> list[Mark]:
-    """A mark a level, beside those of other curves, with its band as a bar; none for a level that it lacks."""
+    """Return a mark a level, beside those of other curves, with its band as a bar; none for a level that it lacks."""
     known = [(at, curve.labels.index(label)) for at, label in enumerate(labels) if label in curve.labels]
     if not known:
         return []

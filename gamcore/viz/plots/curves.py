@@ -25,7 +25,7 @@ DENSITY_BARS = 60
 def curve(
     shape: Curve, target: str, detail: str, before: Curve | None = None, title: str | None = None, height: int = 412
 ) -> Plot:
-    """One curve: step line or bars, bands, a strip of rows below, missing and unseen in a panel of their own.
+    """Return one curve: step line or bars, bands, a strip of rows below, missing and unseen in a panel of their own.
 
     before : the same feature's curve as it was, drawn faint. title : None for what the curve says (`reading`).
     """
@@ -73,7 +73,8 @@ def curve(
 def small(
     shape: Curve, limits: tuple[float, float], other: Curve | None = None, title: str | None = None, height: int = 170
 ) -> Plot:
-    """A small multiple: the bare curve on a scale shared with its neighbours; another of the same bins dotted."""
+    """Return a small multiple: the bare curve on a scale shared with its neighbours; another of the same bins
+    dotted."""
     marks: list[Mark] = []
     axis = Axis()
     if shape.kind in ("category", "boolean"):
@@ -111,12 +112,12 @@ def small(
 
 
 def effect_axis(title: str, scale: Scale, limits: tuple[float, float] | None = None) -> Axis:
-    """An axis of effects: ratios on a logarithmic one."""
+    """Return an axis of effects: ratios on a logarithmic one."""
     return Axis(title, "log" if scale == "ratio" else "number", limits, grid=True)
 
 
 def value_axis(curve: Curve) -> Axis:
-    """The axis of a feature's values: numbers, dates, or levels by name."""
+    """Return the axis of a feature's values: numbers, dates, or levels by name."""
     if curve.kind in ("category", "boolean"):
         order = level_order(curve)
         step = max(1, int(np.ceil(order.size / 30)))
@@ -126,7 +127,7 @@ def value_axis(curve: Curve) -> Axis:
 
 
 def _told(curve: Curve) -> list[str]:
-    """What a bin says where somebody points at it."""
+    """Return what a bin says where somebody points at it."""
     hover = []
     for k in range(curve.scores.size):
         band = f" ({say(curve.lower[k], curve.scale)} to {say(curve.upper[k], curve.scale)})" if curve.has_band else ""
@@ -141,7 +142,7 @@ def _line(curve: Curve) -> list[Mark]:
 
 
 def ribbons(curve: Curve) -> list[Mark]:
-    """The bands of a curve that there are: of the whole of it, then bin by bin."""
+    """Return the bands of a curve that there are: of the whole of it, then bin by bin."""
     edges = visible_edges(curve)
     marks: list[Mark] = []
     if curve.has_whole:
@@ -158,7 +159,7 @@ def _pale(curve: Curve, edges: Floats, width: float, name: str) -> list[Mark]:
 
 
 def level_marks(curve: Curve) -> list[Mark]:
-    """A bar a level, sorted by effect, with the bands as whiskers."""
+    """Return a bar a level, sorted by effect, with the bands as whiskers."""
     order = level_order(curve)
     at, scores = np.arange(order.size, dtype=np.float64), curve.scores[order]
     roles: list[ColorRole] = ["few" if n < FEW_ROWS else "primary" for n in curve.counts[order]]
@@ -178,14 +179,14 @@ def level_marks(curve: Curve) -> list[Mark]:
 
 
 def _levels_before(curve: Curve, before: Curve) -> list[Mark]:
-    """A short line where each level's bar ended."""
+    """Return a short line where each level's bar ended."""
     scores = dict(zip(before.labels, before.scores, strict=True))
     ends = np.array([scores.get(curve.labels[k], np.nan) for k in level_order(curve)])
     return [Points(np.arange(ends.size, dtype=np.float64), ends, "accent", 26, "dash", name="before")]
 
 
 def _special(curve: Curve) -> list[Mark]:
-    """The missing and the unseen bin, as bars on the same y axis."""
+    """Return the missing and the unseen bin, as bars on the same y axis."""
     scores, lower, upper, counts = np.array([curve.missing, curve.unseen]).T
     at = np.arange(2.0)
     roles: list[ColorRole] = ["primary" if n >= FEW_ROWS else "few" for n in counts]
@@ -203,12 +204,12 @@ def _special(curve: Curve) -> list[Mark]:
 
 
 def row_bars(at: Floats, counts: Floats, width: Floats | float) -> Bars:
-    """Rows of bins or levels."""
+    """Return the rows of bins or levels."""
     return Bars(at, counts, width=width, roles="density", hover=[f"{n:,.0f} rows" for n in counts])
 
 
 def _rows(curve: Curve) -> Bars:
-    """Rows along the axis, in bars of equal width: bins of equal count have unequal widths."""
+    """Return the rows along the axis, in bars of equal width: bins of equal count have unequal widths."""
     if curve.kind in ("category", "boolean"):
         order = level_order(curve)
         return row_bars(np.arange(order.size, dtype=np.float64), curve.counts[order], 0.62)
@@ -227,7 +228,7 @@ def _rows(curve: Curve) -> Bars:
 
 
 def _headline(curve: Curve, target: str) -> str:
-    """What the curve says; before it has a band, only what it is."""
+    """Return what the curve says; before it has a band, only what it is."""
     return read_curve(curve) if curve.has_whole else f"Effect of {curve.feature} on {target}"
 
 
@@ -270,7 +271,8 @@ def common_limits(curves: list[Curve]) -> tuple[float, float]:
 
 
 def view(curve: Curve) -> tuple[float, float] | None:
-    """The part of the axis to open with: the middle 99% of rows, where a long tail would squeeze it; else all."""
+    """Return the part of the axis to open with: the middle 99% of rows, where a long tail would squeeze it; else
+    all."""
     edges = visible_edges(curve)
     share = np.cumsum(curve.counts) / max(curve.counts.sum(), 1.0)
     first, last = (int(np.searchsorted(share, quantile)) for quantile in (0.005, 0.995))
@@ -281,12 +283,12 @@ def view(curve: Curve) -> tuple[float, float] | None:
 
 
 def is_cut(curve: Curve) -> bool:
-    """Whether a plot opens on less than the whole range."""
+    """Return whether a plot opens on less than the whole range."""
     return bool(curve.edges.size) and view(curve) is not None
 
 
 def visible_edges(curve: Curve) -> Floats:
-    """Edges with a width for the outer bins where each bin is a single value."""
+    """Return the edges with a width for the outer bins where each bin is a single value."""
     edges = curve.edges.astype(np.float64).copy()
     if edges.size > 2:
         edges[0] = min(edges[0], edges[1] - (edges[2] - edges[1]) / 2) if edges[0] == curve.display[0] else edges[0]

@@ -17,7 +17,7 @@ WIDTH = 0.36
 
 
 def moved(overlay: Overlay, title: str) -> Plot:
-    """Shares of rows by value, of the older version and of the newer one."""
+    """Return the shares of rows by value, of the older version and of the newer one."""
     hover = [f"{row[0]}\nthen {row[1]:.1%}, now {row[2]:.1%}" for row in overlay.frame().to_numpy()]
     marks: list[Mark] = []
     sides: list[tuple[str, Floats, ColorRole, float]] = [

@@ -37,11 +37,11 @@ class Palette:
     wide: float
 
     def of(self, role: ColorRole) -> str:
-        """The colour of a role, as #RRGGBB."""
+        """Return the colour of a role, as #RRGGBB."""
         return OKABE_ITO[role % len(OKABE_ITO)] if isinstance(role, int) else str(getattr(self, role))
 
     def shade(self, role: ColorRole, opacity: float) -> str:
-        """The colour of a role that what is behind shows through."""
+        """Return the colour of a role that what is behind shows through."""
         red, green, blue = rgb(self.of(role))
         return f"rgba({red},{green},{blue},{opacity:g})"
 
@@ -82,20 +82,20 @@ def rgb(color: str) -> tuple[int, int, int]:
 
 
 def clean(text: str) -> str:
-    """A text without what no file can hold (controls, halves of letters, the mark of a file's beginning, at which PDFs
-    break) and without what turns the rest around."""
+    """Return a text without what no file can hold (controls, halves of letters, the mark of a file's beginning, at
+    which PDFs break) and without what turns the rest around."""
     return "".join(
         c for c in text if c == "\n" or not (unicodedata.category(c) in ("Cc", "Cs", "Cn") or c in TURNING or c == MARK)
     )
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most so many characters."""
+    """Return a text of at most so many characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shorten(text: str, n_labels: int) -> str:
-    """A label that leaves room for its neighbours: cut in the middle, since names often differ at their end."""
+    """Return a label that leaves room for its neighbours: cut in the middle, since names often differ at their end."""
     most = MOST_LABEL if n_labels <= 8 else MOST_LABEL // 2
     if len(text) <= most:
         return text

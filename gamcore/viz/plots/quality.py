@@ -16,7 +16,7 @@ MOST_POINTS = 1_000
 
 
 def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tuple[list[float], list[float]]) -> Plot:
-    """A curve of shares, with the line that no skill gives."""
+    """Return a curve of shares, with the line that no skill gives."""
     each = [f"{x:.1%}\n{y:.1%}" for x, y in zip(line.x, line.y, strict=True)]
     marks = (Path(np.array(guide[0]), np.array(guide[1]), "zero", 1.0, "dot"), Path(line.x, line.y, hover=each))
     x, y = (Axis(title, limits=WHOLE, format="percent") for title in axes)
@@ -34,7 +34,7 @@ def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tu
 
 
 def calibration(parts: pd.DataFrame, chance: Floats) -> Plot:
-    """What happened against what was said, with intervals; where the chances are, below."""
+    """Return what happened against what was said, with intervals; where the chances are, below."""
     top = float(max(parts["upper"].max(), parts["predicted"].max())) * 1.05
     counts, edges = np.histogram(chance, np.linspace(0, min(top, 1.0), 41))
     bars = Bars(
@@ -76,7 +76,7 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
 
 
 def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
-    """Residuals of some rows, and their means by the prediction."""
+    """Return the residuals of some rows, and their means by the prediction."""
     dots = Points(predicted, gaps, "density", 4, opacity=0.6)
     marks = (dots, Line(0.0), *_interval(parts, "predicted", "residual", ",.4g"))
     x, y = Axis(f"predicted {target}"), Axis("what was minus what was predicted")
@@ -93,7 +93,7 @@ def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str)
 
 
 def actual(predicted: Floats, y: Floats, target: str) -> Plot:
-    """Some rows: what was, against what was predicted."""
+    """Return some rows: what was, against what was predicted."""
     both = np.concatenate([predicted, y])
     ends = np.array([float(both.min()), float(both.max())])
     hover = [f"{a:,.4g}\n{b:,.4g}" for a, b in zip(predicted, y, strict=True)]
@@ -112,7 +112,7 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
 
 
 def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
-    """What was, with its interval, and what the model says, by period; where the held-out rows begin."""
+    """Return what was, with its interval, and what the model says, by period; where the held-out rows begin."""
     at, digits = np.arange(len(periods), dtype=np.float64), ".1%" if binary else ",.4g"
     marks: list[Mark] = []
     if held_from is not None:
@@ -146,7 +146,7 @@ def _grid(axis: Axis) -> Axis:
 def _interval(
     table: pd.DataFrame, x: str, y: str, digits: str, name: str = "", labels: list[str] | None = None
 ) -> list[Mark]:
-    """Points with intervals, joined by a line."""
+    """Return the points with intervals, joined by a line."""
     at, values = table[x].to_numpy(np.float64), table[y].to_numpy(np.float64)
     lower, upper = table["lower"].to_numpy(np.float64), table["upper"].to_numpy(np.float64)
     where = labels or [f"{place:{digits}}" for place in at]
@@ -161,7 +161,7 @@ def _interval(
 
 
 def progress(points: Floats) -> Plot:
-    """Losses by round: the validation loss of each refit, and the training loss of the latest.
+    """Return the losses by round: the validation loss of each refit, and the training loss of the latest.
 
     points : (n, 4) refit, round, training loss, validation loss; NaN where not measured.
     """

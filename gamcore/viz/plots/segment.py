@@ -18,7 +18,7 @@ Span = tuple[float, float]
 
 
 def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
-    """The plot of a curve with what a rule asks of its feature shaded; the plot itself where that is nothing."""
+    """Return the plot of a curve with what a rule asks of its feature shaded; the plot itself where that is nothing."""
     asked = of_feature(rule, curve.feature)
     if asked is None:
         return plot
@@ -34,7 +34,7 @@ def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
 
 
 def of_feature(rule: Rule, column: str) -> Rule | None:
-    """What a rule asks of one column, all conditions on others left out; None where nothing."""
+    """Return what a rule asks of one column, all conditions on others left out; None where nothing."""
     match rule:
         case All(of) | AnyOf(of):
             kept = [asked for one in of if (asked := of_feature(one, column)) is not None]
@@ -48,7 +48,7 @@ def of_feature(rule: Rule, column: str) -> Rule | None:
 
 
 def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
-    """The parts of the axis that a rule of one column picks, and whether it picks missing cells."""
+    """Return the parts of the axis that a rule of one column picks, and whether it picks missing cells."""
     parts = rule.of if isinstance(rule, AnyOf) else (rule,)
     if all(isinstance(part, Range | Levels | Missing) for part in parts):  # as exact as its numbers
         spans = [span for part in rule.parts() for span in _spans(curve, part)]
@@ -67,7 +67,7 @@ def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
 
 
 def _spans(curve: Curve, part: Range | Levels | Missing) -> list[Span]:
-    """What a condition covers of the axis."""
+    """Return what a condition covers of the axis."""
     if isinstance(part, Levels) and curve.labels:
         order = level_order(curve)
         names = {*part.levels}
@@ -87,7 +87,7 @@ def _spans(curve: Curve, part: Range | Levels | Missing) -> list[Span]:
 
 
 def _between_values(curve: Curve, place: float, end: float | None) -> float:
-    """The cut that an end stands for: of whole numbers, the border before it is half a step lower."""
+    """Return the cut that an end stands for: of whole numbers, the border before it is half a step lower."""
     inner = curve.edges[1:-1]
     if end is None or not inner.size:
         return float(place)

@@ -237,22 +237,22 @@ class Plot:
         return max(self.each(), key=lambda one: self.heights[one[0]] * self.widths[one[1]])[2]
 
     def bare(self) -> Plot:
-        """The same without its title, where that stands beside it."""
+        """Return the same without its title, where that stands beside it."""
         return replace(self, title="", detail="")
 
     def each(self) -> Iterator[tuple[int, int, Panel]]:
-        """Rows, columns and panels."""
+        """Yield the rows, columns and panels."""
         for row, line in enumerate(self.panels):
             for column, panel in enumerate(line):
                 if panel is not None:
                     yield row, column, panel
 
     def named(self) -> list[Mark]:
-        """Marks that have a name in the legend; the effect, which is the first thing to look for, first."""
+        """Return the marks that have a name in the legend; the effect, which is the first thing to look for, first."""
         marks = [mark for _, _, panel in self.each() for mark in panel.marks if getattr(mark, "name", "")]
         return sorted(marks, key=lambda mark: getattr(mark, "name", "") != "effect")
 
 
 def single(panel: Panel) -> tuple[tuple[Panel | None, ...], ...]:
-    """The grid of one panel."""
+    """Return the grid of one panel."""
     return ((panel,),)

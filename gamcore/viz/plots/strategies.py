@@ -33,7 +33,7 @@ PALE = 1.8
 
 
 def ledger_frame(ledger: Ledger, names: Sequence[str]) -> pd.DataFrame:
-    """The ledger as a table."""
+    """Return the ledger as a table."""
     return pd.DataFrame(
         {"strategy": [*names, "(none)"], "raw reach": [*ledger.raw, ledger.remainder], "lost": [*ledger.lost, 0],
          "exclusive reach": [*ledger.exclusive, ledger.remainder]}
@@ -41,7 +41,8 @@ def ledger_frame(ledger: Ledger, names: Sequence[str]) -> pd.DataFrame:
 
 
 def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
-    """A bar a strategy, the highest first: exclusive reach, then what higher ones take; at the end who is left."""
+    """Return a bar a strategy, the highest first: exclusive reach, then what higher ones take; at the end who is
+    left."""
     k = len(names)
     at, whole = np.arange(k + 1, dtype=np.float64), max(ledger.eligible, 1)
     exclusive, lost = np.asarray(ledger.exclusive, np.float64), np.asarray(ledger.lost, np.float64)
@@ -74,7 +75,7 @@ def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
 
 
 def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
-    """How many eligible rows each two rules match, and their share of the row's rule."""
+    """Return how many eligible rows each two rules match, and their share of the row's rule."""
     k = len(names)
     labels = [cut(name, MOST_LABEL) for name in names]
     share = ledger.overlap / np.maximum(ledger.raw, 1)[:, None]
@@ -132,7 +133,7 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
 
 
 def _aside(effect: Effect) -> str:
-    """What a comparison's name says besides."""
+    """Return what a comparison's name says besides."""
     if effect.role == "expected null":
         return " (expected null)"
     return f" (planned {effect.planned:+.0%})" if effect.role == "primary" and np.isfinite(effect.planned) else ""

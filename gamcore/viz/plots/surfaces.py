@@ -24,8 +24,8 @@ def surface(
     shape: Surface, target: str, detail: str, chosen: Rectangle | None = None, title: str | None = None,
     height: int = 532,
 ) -> Plot:  # fmt: skip
-    """The joint effect as a heat map, grey where no row is, pale where few are; the curves of the two features in the
-    margins, each with its own scale. `chosen` is framed; title : None for what the surface says (`reading`)."""
+    """Return the joint effect as a heat map, grey where no row is, pale where few are; the curves of the two features
+    in the margins, each with its own scale. `chosen` is framed; title : None for what the surface says (`reading`)."""
     limit = shape.reach or 1.0
     units = LOSSES[shape.margins[0].loss].unit(shape.scale, target)
     colors = ColorScale(
@@ -65,7 +65,7 @@ def surface(
 
 
 def slices(surface: Surface, places: list[int], target: str, detail: str) -> Plot:
-    """The joint effect along the first feature, a line for each of these bins of the second."""
+    """Return the joint effect along the first feature, a line for each of these bins of the second."""
     marks: list[Mark] = []
     for k, place in enumerate(places[:MOST_SLICES]):
         scores = np.where(surface.counts[:, place] > 0, surface.scores[:, place], np.nan)
@@ -105,12 +105,12 @@ def borders(side: Side) -> Floats:
 
 
 def centres(side: Side) -> Floats:
-    """The middle of each cell along an axis."""
+    """Return the middle of each cell along an axis."""
     return np.arange(len(side.labels), dtype=np.float64) if side.labels else (side.edges[:-1] + side.edges[1:]) / 2
 
 
 def _axis(side: Side, curve: Curve) -> Axis:
-    """Levels as they are named; of numbers, the middle 99% of rows, where a long tail would squeeze them."""
+    """Return the levels as they are named; of numbers, the middle 99% of rows, where a long tail would squeeze them."""
     if side.labels:
         ticks = tuple((float(k), shorten(label, len(side.labels))) for k, label in enumerate(side.labels))
         return Axis(side.feature, ticks=ticks, limits=(-0.5, len(side.labels) - 0.5))
@@ -120,7 +120,7 @@ def _axis(side: Side, curve: Curve) -> Axis:
 
 
 def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
-    """What a cell says where somebody points at it, (K_2, K_1)."""
+    """Return what a cell says where somebody points at it, (K_2, K_1)."""
     hover = np.empty(surface.scores.T.shape, object)
     for i, j in np.ndindex(*surface.scores.shape):
         low, high, score = (float(values[i, j]) for values in (surface.lower, surface.upper, surface.scores))
@@ -133,14 +133,14 @@ def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]
 
 
 def _factors(limit: float, ratio: bool) -> tuple[tuple[float, str], ...] | None:
-    """Ticks of a colour bar that is drawn by the logs of ratios."""
+    """Return the ticks of a colour bar that is drawn by the logs of ratios."""
     if not ratio:
         return None
     return tuple((float(value), f"×{np.exp(value):.2g}") for value in np.linspace(-limit, limit, 5))
 
 
 def _margin(surface: Surface, side: int) -> tuple[Mark, ...]:
-    """A feature's own curve along its side of the heat map: above it (side 0) or beside it (1)."""
+    """Return a feature's own curve along its side of the heat map: above it (side 0) or beside it (1)."""
     axis, curve, alone = (surface.first, surface.second)[side], surface.margins[side], surface.alone[side]
     upright = side == 1
     zero = Line(curve.zero, upright=upright)

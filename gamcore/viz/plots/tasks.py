@@ -13,7 +13,7 @@ MOST_NAMED, MOST_WRITTEN = 30, 12
 
 
 def similarity(cosines: pd.DataFrame, detail: str = "") -> Plot:
-    """How alike the curves of each two tasks are: a matrix, alike blue, reversed orange."""
+    """Return how alike the curves of each two tasks are: a matrix, alike blue, reversed orange."""
     n = len(cosines)
     names = [shorten(str(name), n) for name in cosines.index]
     values = cosines.to_numpy(np.float64)

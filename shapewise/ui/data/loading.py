@@ -101,7 +101,7 @@ def _known() -> set[str]:
 
 
 def samples() -> None:
-    """A card a sample table; one click loads it."""
+    """Show a card a sample table; one click loads it."""
     st.subheader("Start with a sample", anchor=False)
     for column, (file, (title, icon, text)) in zip(st.columns(3), CARDS.items(), strict=True):
         with column.container(border=True, height="stretch"):
@@ -119,7 +119,7 @@ def _sample(file: str) -> TableAbout:
 
 
 def upload(heading: str = "Or bring your own", around: Around = _plainly) -> None:
-    """An uploader; the file is parsed, stored and dropped from memory."""
+    """Show an uploader; the file is parsed, stored and dropped from memory."""
     if heading:
         st.subheader(heading, anchor=False)
     version = st.session_state.setdefault("upload_version", 0)
@@ -159,7 +159,7 @@ def from_folder(around: Around = _plainly) -> None:
 
 
 def _offered(folder: Path) -> list[str]:
-    """What can be loaded below a folder: files, and folders that hold Parquet files, by their paths in it."""
+    """Return what can be loaded below a folder: files, and folders that hold Parquet files, by their paths in it."""
     files = [path for path in folder.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".gz") and path.is_file()]
     folders = {path.parent for path in files if path.suffix.lower() == ".parquet"} - {folder}
     # A folder of partitions (year=2026/month=1) is offered as a whole, at its top.
@@ -169,7 +169,7 @@ def _offered(folder: Path) -> list[str]:
 
 @st.dialog("Load another table", width="large")
 def dialog() -> None:
-    """All ways to load, in a dialog."""
+    """Show all ways to load, in a dialog."""
     samples()
     upload()
     from_folder()

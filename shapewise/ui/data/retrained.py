@@ -20,7 +20,7 @@ ModelPair = tuple[ModelAbout, ModelAbout]
 
 
 def show(then: TableAbout, now: TableAbout) -> None:
-    """Each model of the older version: its way onto the newer one, or what became of its curves."""
+    """Show each model of the older version: its way onto the newer one, or what became of its curves."""
     models = [model for model in state.workspace().models.listed() if model.table == then.id and model.spec]
     if not models:
         st.caption("The older version has no model that could be trained again.")
@@ -50,7 +50,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
 
 
 def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run | None) -> None:
-    """One model, and what can be done with it."""
+    """Show one model, and what can be done with it."""
     failed = st.session_state.pop(f"again-failed-{model.id}", None)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{md(model.name)}** · {_metrics(model, twin)}")
@@ -76,12 +76,12 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
 
 
 def _metrics(model: ModelAbout, twin: ModelAbout | None) -> str:
-    """The held-out metric, then and now."""
+    """Return the held-out metric, then and now."""
     return f"{metric(model)} then, {metric(twin)} now" if twin else f"{metric(model)} on the older version"
 
 
 def _told(carried: Carried) -> list[str]:
-    """What becomes of a specification, in sentences."""
+    """Return what becomes of a specification, in sentences."""
     lines = [carried.why] if carried.why else []
     if carried.left_out:
         lines.append(f"Without the features that are gone: {', '.join(carried.left_out)}.")
@@ -101,7 +101,7 @@ def begin(spec: Spec, model: str) -> None:
 
 @st.fragment(run_every=2.0)
 def _watch(identifier: str, model: str) -> None:
-    """How far a training is; the page is drawn anew when it is done."""
+    """Show how far a training is; the page is drawn anew when it is done."""
     try:
         run = runs.read(state.workspace(), identifier)
     except StoreError:
@@ -122,7 +122,7 @@ def _moves(then: str, now: str, bands: tuple[int, int], scale: Scale) -> CurveMo
 
 
 def _curves(pairs: list[ModelPair]) -> None:
-    """Which curves of a model moved most."""
+    """Show which curves of a model moved most."""
     names = told_apart({old.id: f"{old.name} ({date(old.created)})" for old, _ in pairs})
     known = {old.id: (old, new) for old, new in pairs}
     st.markdown("**Curves that moved**")
@@ -171,7 +171,7 @@ def _table(moves: CurveMoves, units: str) -> None:
 
 
 def retrain(model: ModelAbout) -> None:
-    """A button that trains a model again on the newest version of its table, where there is one."""
+    """Show a button that trains a model again on the newest version of its table, where there is one."""
     tables = state.workspace().tables.listed()
     latest = newest(tables, model.table) if model.spec else None
     if latest is None:

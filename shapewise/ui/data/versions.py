@@ -26,7 +26,7 @@ LONGEST_TITLE = 150
 
 @st.dialog("Load a newer version", width="large")
 def dialog(table: TableAbout) -> None:
-    """The ways to load what replaces a table."""
+    """Show the ways to load what replaces a table."""
     st.caption(
         f"It is kept beside this version, named {md(table.name)} too, with the same roles and the same rule for "
         "held-out rows. This version stays, with its models, until somebody deletes it."
@@ -43,7 +43,7 @@ def _add(of: TableAbout, store: loading.Store) -> TableAbout:
 
 
 def newer(table: TableAbout) -> None:
-    """The way to the newest version, where the table is not it."""
+    """Show the way to the newest version, where the table is not it."""
     latest = versions.newest(state.workspace().tables.listed(), table.id)
     if latest is None:
         return
@@ -55,7 +55,7 @@ def newer(table: TableAbout) -> None:
 
 
 def show(table: TableAbout) -> None:
-    """What moved since the version that a table replaces; nothing where that is no longer there."""
+    """Show what moved since the version that a table replaces; nothing where that is no longer there."""
     before = versions.older(state.workspace().tables.listed(), table.id)
     if not before:
         return
@@ -73,7 +73,7 @@ def show(table: TableAbout) -> None:
 
 
 def _line(then: TableAbout, now: TableAbout) -> str:
-    """Rows and columns then and now, in words."""
+    """Return the rows and columns then and now, in words."""
     old, new = state.columns(then.id), state.columns(now.id)
     said = f"It replaces the version of {date(then.created)}: {count(then.rows)} rows then, {count(now.rows)} now"
     came, went = [name for name in new if name not in old], [name for name in old if name not in new]
@@ -94,7 +94,7 @@ def _moved(then: str, now: str) -> Moved:
 
 
 def _columns(then: TableAbout, now: TableAbout) -> None:
-    """How the columns that both have moved, the most moved first, and one of them drawn."""
+    """Show how the columns that both have moved, the most moved first, and one of them drawn."""
     moves = _moved(then.id, now.id)
     st.markdown(f"**{md(moves.words())}**")
     for name, old, new in moves.retyped[:MOST_NAMED]:
@@ -128,7 +128,7 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
 
 
 def _sampled(then: TableAbout, now: TableAbout) -> str:
-    """Which of two versions is compared by its sample."""
+    """Return which of two versions is compared by its sample."""
     parts = [
         f"of {count(table.sampled)} rows {word}" for table, word in ((then, "then"), (now, "now")) if table.sampled
     ]
@@ -136,7 +136,7 @@ def _sampled(then: TableAbout, now: TableAbout) -> str:
 
 
 def _drawn(then: TableAbout, now: TableAbout, moved: Moved) -> None:
-    """A column's two distributions over each other."""
+    """Show a column's two distributions over each other."""
     columns = {one.name: one for one in moved.columns if one.verdict != "unusable"}
     if not columns:
         return

@@ -24,7 +24,7 @@ OWN = "A rule of your own"
 
 
 def model_of(strategy: Strategy) -> ModelAbout | None:
-    """The model that a strategy was read off, where it is still here."""
+    """Return the model that a strategy was read off, where it is still here."""
     try:
         return state.workspace().models.about(strategy.model) if strategy.model else None
     except StoreError:
@@ -42,7 +42,7 @@ def act(identifier: str, change: Callable[[StrategySet], StrategySet]) -> str:
 
 
 def place_of(made: StrategySet, name: str) -> int:
-    """Where a strategy is by now; StoreError where it is not on the board any more."""
+    """Return where a strategy is by now; StoreError where it is not on the board any more."""
     for place, strategy in enumerate(made.strategies):
         if strategy.name == name:
             return place
@@ -68,7 +68,7 @@ def _remove(identifier: str, name: str) -> None:
 
 
 def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """All, eligible, reached, nobody's."""
+    """Show all, eligible, reached, nobody's."""
     row = st.container(horizontal=True)
     plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
@@ -103,7 +103,7 @@ def gate(board: Board) -> None:
 
 
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """The cards, and the bars beside them."""
+    """Show the cards, and the bars beside them."""
     if not made.strategies:
         st.caption("No strategy yet: add one from a segment, or write a rule.")
     for place, strategy in enumerate(made.strategies):
@@ -115,7 +115,7 @@ def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
 
 
 def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy: Strategy) -> None:
-    """One strategy."""
+    """Show one strategy."""
     last, names = len(made.strategies) - 1, [one.name for one in made.strategies]
     head, buttons = st.columns([4, 3], vertical_alignment="center")
     with head:
@@ -157,7 +157,7 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
 
 
 def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy, plain: dict[str, object]) -> None:
-    """What held-out rows of the strategy's scenario say of its segment."""
+    """Show what held-out rows of the strategy's scenario say of its segment."""
     model = model_of(strategy)
     try:
         measured = reach.evidence(model, strategy.rule) if model is not None else None
@@ -179,7 +179,7 @@ def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy, pla
 
 @st.dialog("Change a strategy", width="large")
 def change(board: Board, name: str) -> None:
-    """All that a strategy is."""
+    """Show all that a strategy is."""
     try:
         made = stored.board(state.workspace(), board.id).read()
         strategy = made.strategies[place_of(made, name)]
@@ -196,7 +196,7 @@ def change(board: Board, name: str) -> None:
 
 
 def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, Strategy], StrategySet]) -> None:
-    """The button under the fields."""
+    """Show the button under the fields."""
     if not st.button("Save", type="primary", disabled=changed is None) or changed is None:
         return
     refused = act(board.id, lambda made: put(made, changed))
@@ -207,7 +207,7 @@ def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, St
 
 
 def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
-    """The fields of a strategy; None while its rule is not complete."""
+    """Return the fields of a strategy; None while its rule is not complete."""
     left, right = st.columns([1, 3])
     name = left.text_input("Name", strategy.name, key=f"{key}-name", max_chars=60)
     action = right.text_input(
@@ -246,14 +246,14 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
 
 
 def _lift(column: st.delta_generator.DeltaGenerator, label: str, lift: float, key: str) -> float:
-    """A relative lift as a slider in percent; one that is not moved stays to its last digit."""
+    """Return a relative lift as a slider in percent; one that is not moved stays to its last digit."""
     percent = round(100 * lift)
     percent_now = column.slider(label, min(-50, percent), max(200, percent), percent, format="%d%%", key=key)
     return lift if percent_now == percent else percent_now / 100
 
 
 def next_name(made: StrategySet) -> str:
-    """The first letter that is free."""
+    """Return the first letter that is free."""
     taken = {strategy.name for strategy in made.strategies}
     return next((letter for letter in NEXT if letter not in taken), f"S{len(taken) + 1}")
 
@@ -287,7 +287,7 @@ def add(board: Board) -> None:
 
 
 def overlaps(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """How rules overlap, before priority."""
+    """Show how rules overlap, before priority."""
     names = [strategy.name for strategy in made.strategies]
     if len(names) < 2:
         st.caption("Two strategies can overlap: add another.")

@@ -92,7 +92,7 @@ def _proof(table: str, made: str) -> Proof:
 
 
 def files(board: Board, made: StrategySet) -> None:
-    """The three files, and that they do the same."""
+    """Show the three files, and that they do the same."""
     table = state.workspace().tables.about(board.table)
     cascade, as_text = made.cascade(), json.dumps(made.to_dict(), ensure_ascii=False, indent=1)
     try:
@@ -132,7 +132,7 @@ def files(board: Board, made: StrategySet) -> None:
 
 @st.dialog("Import strategies")
 def bring(table: str) -> None:
-    """A JSON file of strategies as a new board."""
+    """Show a JSON file of strategies as a new board."""
     file = st.file_uploader("A file that was exported as JSON", type=["json"])
     if file is None:
         return

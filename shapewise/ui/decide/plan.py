@@ -22,7 +22,7 @@ USUAL = {"metric": "conversion", "role": "primary", "base": 0.1, "lift": 0.1, "d
 
 
 def read(board: Board, made: StrategySet) -> dict[str, Any]:
-    """What a board's plan was left at; at first, the metrics of its strategies."""
+    """Return what a board's plan was left at; at first, the metrics of its strategies."""
     if board.plan:
         return board.plan
     named = {one.metric: one for one in made.strategies}
@@ -31,7 +31,7 @@ def read(board: Board, made: StrategySet) -> dict[str, Any]:
 
 
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """The form and what it leads to."""
+    """Show the form and what it leads to."""
     form = read(board, made)
     with st.container(border=True):
         changed = _form(board, form)
@@ -71,7 +71,7 @@ def _keep(board: Board, form: dict[str, Any], changed: dict[str, Any]) -> None:
 
 
 def _columns() -> dict[str, Any]:
-    """How the editor of metrics shows its columns."""
+    """Return how the editor of metrics shows its columns."""
     return {
         "metric": st.column_config.TextColumn("Metric", required=True, help="More of it is better."),
         "role": st.column_config.SelectboxColumn(
@@ -92,7 +92,7 @@ def _columns() -> dict[str, Any]:
 
 
 def _form(board: Board, form: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a plan."""
+    """Return the fields of a plan."""
     st.subheader("What to measure", anchor=False)
     first, left, right = st.columns(3)
     a_day = first.number_input(
@@ -118,7 +118,7 @@ def _form(board: Board, form: dict[str, Any]) -> dict[str, Any]:
 
 
 def _began(board: Board, form: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows that the editor began with: given others, it would lose its edits."""
+    """Return the rows that the editor began with: given others, it would lose its edits."""
     key = f"metrics-began-{board.id}"
     if f"metrics-{board.id}" not in st.session_state or key not in st.session_state:
         st.session_state[key] = form["metrics"]
@@ -126,7 +126,7 @@ def _began(board: Board, form: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _result(board: Board, planned: ExperimentPlan) -> None:
-    """Days, customers, and the smallest lift by the length of the test."""
+    """Show the days, customers, and the smallest lift by the length of the test."""
     st.subheader("How long it takes", anchor=False)
     row = st.container(horizontal=True)
     plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
@@ -176,12 +176,12 @@ def _result(board: Board, planned: ExperimentPlan) -> None:
 
 
 def _height(frame: pd.DataFrame) -> int:
-    """All rows of a table without scrolling, up to thirty."""
+    """Return all rows of a table without scrolling, up to thirty."""
     return 38 + 35 * min(len(frame), 30)
 
 
 def page(board: Board, planned: ExperimentPlan) -> str:
-    """The plan on a page, as Markdown."""
+    """Return the plan on a page, as Markdown."""
     made = board.read()
     lines = [
         f"# Test plan: {md(board.name)}",

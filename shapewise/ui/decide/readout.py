@@ -35,7 +35,7 @@ NOTHING = "-"
 
 
 def show(board: Board, made: StrategySet) -> None:
-    """Where it is read from, and the read-out."""
+    """Show where it is read from, and the read-out."""
     tested = board.plan.get("tested")
     if tested is not None and tested != made.to_dict():
         made = StrategySet.from_dict(tested)
@@ -73,7 +73,7 @@ def _keep(board: Board, way: str, asked: dict[str, Any]) -> None:
 
 
 def _rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
-    """Which table, arm and metrics; nothing while they are not chosen."""
+    """Return which table, arm and metrics; nothing while they are not chosen."""
     tables = {table.id: table for table in state.workspace().tables.listed()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         listed = list(tables)
@@ -129,7 +129,7 @@ def _is_arm(series: pd.Series) -> bool:
 
 
 def _usual(names: list[str]) -> str:
-    """The column that sounds like the arm."""
+    """Return the column that sounds like the arm."""
     words = ("arm", "variant", "version", "group", "treat", "test", "bucket")
     return next((name for word in words for name in names if word in name.lower()), names[0])
 
@@ -144,7 +144,7 @@ TREATED = {
 
 
 def _treated(levels: list[str]) -> int | None:
-    """Which of two arms is the treated one, by name; nothing where the names do not tell."""
+    """Return which of two arms is the treated one, by name; nothing where the names do not tell."""
     words = [set(re.findall(r"[a-z]+|[0-9]+", level.lower())) for level in levels]
     controls, treated = ([bool(words_of_level & names) for words_of_level in words] for names in (CONTROLS, TREATED))
     sure = [k for k in (0, 1) if treated[k] and not treated[1 - k]]
@@ -155,7 +155,7 @@ def _treated(levels: list[str]) -> int | None:
 def _metrics(
     board: Board, table: str, frame: pd.DataFrame, own: dict[str, Any], arm: str
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Metrics with their roles, and the same from before."""
+    """Return the metrics with their roles, and the same from before."""
     usable = [name for name in frame.columns if kind_of(frame[name]) in ("number", "boolean") and name != arm]
     known = own.get("roles") or {row["metric"]: row["role"] for row in board.plan.get("metrics", [])}
     chosen = st.multiselect("Metrics", usable, [n for n in known if n in usable], key=f"metrics-{board.id}-{table}")
@@ -185,7 +185,7 @@ def _metrics(
 
 
 def _counts(board: Board, made: StrategySet) -> dict[str, Any]:
-    """Counts, typed."""
+    """Return the counts, typed."""
     key, was = f"counts-{board.id}", board.outcome.get("counts", {})
     if key not in st.session_state or f"{key}-began" not in st.session_state:  # an editor that was away begins anew
         usual = [{"strategy": one.name, "metric": one.metric, **dict.fromkeys(COUNTS[2:])} for one in made.strategies]
@@ -211,7 +211,7 @@ def _read(strategies: str, outcome: str, metrics: str, way: str) -> ReadOut:
 
 
 def result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
-    """The verdict first, then arms, lifts and numbers."""
+    """Show the verdict first, then arms, lifts and numbers."""
     tone, words = verdicts.overall(outcome)
     box = {"good": st.success, "bad": st.warning, "open": st.info, "stop": st.error}[tone]
     box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
@@ -247,7 +247,7 @@ def result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
 
 
 def _arms(outcome: ReadOut) -> None:
-    """The sample ratio, before anything else."""
+    """Show the sample ratio, before anything else."""
     whole = outcome.ratios[0]
     each = [f"{md(one.where)} {count(one.treated)} / {count(one.control)}, {verdicts.p_words(one.p)}"
             for one in outcome.ratios[1:]]  # fmt: skip

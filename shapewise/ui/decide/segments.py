@@ -65,7 +65,7 @@ def show(table: TableAbout) -> None:
 
 
 def _line(one: stored.SavedSegment) -> None:
-    """One kept segment."""
+    """Show one kept segment."""
     facts = one.told()
     said = ""
     if facts is not None:

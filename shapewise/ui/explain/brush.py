@@ -32,7 +32,7 @@ def _days(value: date | float | None) -> float | None:
 
 
 def marked(model: ModelAbout, curve: Curve) -> Rule | None:
-    """What is marked on a curve in this session."""
+    """Return what is marked on a curve in this session."""
     saved = {
         name: st.session_state.get(_key(name, model, curve)) for name in ("low", "high", "levels", "missing", "not")
     }
@@ -74,7 +74,7 @@ def take(model: ModelAbout, curve: Curve, bins: Bins, element: str) -> None:
 
 
 def _place(value: Any, curve: Curve) -> float:
-    """A place on the axis as plotly tells it; dates are days."""
+    """Return a place on the axis as plotly tells it; dates are days."""
     if curve.kind != "date":
         return float(value)
     return float(np.datetime64(str(value)[:10], "D").astype(np.int64))
@@ -88,7 +88,7 @@ def _fill(model: ModelAbout, curve: Curve, bins: Bins, start: int, end: int) -> 
 
 
 def _shown(end: float | None, curve: Curve) -> date | float | None:
-    """An end as its field holds it: of dates, the nearest day."""
+    """Return an end as its field holds it: of dates, the nearest day."""
     return end if curve.kind != "date" or end is None else (as_date(end) + timedelta(hours=12)).date()
 
 
@@ -147,7 +147,7 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
 
 
 def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
-    """What the model sets apart by this feature, one button each, and the knee."""
+    """Show what the model sets apart by this feature, one button each, and the knee."""
     own = [one for one in reach.suggested(model) if one.rule.columns == (curve.feature,)]
     with st.container(horizontal=True, gap="small"):
         for k, one in enumerate(own):
@@ -173,7 +173,7 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
 
 
 def label(model: ModelAbout, rule: Rule) -> str:
-    """Rows and rate of a mark, as it is written on the plot."""
+    """Return the rows and rate of a mark, as it is written on the plot."""
     evidence_now = reach.evidence(model, rule)
     if evidence_now is None:
         return ""

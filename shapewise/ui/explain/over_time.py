@@ -31,8 +31,8 @@ Moved = tuple[pd.DataFrame, list[str], float | None, pd.DataFrame]
 
 @state.kept(show_spinner="Predicting all rows", max_entries=4)
 def moved(model: str, column: str) -> Moved | None:
-    """Means by period, the names of these, where held-out rows begin among them, and how features moved; nothing where
-    there are fewer than two periods."""
+    """Return the means by period, the names of these, where held-out rows begin among them, and how features moved;
+    nothing where there are fewer than two periods."""
     about = state.workspace().models.about(model)
     data, estimator = state.data(about), state.estimator(model)
     assert data is not None
@@ -55,7 +55,7 @@ def moved(model: str, column: str) -> Moved | None:
 
 
 def _border(codes: NDArray[np.int64]) -> int:
-    """The last period of the earlier rows: as near to half of them as periods allow, rows on both sides."""
+    """Return the last period of the earlier rows: as near to half of them as periods allow, rows on both sides."""
     counts = np.bincount(codes)
     before = np.cumsum(counts)
     fits = (before > 0) & (before < codes.size)
@@ -63,7 +63,7 @@ def _border(codes: NDArray[np.int64]) -> int:
 
 
 def columns_of_time(model: ModelAbout, data: Data) -> list[str]:
-    """Columns that tell the time of a row, the one that was named so first."""
+    """Return the columns that tell the time of a row, the one that was named so first."""
     frame = state.frame(model.table)
     dates = [name for name in frame.columns if is_datetime64_any_dtype(frame[name])]
     named = model.spec.get("time")
@@ -72,7 +72,7 @@ def columns_of_time(model: ModelAbout, data: Data) -> list[str]:
 
 
 def show(model: ModelAbout) -> None:
-    """Nothing where the table has no column of time."""
+    """Show nothing where the table has no column of time."""
     data = state.data(model)
     columns = columns_of_time(model, data) if data is not None else []
     if data is None or not columns:

@@ -32,7 +32,7 @@ PairEstimator = GAMRegressor | GAMClassifier
 
 
 def names(estimator: PairEstimator) -> list[tuple[str, str]]:
-    """The model's pairs by the names of their features, most important first."""
+    """Return the model's pairs by the names of their features, most important first."""
     bins, pairs = estimator.model_.bins, estimator.model_.pairs
     order = np.argsort([-pair.importance for pair in pairs], kind="stable")
     places = [pairs[k].features for k in order]
@@ -40,14 +40,14 @@ def names(estimator: PairEstimator) -> list[tuple[str, str]]:
 
 
 def key_of(about: ModelAbout, surface: Surface, is_model: bool) -> str:
-    """A key of widgets about one pair on these axes: a rectangle means nothing on others."""
+    """Return a key of widgets about one pair on these axes: a rectangle means nothing on others."""
     axes = [(axis.feature, axis.labels, axis.edges.tolist()) for axis in _axes(surface)]
     identity = json.dumps([about.id, is_model, surface.scale, axes])
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_model: bool, scale: Scale) -> None:
-    """One pair at a time: heat map, then the rectangle that is chosen on it, then slices."""
+    """Show one pair at a time: heat map, then the rectangle that is chosen on it, then slices."""
     known = {f"{a} × {b}": (a, b) for a, b in names(estimator)}
     if st.session_state.get("pair") not in known:
         asked = st.query_params.get("pair")
@@ -74,7 +74,7 @@ def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_mode
 
 
 def _heat_map(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str, str | None]) -> Rectangle | None:
-    """The heat map with its downloads; the rectangle that was dragged on it, or typed.
+    """Return the heat map with its downloads; the rectangle that was dragged on it, or typed.
 
     words : what is predicted, the line under the title, and the title where it is not what the map says by itself.
     """
@@ -97,7 +97,7 @@ def _heat_map(about: ModelAbout, surface: Surface, key: str, words: tuple[str, s
 
 
 def rectangle_of(boxes: list[dict[str, Any]], surface: Surface) -> Rectangle | None:
-    """The rectangle that was dragged last on the heat map; none where only the margins were dragged over."""
+    """Return the rectangle that was dragged last on the heat map; none where only the margins were dragged over."""
     inside = [box for box in boxes if (box["xref"], box["yref"]) == HEAT_AXES]
     if not inside:
         return None
@@ -110,7 +110,7 @@ def _axes(surface: Surface) -> tuple[SurfaceAxis, SurfaceAxis]:
 
 
 def _as_numbers(values: list[float] | list[str], axis: SurfaceAxis) -> list[float]:
-    """Places on an axis as plotly tells them; dates are days."""
+    """Return the places on an axis as plotly tells them; dates are days."""
     if axis.kind != "date":
         return [float(value) for value in values]
     days = np.array([str(value)[:10] for value in values], "datetime64[D]")
@@ -118,7 +118,7 @@ def _as_numbers(values: list[float] | list[str], axis: SurfaceAxis) -> list[floa
 
 
 def _notes(surface: Surface) -> str:
-    """What the heat map alone does not say."""
+    """Return what the heat map alone does not say."""
     few = int(((surface.counts > 0) & (surface.counts < FEW_ROWS)).sum())
     cut = any(plots.is_cut(curve) for curve in surface.margins)
     words = [
@@ -192,12 +192,12 @@ def _rectangle(
 
 
 def _place_of(axis: SurfaceAxis) -> Callable[[int], str]:
-    """Names of an axis's bins as a slider wants them: it reads Markdown."""
+    """Return the names of an axis's bins as a slider wants them: it reads Markdown."""
     return lambda k: md(axis.place(k))
 
 
 def _slices(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str]) -> None:
-    """Curves along one feature at some values of the other."""
+    """Show the curves along one feature at some values of the other."""
     goal, detail = words
     names = list(surface.names)
     along = st.segmented_control(

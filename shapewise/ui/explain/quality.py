@@ -26,7 +26,7 @@ MOST_DOTS = 3_000
 
 @state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
 def held_out(model: str) -> HeldOutPredictions:
-    """The held-out rows of a stored model, predicted."""
+    """Return the held-out rows of a stored model, predicted."""
     about = state.workspace().models.about(model)
     data = state.data(about)
     assert data is not None
@@ -34,7 +34,7 @@ def held_out(model: str) -> HeldOutPredictions:
 
 
 def show(model: ModelAbout) -> None:
-    """All of it; a sentence where the table is gone."""
+    """Show all of it; a sentence where the table is gone."""
     st.subheader("How good it is", anchor=False)
     data = state.data(model)
     if data is None:
@@ -71,7 +71,7 @@ def _card(plot: plots.Plot, model: ModelAbout) -> None:
 
 
 def _some(n: int) -> NDArray[np.int64]:
-    """Rows that are drawn one by one."""
+    """Return the rows that are drawn one by one."""
     if n <= MOST_DOTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, MOST_DOTS, replace=False))
@@ -111,7 +111,7 @@ def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
 
 
 def _calibration(model: ModelAbout, held: HeldOutPredictions) -> None:
-    """Whether a chance of a third happens a third of the time."""
+    """Show whether a chance of a third happens a third of the time."""
     table = quality.calibration(held.y, held.predicted, held.weight)
     inside = int(((table["predicted"] >= table["lower"]) & (table["predicted"] <= table["upper"])).sum())
     _card(plots.calibration(table, held.predicted), model)
@@ -123,7 +123,7 @@ def _calibration(model: ModelAbout, held: HeldOutPredictions) -> None:
 
 
 def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
-    """A threshold by what mistakes cost."""
+    """Show a threshold by what mistakes cost."""
     form, picture = st.columns([1, 2])
     with form:
         alarm = st.number_input(
@@ -150,7 +150,7 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
 
 
 def _residuals(model: ModelAbout, held: HeldOutPredictions, some: NDArray[np.int64]) -> None:
-    """What is left over, and whether its mean is anywhere not 0."""
+    """Show what is left over, and whether its mean is anywhere not 0."""
     table = quality.residuals(held.y, held.predicted, held.weight)
     gaps = held.y - held.predicted
     off = int(((table["lower"] > 0) | (table["upper"] < 0)).sum())
@@ -164,7 +164,8 @@ def _residuals(model: ModelAbout, held: HeldOutPredictions, some: NDArray[np.int
 
 @state.kept(show_spinner="Shuffling one feature after the other", max_entries=8)
 def permutation(model: str) -> pd.Series:
-    """What the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by feature."""
+    """Return what the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by
+    feature."""
     about = state.workspace().models.about(model)
     data, estimator = state.data(about), state.estimator(model)
     assert data is not None

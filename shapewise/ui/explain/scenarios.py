@@ -22,7 +22,7 @@ ALIKE = 0.5
 
 
 def agreement(first: Curve, second: Curve) -> str:
-    """Whether a curve goes the way of another."""
+    """Return whether a curve goes the way of another."""
     try:
         a, b = on_common_bins(first, second)
     except CompareError:
@@ -72,7 +72,7 @@ def show(table: TableAbout, made: StrategySet) -> None:
 
 
 def _curve(model: ModelAbout, feature: str) -> Curve | None:
-    """A feature's curve in a model, on the scale in hand; None where it has none."""
+    """Return a feature's curve in a model, on the scale in hand; None where it has none."""
     try:
         curve = state.estimator(model.id).explain_shape(feature)
     except KeyError:
@@ -84,7 +84,7 @@ def _one(
     model: ModelAbout, curve: Curve, limits: tuple[float, float] | None, made: StrategySet, first: ModelAbout | None,
     feature: str,
 ) -> None:  # fmt: skip
-    """One scenario."""
+    """Show one scenario."""
     mine = [one for one in made.strategies if one.model == model.id and feature in one.rule.columns]
     plot = plots.small(curve, limits or plots.common_limits([curve]), title=model.name, height=200)
     for strategy in mine:

@@ -78,7 +78,7 @@ def _fits(model: str, table: str) -> list[scored.ColumnFit]:
 
 
 def code(model: ModelAbout) -> None:
-    """The model as SQL, Python and JSON."""
+    """Show the model as SQL, Python and JSON."""
     st.caption(
         "Each predicts as the model does here: a missing cell, a level never seen and a value beyond the ends get what "
         "they get in the app. SQL takes NULL for missing."
@@ -101,7 +101,7 @@ def _encoded(text: str) -> bytes:
 
 @state.kept(copies=True, show_spinner="Writing the model", max_entries=12)
 def _written(identifier: str, form: str) -> str:
-    """A stored model in another language; SQL for the columns as its table has them, where that is here."""
+    """Return a stored model in another language; SQL for the columns as its table has them, where that is here."""
     model, estimator = state.workspace().models.about(identifier), state.estimator(identifier)
     if form != "sql":
         return scoring.to_python(estimator, model.name) if form == "py" else scoring.to_json(estimator, 1)

@@ -16,7 +16,7 @@ from shapewise.ui.session.words import md
 
 
 def pairs_of(estimator: Estimator) -> list[tuple[str, str]]:
-    """Pairs of a model, by the names of their features."""
+    """Return the pairs of a model, by the names of their features."""
     model = estimator.model_
     if not isinstance(model, AdditiveModel):
         return []
@@ -39,7 +39,7 @@ def _candidates(recipe: Recipe, model: ModelAbout) -> list[ReportItem]:
 
 
 def edit(recipe: Recipe, model: ModelAbout, key: str) -> list[ReportItem]:
-    """The items as somebody has put them."""
+    """Return the items as somebody has put them."""
     place = f"items-{key}"
     if place not in st.session_state:
         _put(place, list(recipe.items))
@@ -86,7 +86,7 @@ def _move(place: str, name: tuple[str, tuple[str, ...]], by: int | None) -> None
 
 
 def _one(k: int, item: ReportItem, n: int, place: str) -> None:
-    """One item: what it is, what is said of it, and its place."""
+    """Show one item: what it is, what is said of it, and its place."""
     name, key = (item.kind, item.of), f"{place}-{item.kind}-{'×'.join(item.of)}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{k + 1}. **{md(item.label)}**", width=280)

@@ -26,12 +26,12 @@ OPTIONS = (
 
 
 def is_launched_bare() -> bool:
-    """Whether app.py runs as a plain program, not for a visitor."""
+    """Return whether app.py runs as a plain program, not for a visitor."""
     return get_script_run_ctx(suppress_warning=True) is None
 
 
 def lacks() -> list[str]:
-    """What a shared deployment lacks; nothing for an app that is used alone."""
+    """Return what a shared deployment lacks; nothing for an app that is used alone."""
     if not is_shared():
         return []
     options = {name: config.get_option(name) for name in OPTIONS}
@@ -40,7 +40,7 @@ def lacks() -> list[str]:
 
 
 def auth() -> Mapping[str, Any]:
-    """The section [auth] of secrets.toml, where there is one."""
+    """Return the section [auth] of secrets.toml, where there is one."""
     try:
         options: Mapping[str, Any] = st.secrets.get("auth", {})
     except FileNotFoundError:

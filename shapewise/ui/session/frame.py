@@ -34,7 +34,7 @@ def _go_to_data() -> None:
 
 
 def navigation() -> Any:
-    """The menu. The default page only forwards: a page that is itself the default has no URL of its own."""
+    """Return the menu. The default page only forwards: a page that is itself the default has no URL of its own."""
     st.session_state[RUNS_UNDER_APP] = True
     menu = _menu()
     try:

@@ -20,7 +20,7 @@ FRESH_SECONDS: Final = 2.0
 
 
 def person(space: Workspace) -> Person:
-    """Who asks. Somebody who has not signed in gets the way to, and nothing else of the page."""
+    """Return who asks. Somebody who has not signed in gets the way to, and nothing else of the page."""
     alone = people.alone()
     if alone is not None:
         return alone
@@ -50,13 +50,13 @@ def _told() -> tuple[str, str] | None:
 
 
 def is_from_proxy(sent: str) -> bool:
-    """Whether a request carries the proxy's secret, where there is one to carry."""
+    """Return whether a request carries the proxy's secret, where there is one to carry."""
     secret = os.environ.get("GAMCORE_PROXY_SECRET", "")
     return not secret or hmac.compare_digest(sent.encode(errors="replace"), secret.encode())
 
 
 def _ask() -> None:
-    """The way in: a button, where this server signs people in itself."""
+    """Show the way in: a button, where this server signs people in itself."""
     with st.container(border=True, horizontal_alignment="center"):
         st.markdown(":material/lock: &nbsp; This workspace is shared by a team: sign in to see what is yours.")
         if deployment.auth():
@@ -67,7 +67,7 @@ def _ask() -> None:
 
 
 def menu(member: Person) -> None:
-    """Who is here, below the menu, and the way out."""
+    """Show who is here, below the menu, and the way out."""
     with st.sidebar:
         st.caption(f":material/person: {md(member.name)} · {member.role}")
         if "is_logged_in" in st.user.to_dict():

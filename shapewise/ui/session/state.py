@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 @st.cache_resource(show_spinner=False)
 def _workspace(root: str) -> tuple[Workspace, str]:
-    """The workspace, and what its sweep at the start stopped at."""
+    """Return the workspace, and what its sweep at the start stopped at."""
     space = Workspace(default_root())
     stopped = sweep(space).stopped
     keeper(space).wake()  # what waits when the server starts
@@ -53,7 +53,7 @@ def _workspace(root: str) -> tuple[Workspace, str]:
 
 
 def workspace() -> Workspace:
-    """The workspace of this server, as the person of this session sees it."""
+    """Return the workspace of this server, as the person of this session sees it."""
     space, _ = _workspace(str(default_root()))
     return space.seen_by(signin.person(space))
 
@@ -67,12 +67,12 @@ def warn_of_sweep() -> None:
 
 @st.cache_data(show_spinner=False, ttl=60)
 def _unswept(_root: Path) -> str:
-    """Why a sweep would stop now: somebody may have mended what stopped the one at the start."""
+    """Return why a sweep would stop now: somebody may have mended what stopped the one at the start."""
     return why_stopped(Workspace(_root))
 
 
 def mine(kind: str, identifier: str, action: Action = "change") -> bool:
-    """Whether this person may do something with a thing: what they may not is not offered."""
+    """Return whether this person may do something with a thing: what they may not is not offered."""
     return workspace().may(action, kind, identifier)
 
 
@@ -117,29 +117,29 @@ def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]]
 
 
 def n_jobs() -> int:
-    """Threads of a training."""
+    """Return the threads of a training."""
     return workspace().limits.threads or os.cpu_count() or 1
 
 
 def mode() -> Mode:
-    """The theme in the browser."""
+    """Return the theme in the browser."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def current_table() -> TableAbout | None:
-    """The table in hand."""
+    """Return the table in hand."""
     identifier = current("table", [table.id for table in workspace().tables.listed()])
     return workspace().tables.about(identifier) if identifier else None
 
 
 def current_model() -> ModelAbout | None:
-    """The model in hand."""
+    """Return the model in hand."""
     identifier = current("model", [model.id for model in workspace().models.listed()])
     return workspace().models.about(identifier) if identifier else None
 
 
 def current(kind: str, known: list[str]) -> str | None:
-    """The thing in hand of some ids, the newest first: the URL's, the session's, or the newest."""
+    """Return the thing in hand of some ids, the newest first: the URL's, the session's, or the newest."""
     asked = st.query_params.get(kind)
     for candidate in (asked, st.session_state.get(f"{kind}_id"), known[0] if known else None):
         if candidate in known:
@@ -163,7 +163,7 @@ def _frame(table: str) -> pd.DataFrame:
 
 
 def frame(table: str) -> pd.DataFrame:
-    """A table by id; shared by all sessions, so never changed.
+    """Return a table by id; shared by all sessions, so never changed.
 
     This and what follows keep things by id for everybody: whoever asks must first be allowed to see the thing.
     """
@@ -172,7 +172,7 @@ def frame(table: str) -> pd.DataFrame:
 
 
 def rows_of(table: str, columns: Sequence[str]) -> pd.DataFrame:
-    """All rows of a table by id, and some of its columns at least: what is counted is not that of a sample."""
+    """Return all rows of a table by id, and some of its columns at least: what is counted is not that of a sample."""
     if workspace().tables.about(table).sampled:
         return wholes.read(workspace(), table, columns)
     return frame(table)
@@ -184,7 +184,7 @@ def _columns(table: str) -> list[str]:
 
 
 def columns(table: str) -> list[str]:
-    """Names of the columns of a table by id, without reading it."""
+    """Return the names of the columns of a table by id, without reading it."""
     workspace().thing("tables", table)
     return _columns(table)
 
@@ -195,13 +195,13 @@ def _reports(table: str) -> list[ColumnReport]:
 
 
 def reports(table: str) -> list[ColumnReport]:
-    """The column doctor's reports on a table."""
+    """Return the column doctor's reports on a table."""
     workspace().thing("tables", table)
     return _reports(table)
 
 
 def estimator(model: str) -> Estimator:
-    """A fitted estimator by its model's id."""
+    """Return a fitted estimator by its model's id."""
     return _estimator(model, workspace().models.about(model).bands)
 
 
@@ -211,7 +211,7 @@ def _estimator(model: str, bands: int) -> Estimator:  # a model gets its bands l
 
 
 def data(model: ModelAbout) -> Data | None:
-    """The rows of a stored additive model; None where its table is no longer here."""
+    """Return the rows of a stored additive model; None where its table is no longer here."""
     if not model.spec or model.table not in {table.id for table in workspace().tables.listed()}:
         return None
     return _data(model.id)
@@ -229,22 +229,23 @@ def _surface(model: str, bands: int, first: str, second: str) -> Surface:
 
 
 def surface(model: str, first: str, second: str) -> Surface:
-    """The joint effect of a pair of a stored model."""
+    """Return the joint effect of a pair of a stored model."""
     return _surface(model, workspace().models.about(model).bands, first, second)
 
 
 def goal(model: ModelAbout) -> str:
-    """What a model predicts, in words."""
+    """Return what a model predicts, in words."""
     return target(model)
 
 
 def card(model: ModelAbout) -> Callable[[], str]:
-    """What makes the card of a model, for the ends of files: in a line, then in full. It may run without a session."""
+    """Return what makes the card of a model, for the ends of files: in a line, then in full. It may run without a
+    session."""
     return partial(_card, workspace(), model)
 
 
 def _card(space: Workspace, model: ModelAbout) -> str:
-    """A plot is handed out whether or not all of the card can be told."""
+    """Return a plot is handed out whether or not all of the card can be told."""
     try:
         return f"{line(model)}\n{_full_card(str(space.root), space.person, model.id, model.name, model.bands)}"
     except (StoreError, TableError, ModelFileError, OSError, ValueError):
@@ -258,18 +259,19 @@ def _full_card(root: str, person: Person, model: str, name: str, bands: int) -> 
 
 
 def row_filter(model: ModelAbout) -> str:
-    """The rows a model was trained on, in words; empty where on all."""
+    """Return the rows a model was trained on, in words; empty where on all."""
     return Spec.from_dict(model.spec).filter_words() if model.spec else ""
 
 
 def scale(loss: str) -> Scale:
-    """The scale that effects are read on in this session."""
+    """Return the scale that effects are read on in this session."""
     chosen: Scale = st.session_state.get("scale") or "points"
     return chosen if chosen in LOSSES[loss].scales else "link"
 
 
 def detail(model: ModelAbout, curve: Curve, draft: bool = False) -> str:
-    """The grey line under a plot's title: scale, base rate, filter, held-out metric; of a draft, that it is one."""
+    """Return the grey line under a plot's title: scale, base rate, filter, held-out metric; of a draft, that it is
+    one."""
     parts = curve.detail(goal(model))
     if draft:
         return " · ".join([*parts, "one refit, no band"])

@@ -42,12 +42,12 @@ class Shown:
     before: Draft | None
 
     def curve_before(self, feature: str) -> Curve | None:
-        """The feature's curve before the change; None where it had none."""
+        """Return the feature's curve before the change; None where it had none."""
         return curve_of(self.before, feature) if self.before else None
 
 
 def curve_of(draft: Draft, feature: str) -> Curve | None:
-    """A feature's curve in a draft; None where it is turned off."""
+    """Return a feature's curve in a draft; None where it is turned off."""
     try:
         return draft.estimator.explain_shape(feature)
     except KeyError:
@@ -61,7 +61,7 @@ def _fitted(spec: str, held_out_by: str) -> Packed:
 
 
 def _draft(spec: str) -> Draft:
-    """A refit by its specification, and by the rows its table holds out: a first training settles those.
+    """Return a refit by its specification, and by the rows its table holds out: a first training settles those.
 
     One that was stopped for time is kept only while it is shown: asked for again, or elsewhere, it may be quicker.
     """
@@ -82,17 +82,17 @@ def _as_key(spec: Spec) -> str:
 
 
 def _task(spec: Spec) -> str:
-    """What a specification predicts from which rows: curves of two tasks are not compared."""
+    """Return what a specification predicts from which rows: curves of two tasks are not compared."""
     return json.dumps(replace(spec, name="", features=[], preset="", changes={}).to_dict(), sort_keys=True)
 
 
 def rows_of(model: ModelAbout) -> int:
-    """Rows that a refit of a model has here: of a table larger than memory, those of its sample."""
+    """Return the rows that a refit of a model has here: of a table larger than memory, those of its sample."""
     return round((1 - HELD_OUT) * model.rows["sample"]) if "sample" in model.rows else model.rows["training"]
 
 
 def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
-    """The Live switch: on while a refit of the specification is quick, off and explained where it is not."""
+    """Return the Live switch: on while a refit of the specification is quick, off and explained where it is not."""
     seconds = live.seconds_of(rows, n_features, spec)
     quick = seconds < LIVE_SECONDS
     on = st.toggle(
@@ -146,7 +146,8 @@ def knobs(key: str, spec: Spec) -> Spec:
 
 
 def switches(key: str, spec: Spec) -> Spec:
-    """A switch a feature (a list of those that are off, where they are many); the specification without those."""
+    """Return a switch a feature (a list of those that are off, where they are many); the specification without
+    those."""
     names = spec.features
     if len(names) > MOST_SWITCHES:
         off = st.multiselect("Features turned off", names, key=f"off-{key}", placeholder="None")
@@ -159,7 +160,7 @@ def switches(key: str, spec: Spec) -> Spec:
 
 
 def _without(spec: Spec, off: set[str]) -> Spec:
-    """The specification without some features, and without the pairs that they are part of."""
+    """Return the specification without some features, and without the pairs that they are part of."""
     if not off:
         return spec
     kept, pairs = [name for name in spec.features if name not in off], spec.parameters().get("interactions")
@@ -171,7 +172,7 @@ def _without(spec: Spec, off: set[str]) -> Spec:
 
 
 def metric(shown: Shown) -> None:
-    """The held-out metric of the refit, and how the change moved it."""
+    """Show the held-out metric of the refit, and how the change moved it."""
     now, before = shown.now.metrics, shown.before.metrics if shown.before else {}
     name, label, fewer = ("auc", "Held-out AUC", False) if "auc" in now else ("rmse", "Held-out RMSE", True)
     moved = now[name] - before[name] if name in before else None
@@ -190,7 +191,7 @@ def metric(shown: Shown) -> None:
 
 
 def full_model(key: str, spec: Spec) -> None:
-    """The way from a refit to a model: a job with all refits, watched on Train."""
+    """Show the way from a refit to a model: a job with all refits, watched on Train."""
     if st.button(
         "Train the full model", key=f"full-{key}", icon=":material/play_arrow:", width="stretch",
         help="All refits with these settings, in the background.",
@@ -221,8 +222,8 @@ def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
 
 
 def base_spec(model_spec: dict[str, Any] | None, estimator: GAMRegressor | GAMClassifier) -> Spec | None:
-    """The specification of a stored model whose table is still there, with the settings it was trained with: presets
-    may have changed since."""
+    """Return the specification of a stored model whose table is still there, with the settings it was trained with:
+    presets may have changed since."""
     if not model_spec:
         return None
     spec = Spec.from_dict(model_spec)

@@ -32,7 +32,7 @@ def left_seconds(standing: Standing) -> float | None:
 
 
 def _words(standing: Standing) -> tuple[float, str]:
-    """How far a stage is, as a share and in words."""
+    """Return how far a stage is, as a share and in words."""
     if standing.stage == "reading the table":
         done = float(standing.points[-1, 1])
         return done / max(standing.most, 1), f"reading the table: {done / max(standing.most, 1):.0%} of the rows"
@@ -60,7 +60,7 @@ def _words(standing: Standing) -> tuple[float, str]:
 
 
 def belongs(identifier: str, table: str) -> bool:
-    """Whether a run trains on this table; false for a run that is no longer there."""
+    """Return whether a run trains on this table; false for a run that is no longer there."""
     try:
         return runs.read(state.workspace(), identifier).spec.table == table
     except StoreError:
@@ -68,7 +68,7 @@ def belongs(identifier: str, table: str) -> bool:
 
 
 def show(identifier: str) -> bool:
-    """A run: its progress if it goes on, else how it ended. True where it goes on or has a result to explore."""
+    """Return a run: its progress if it goes on, else how it ended. True where it goes on or has a result to explore."""
     try:
         run = runs.read(state.workspace(), identifier)
     except StoreError:
@@ -132,7 +132,8 @@ def _watch(identifier: str) -> None:
 
 
 def _quits(standing: Standing) -> None:
-    """The tasks that have left the common trees so far, by the mean round they keep, in the refits that got there."""
+    """Show the tasks that have left the common trees so far, by the mean round they keep, in the refits that got
+    there."""
     rounds: dict[str, list[int]] = {}
     for _, name, number in standing.quits:
         rounds.setdefault(name, []).append(number)
@@ -147,7 +148,7 @@ def _quits(standing: Standing) -> None:
 
 
 def result(identifier: str) -> None:
-    """A finished model: its metrics, its strongest shape, and the way on."""
+    """Show a finished model: its metrics, its strongest shape, and the way on."""
     try:
         model = state.workspace().models.about(identifier)
     except StoreError:
@@ -178,7 +179,7 @@ def result(identifier: str) -> None:
 
 
 def _result_of_tasks(model: ModelAbout, go_on: Any) -> None:
-    """The way on from a finished model of several tasks, and how many gained."""
+    """Show the way on from a finished model of several tasks, and how many gained."""
     if go_on.button("Read the tasks", type="primary", icon=":material/hub:", width="stretch"):
         st.switch_page(cards.PAGES / "tasks.py", query_params={"model": model.id})
     cards.metrics(model)

@@ -92,7 +92,7 @@ def scenario(table: TableAbout, frame: pd.DataFrame) -> Scenario | None:
 
 
 def _levels(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[list[str] | None, list[str] | None]:
-    """Which levels count as positive, and which rows belong."""
+    """Return which levels count as positive, and which rows belong."""
     if len(levels) < 2:
         raise TableError(f"{target.name!r} has {len(levels)} level: choose a target with at least two.")
     counts = target.dropna().astype("string").value_counts()
@@ -117,7 +117,7 @@ def _levels(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[li
 
 
 def _conditions(table: TableAbout, frame: pd.DataFrame, target: str) -> list[Rule]:
-    """The row filter: a range or levels for each chosen column."""
+    """Return the row filter: a range or levels for each chosen column."""
     with st.expander("Only some rows"):
         names = [name for name in frame.columns if name != target and not is_datetime64_any_dtype(frame[name].dtype)]
         chosen = st.multiselect("Filter on", names, key=f"filter-{table.id}", placeholder="No filter")
@@ -147,7 +147,7 @@ def _leaks(table: str, target: str, positive: tuple[str, ...] | None, columns: t
 
 
 def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, str]]:
-    """The columns of all tables that are learnt from, each with its role in the first table that has it."""
+    """Return the columns of all tables that are learnt from, each with its role in the first table that has it."""
     reports: dict[str, tuple[ColumnReport, str]] = {}
     for identifier in dict.fromkeys([table.id, *tasks.tables.values()]):
         about = state.workspace().tables.about(identifier)
@@ -157,7 +157,7 @@ def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, s
 
 
 def features(table: TableAbout, chosen: Scenario) -> tuple[list[str], list[str]]:
-    """Features, and those among them to take as categories. Suspects start left out, with the reason."""
+    """Return the features, and those among them to take as categories. Suspects start left out, with the reason."""
     known = _columns(table, chosen.tasks)
     reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column)]
     roles = {name: role for name, (_, role) in known.items()}
@@ -204,7 +204,7 @@ PAIRS = {"none": "None", "auto": "As many as help", "number": "A number"}
 
 
 def _pairs(table: TableAbout) -> dict[str, Any]:
-    """How many pairs of features the model gets."""
+    """Return how many pairs of features the model gets."""
     way = st.segmented_control(
         "Pairs of features", list(PAIRS), default="none", required=True, format_func=PAIRS.__getitem__,
         key=f"pairs-{table.id}",
@@ -236,7 +236,7 @@ def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
 
 
 def label(name: str) -> str:
-    """A parameter's name in the form."""
+    """Return a parameter's name in the form."""
     return "Pairs" if name == "interactions" else INPUTS[name].label if name in INPUTS else name
 
 
@@ -257,7 +257,7 @@ def take(spec: Spec, changes: dict[str, Any]) -> None:
 
 
 def settings(table: TableAbout, binary: bool) -> tuple[str, dict[str, Any]]:
-    """A preset, and what is changed of it."""
+    """Return a preset, and what is changed of it."""
     preset = st.segmented_control(
         "Preset", list(PRESETS), default="balanced", required=True, format_func=str.capitalize, key=f"preset-{table.id}"
     )

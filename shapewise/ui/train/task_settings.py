@@ -48,20 +48,20 @@ class Tasks:
 
 
 def role_of(table: TableAbout) -> str | None:
-    """The column that tells tasks apart: by the user's choice, else as the column doctor suggests."""
+    """Return the column that tells tasks apart: by the user's choice, else as the column doctor suggests."""
     suggested = {r.name: r.role for r in state.reports(table.id) if r.name not in table.roles}
     roles = table.roles | suggested  # the user's own first
     return next((name for name, role in roles.items() if role == "task"), None)
 
 
 def _columns(table: TableAbout, target: str) -> list[str]:
-    """Columns whose values may be tasks."""
+    """Return the columns whose values may be tasks."""
     usable = [r for r in state.reports(table.id) if r.kind is not None and r.kind != "date" and r.name != target]
     return [r.name for r in usable if FEWEST <= r.distinct <= min(MOST, table.rows // 5)]
 
 
 def _others(table: TableAbout, target: str) -> dict[str, str]:
-    """Other tables with the target, by a name of their own."""
+    """Return other tables with the target, by a name of their own."""
     tables: dict[str, str] = {}
     for other in state.workspace().tables.listed():
         if other.id != table.id and target in state.columns(other.id):
@@ -71,7 +71,7 @@ def _others(table: TableAbout, target: str) -> dict[str, str]:
 
 
 def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str]) -> Tasks:
-    """Whether one model answers one question, or several tasks are learnt together."""
+    """Return whether one model answers one question, or several tasks are learnt together."""
     columns, others = _columns(table, target), _others(table, target)
     fits = {"one": True, "column": bool(columns), "outcomes": len(levels) > 2, "tables": bool(others)}
     options = [way for way, possible in fits.items() if possible]
@@ -102,7 +102,7 @@ def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str
 
 
 def _outcomes(table: TableAbout, target: pd.Series, levels: list[str]) -> list[Outcome]:
-    """Each chosen level against one and the same."""
+    """Return each chosen level against one and the same."""
     key = f"{table.id}-{target.name}"
     likely = next((level for level in ("drop", "none", "no", "other") if level in levels), levels[-1])
     left, right = st.columns([2, 1])
@@ -131,7 +131,7 @@ COLUMNS_WORDS = {"all": "All; absent is a value of its own", "shared": "Those th
 
 
 def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
-    """A preset, what is changed of it, and whether simpler models are trained for comparison."""
+    """Return a preset, what is changed of it, and whether simpler models are trained for comparison."""
     preset = st.segmented_control(
         "Preset", list(TASK_PRESETS), default="balanced", required=True, format_func=str.capitalize,
         key=f"task-preset-{table.id}",
@@ -150,7 +150,7 @@ def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
 
 
 def _expert(table: TableAbout, preset: str, usual: dict[str, Any]) -> dict[str, Any]:
-    """Every other setting, folded."""
+    """Return every other setting, folded."""
     changes: dict[str, Any] = {}
     with st.expander("All settings"):
         columns = st.columns(2)
@@ -184,7 +184,7 @@ def _expert(table: TableAbout, preset: str, usual: dict[str, Any]) -> dict[str, 
 
 
 def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
-    """The tasks that are about to be trained: their rows, and the rate or mean of each."""
+    """Show the tasks that are about to be trained: their rows, and the rate or mean of each."""
     rows = pd.DataFrame({"task": task, "training": ~held_out, "y": y})
     of_tasks = rows.groupby("task", sort=False).agg(rows=("training", "sum"), rate=("y", "mean")).reset_index()
     of_tasks = of_tasks.sort_values("rows", ascending=False)

@@ -22,7 +22,7 @@ CLEAR = 0.05
 
 
 def form(spec: Spec) -> None:
-    """How much to try, and the button."""
+    """Show how much to try, and the button."""
     with st.popover("Tune", icon=":material/tune:"):
         st.caption(
             "Tries other leaves, learning rates, bins, pairs and subsamples on validation rows among those it trains "
@@ -37,7 +37,7 @@ def form(spec: Spec) -> None:
 
 
 def verdict(trials: list[dict[str, Any]], own: dict[str, Any]) -> str:
-    """What the search found, in a sentence."""
+    """Return what the search found, in a sentence."""
     best = trials[0]
     if best["changes"] == own["changes"]:
         return "Nothing that was tried is better than the settings at hand."
@@ -50,7 +50,7 @@ def verdict(trials: list[dict[str, Any]], own: dict[str, Any]) -> str:
 
 
 def result(run: Run) -> None:
-    """The best settings, and a button that puts them into the form."""
+    """Show the best settings, and a button that puts them into the form."""
     own = next((trial for trial in run.tuned if trial["changes"] == run.spec.changes), run.tuned[0])
     best = run.tuned[0]
     with st.container(border=True):

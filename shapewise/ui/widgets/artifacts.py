@@ -23,7 +23,7 @@ def begun(identifier: str, work: FileWork) -> None:
 
 
 def show(work: FileWork) -> None:
-    """The file that is being made, and those made before."""
+    """Show the file that is being made, and those made before."""
     listed = packs.packs(state.workspace(), work)
     now = next((one for one in listed if one.id == st.session_state.get(f"pack-{work}")), None)
     now = now or next((one for one in listed if one.goes_on), None)

@@ -30,7 +30,7 @@ acting on a feature may do something else.
 
 
 def line(model: ModelAbout, band: str) -> None:
-    """One line under a plot: where its bands are from, or how far they are."""
+    """Show one line under a plot: where its bands are from, or how far they are."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if model.bands:
             st.caption(f"Bands from {model.bands} refits on half of {band_rows(model.rows)} each.")
@@ -54,7 +54,7 @@ def line(model: ModelAbout, band: str) -> None:
 
 @st.fragment(run_every=1.0)
 def _watch(model: str) -> None:
-    """Progress of the refits; the page is drawn anew when they are done."""
+    """Show the progress of the refits; the page is drawn anew when they are done."""
     try:
         run = runs.working_on(state.workspace(), model)
     except StoreError:

@@ -29,7 +29,7 @@ CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"
 
 
 def empty(icon: str, sentence: str, label: str, page: str) -> None:
-    """What a page without its subject shows: an icon, a sentence, a way on. Ends the page."""
+    """Show what a page without its subject shows: an icon, a sentence, a way on. Ends the page."""
     with st.container(border=True, horizontal_alignment="center"):
         st.markdown(f":material/{icon}: &nbsp; {sentence}")
         if st.button(label, type="primary"):
@@ -38,7 +38,7 @@ def empty(icon: str, sentence: str, label: str, page: str) -> None:
 
 
 def pick_table() -> TableAbout:
-    """The table in hand, changeable; without any, the empty state."""
+    """Return the table in hand, changeable; without any, the empty state."""
     table = state.current_table()
     if table is None:
         empty("table", "There is no table yet.", "Load a table", "data")
@@ -60,14 +60,14 @@ def _table_label(table: TableAbout) -> str:
 
 
 def no_model() -> None:
-    """The empty state of a page about models: the way on is a table where there is none."""
+    """Show the empty state of a page about models: the way on is a table where there is none."""
     if state.workspace().tables.listed():
         empty("model_training", "There is no model yet.", "Train one", "train")
     empty("model_training", "There is no model yet, and no table to train on.", "Load a table", "data")
 
 
 def pick_model(of_tasks: bool = False) -> ModelAbout:
-    """The model in hand, changeable; without any of the page's kind, the empty state."""
+    """Return the model in hand, changeable; without any of the page's kind, the empty state."""
     known = {m.id: m for m in state.workspace().models.listed() if m.of_tasks == of_tasks}
     model = state.current_model()
     if model is None:
@@ -96,7 +96,7 @@ SCALE_WORDS: dict[Scale, str] = {"points": "Percentage points", "ratio": "Odds r
 
 
 def pick_scale(loss: str) -> Scale:
-    """The scale that effects are read on, the same on every page; a target in its own units has only one."""
+    """Return the scale that effects are read on, the same on every page; a target in its own units has only one."""
     if len(LOSSES[loss].scales) == 1:
         return "link"
     return st.segmented_control(
@@ -108,7 +108,7 @@ def pick_scale(loss: str) -> Scale:
 
 
 def pick_effects(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
-    """A model, and the scale that its effects are read on, side by side."""
+    """Return a model, and the scale that its effects are read on, side by side."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = pick_model(of_tasks)
         return model, pick_scale(default_loss(model.kind.endswith("classifier")).name)
@@ -119,7 +119,7 @@ def _model_label(model: ModelAbout) -> str:
 
 
 def metrics(model: ModelAbout) -> None:
-    """The held-out metrics of a model beside their baseline."""
+    """Show the held-out metrics of a model beside their baseline."""
     numbers = model.metrics
     if not numbers:
         st.caption("This model was imported: it has not been measured on a table here.")
@@ -165,12 +165,12 @@ def metrics(model: ModelAbout) -> None:
 
 
 def _baseline(model: ModelAbout, name: str) -> str:
-    """What a model's metrics are held against: with several tasks, knowing which is no skill."""
+    """Return what a model's metrics are held against: with several tasks, knowing which is no skill."""
     return f"each task's {name}" if model.of_tasks else f"the {name}"
 
 
 def _change(value: float, baseline: float, name: str) -> str | None:
-    """How much better or worse than a baseline; nothing where that rounds to nothing."""
+    """Return how much better or worse than a baseline; nothing where that rounds to nothing."""
     percent = round(100 * (value / baseline - 1)) if baseline > 0 else 0
     return f"{percent:+d}% against {name}" if percent else None
 
@@ -179,7 +179,7 @@ def figure(
     plot: Plot, key: str, source: str, about: Callable[[], str] = str, titled: bool = True,
     drawn: go.Figure | None = None, on_box: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
-    """A plot with its numbers and its downloads.
+    """Show a plot with its numbers and its downloads.
 
     source : what it is of, for names of files. about : makes the card of its model, for the ends of files. titled :
     False where the page says what it is. drawn : the figure, where the page adds to it; `on_box` is called when a
@@ -206,7 +206,7 @@ def _made(plot: Plot, form: export.PlotFormat, about: Callable[[], str]) -> byte
 
 
 def small(plot: Plot, key: str) -> None:
-    """A small plot, one of many."""
+    """Show a small plot, one of many."""
     st.plotly_chart(
         figures.draw(plot, state.mode()), key=key, theme=None, config={"displayModeBar": False}, alt=plot.words
     )

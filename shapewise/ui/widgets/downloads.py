@@ -23,7 +23,7 @@ MIME = {
 def button(
     label: str, make: Callable[[], bytes], name: str, key: str, icon: str | None = None, tip: str | None = None
 ) -> None:  # fmt: skip
-    """A download whose file is made at the press, in a thread of its own: no other session waits for it."""
+    """Show a download whose file is made at the press, in a thread of its own: no other session waits for it."""
     mime = MIME.get(name.rpartition(".")[2], "application/octet-stream")
     st.download_button(
         label,
@@ -38,7 +38,7 @@ def button(
 
 
 def _handed(space: Workspace, make: Callable[[], bytes], name: str) -> bytes:
-    """The file, once the log says who took it."""
+    """Return the file, once the log says who took it."""
     data = make()
     try:
         space.note("export", detail=name)

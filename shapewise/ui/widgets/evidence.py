@@ -30,21 +30,21 @@ CONTRAST = (
 
 
 def points(value: float, binary: bool) -> str:
-    """A difference of rates in percentage points, or of means."""
+    """Return a difference of rates in percentage points, or of means."""
     if not math.isfinite(value):
         return "not known"
     return f"{100 * value:+.1f} points" if binary else f"{'+' if value >= 0 else ''}{number(value)}"
 
 
 def level(value: float, binary: bool) -> str:
-    """A rate or a mean."""
+    """Return a rate or a mean."""
     if not math.isfinite(value):
         return "not known"
     return f"{value:.1%}" if binary else number(value)
 
 
 def between(ends: tuple[float, float], binary: bool, signed: bool = False) -> str:
-    """An interval."""
+    """Return an interval."""
     if not all(map(math.isfinite, ends)):
         return "interval not known"
     if binary:
@@ -54,12 +54,12 @@ def between(ends: tuple[float, float], binary: bool, signed: bool = False) -> st
 
 
 def agreeing(evidence: Evidence) -> str:
-    """How many refits have the model contrast on the same side."""
+    """Return how many refits have the model contrast on the same side."""
     return f"{evidence.agree:.0%} of refits agree" if math.isfinite(evidence.agree) else "nothing of the model inside"
 
 
 def metrics(evidence: Evidence) -> None:
-    """The four numbers side by side."""
+    """Show the four numbers side by side."""
     row = st.container(horizontal=True)
     plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
     row.metric(
@@ -79,7 +79,7 @@ def metrics(evidence: Evidence) -> None:
 
 
 def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
-    """A rule in words, with what held-out rows say of it; None where they cannot be asked."""
+    """Return a rule in words, with what held-out rows say of it; None where they cannot be asked."""
     st.markdown(f"**Rows where** {md(rule.words())}")
     try:
         evidence = reach.evidence(model, rule, tried)
@@ -94,7 +94,7 @@ def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
 
 
 def keep(model: ModelAbout, rule: Rule, evidence: Evidence | None, key: str) -> None:
-    """A name, and a button to save a segment."""
+    """Show a name, and a button to save a segment."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name of the segment", placeholder=rule.words(), key=f"name-{key}", max_chars=120)
         if st.button("Save as segment", icon=":material/bookmark_add:", key=f"save-{key}"):
@@ -111,7 +111,7 @@ def keep(model: ModelAbout, rule: Rule, evidence: Evidence | None, key: str) -> 
 
 
 def table(listed: list[tuple[str, Evidence]]) -> pd.DataFrame:
-    """Segments side by side, as numbers."""
+    """Return the segments side by side, as numbers."""
     return pd.DataFrame(
         {
             "segment": [name for name, _ in listed],

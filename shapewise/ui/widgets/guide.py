@@ -28,18 +28,18 @@ STEPS = (
 
 
 def table() -> TableAbout | None:
-    """The example's table, where it is loaded."""
+    """Return the example's table, where it is loaded."""
     return example.find(state.workspace(), example.FUNNEL)
 
 
 def board_of(table_now: TableAbout | None) -> Board | None:
-    """The example's board, where it is made."""
+    """Return the example's board, where it is made."""
     boards = stored.boards(state.workspace(), table_now.id) if table_now else []
     return next((one for one in boards if one.name == example.NAME), None)
 
 
 def done() -> int:
-    """How many of the steps are done."""
+    """Return how many of the steps are done."""
     table_now = table()
     if table_now is None:
         return 0
@@ -53,7 +53,7 @@ def done() -> int:
 
 
 def show(expanded: bool) -> None:
-    """The steps, and the button of the next one."""
+    """Show the steps, and the button of the next one."""
     box = st.expander(
         "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:",
         key=f"guide-{expanded}", on_change="rerun",
@@ -99,7 +99,7 @@ def _go(step: int) -> None:
 
 
 def _train(table_now: TableAbout) -> None:
-    """The three models, one after the other: a second or two each."""
+    """Show the three models, one after the other: a second or two each."""
     space = state.workspace()
     columns = state.columns(table_now.id)
     with st.status("Training three models, with their bands", expanded=True) as status:

@@ -11,7 +11,7 @@ from shapewise.ui.session.words import md
 
 
 def of(model: ModelAbout, plot: str) -> str | None:
-    """The title of a plot in somebody's words; None for what it says by itself."""
+    """Return the title of a plot in somebody's words; None for what it says by itself."""
     return model.headlines.get(plot)
 
 

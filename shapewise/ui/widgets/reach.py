@@ -25,7 +25,7 @@ def _holds(table: str, rule: str) -> Bools:
 
 
 def holds(table: str, rule: Rule) -> Bools:
-    """Rows of a table that a rule picks; shared, so never changed."""
+    """Return the rows of a table that a rule picks; shared, so never changed."""
     return _holds(table, json.dumps(rule.to_dict()))
 
 
@@ -39,7 +39,7 @@ def _matches(table: str, gate: str, rules: tuple[str, ...]) -> Matches:
 
 
 def ledger(table: str, made: StrategySet) -> Ledger:
-    """Who is reached in a table. What an order changes is read off counts that are the same in all orders."""
+    """Return who is reached in a table. What an order changes is read off counts that are the same in all orders."""
     rules = [json.dumps(strategy.rule.to_dict()) for strategy in made.strategies]
     order = sorted(range(len(rules)), key=rules.__getitem__)
     matches = _matches(table, json.dumps(made.gate.to_dict()), tuple(rules[k] for k in order))
@@ -66,7 +66,7 @@ def _evidence(model: str, bands: int, rule: str) -> Evidence | None:
 
 
 def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
-    """What a model's held-out rows say of a rule; None where its table is gone. TableError where a column is."""
+    """Return what a model's held-out rows say of a rule; None where its table is gone. TableError where a column is."""
     evidence_now = _evidence(model.id, model.bands, json.dumps(rule.to_dict()))
     return evidence_now and replace(evidence_now, tried=tried)
 
@@ -80,7 +80,7 @@ def _suggested(model: str, bands: int) -> list[Segment]:
 
 
 def suggested(model: ModelAbout) -> list[Segment]:
-    """Segments that a model sets apart; none where its table is gone."""
+    """Return the segments that a model sets apart; none where its table is gone."""
     return _suggested(model.id, model.bands)
 
 
@@ -90,5 +90,5 @@ def _rounded(table: str, rule: str) -> Rule:
 
 
 def rounded(table: str, rule: Rule) -> Rule:
-    """A rule with numbers that a business would choose: as few digits as move under 1% of a table's rows."""
+    """Return a rule with numbers that a business would choose: as few digits as move under 1% of a table's rows."""
     return _rounded(table, json.dumps(rule.to_dict()))

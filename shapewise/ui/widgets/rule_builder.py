@@ -30,7 +30,7 @@ class ConditionRow:
 
 
 def groups_of(rule: Rule) -> list[list[ConditionRow]] | None:
-    """A rule as groups of conditions; None where it nests deeper than that."""
+    """Return a rule as groups of conditions; None where it nests deeper than that."""
     groups = []
     for group in rule.of if isinstance(rule, AnyOf) else (rule,):
         lines = []
@@ -50,7 +50,7 @@ def begin(key: str, rule: Rule | None) -> None:
 
 
 def edit(key: str, table: str) -> Rule | None:
-    """The fields of a rule that `begin` started; the rule, where every condition is complete."""
+    """Return the fields of a rule that `begin` started; the rule, where every condition is complete."""
     groups: list[list[ConditionRow]] = st.session_state[key]
     made, whole = [], True
     for k, group in enumerate(groups):
@@ -96,7 +96,7 @@ def _column(key: str, line: ConditionRow) -> str:
 
 
 def _line(key: str, table: str, line: ConditionRow) -> Rule | None:
-    """The fields of one condition."""
+    """Return the fields of one condition."""
     frame, own = state.frame(table), f"{key}-{line.id}"
     names = list(frame.columns)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -119,7 +119,7 @@ def _line(key: str, table: str, line: ConditionRow) -> Rule | None:
 
 
 def _values(key: str, series: pd.Series, was: Condition | None) -> Condition | None:
-    """What is asked of a column."""
+    """Return what is asked of a column."""
     kind, name = kind_of(series), str(series.name)
     ways = [RANGE if kind in ("number", "date") else "one of", MISSING]
     if kind == "number" and series.nunique() <= MOST_LEVELS:

@@ -19,13 +19,14 @@ WORDS: dict[Level, str] = {"view": "view it", "edit": "view and change it"}
 
 
 def button(kind: str, identifier: str, name: str, tables: Sequence[str] = ()) -> None:
-    """The way to share a thing, for those who may. tables : of a model, which can go with it; of a board, which do."""
+    """Show the way to share a thing, for those who may. tables : of a model, which can go with it; of a board, which
+    do."""
     if is_shared() and state.mine(kind, identifier, "share") and st.button("Share", icon=":material/group:"):
         _dialog(kind, identifier, name, tuple(tables))
 
 
 def of_whom(kind: str, identifier: str) -> None:
-    """Whose a thing is that somebody else shared, and what may be done with it."""
+    """Show whose a thing is that somebody else shared, and what may be done with it."""
     if not is_shared() or state.mine(kind, identifier, "share"):
         return
     may: Literal["change", "view"] = "change" if state.mine(kind, identifier) else "view"

@@ -20,7 +20,7 @@ MOST_TOLD = 4
 
 
 def frame(model: ModelAbout) -> pd.DataFrame:
-    """One row a task, those of most rows first."""
+    """Return one row a task, those of most rows first."""
     rows = pd.DataFrame(model.tasks)
     numbers = [name for name in rows.columns if name != "name"]
     rows[numbers] = rows[numbers].astype(float)
@@ -48,7 +48,7 @@ def verdict(model: ModelAbout) -> str:
 
 
 def rounds(model: ModelAbout) -> str:
-    """When the largest tasks quit, in a sentence."""
+    """Return when the largest tasks quit, in a sentence."""
     rows = frame(model).head(MOST_TOLD)
     words = [
         f"{md(task.name)} kept {task.common:.0f} common rounds and grew {task.specific:.0f} trees of its own"
@@ -58,14 +58,14 @@ def rounds(model: ModelAbout) -> str:
 
 
 def _clear(better: int, worse: int) -> str:
-    """How many tasks are clearly better, and worse."""
+    """Return how many tasks are clearly better, and worse."""
     if not better and not worse:
         return "no task is clearly better or worse"
     return f"{better} {'task is' if better == 1 else 'tasks are'} clearly better, {worse} clearly worse"
 
 
 def show(model: ModelAbout) -> None:
-    """The table, with its verdict."""
+    """Show the table, with its verdict."""
     rows, binary = frame(model), "auc" in model.metrics
     measure = "Log-loss"
     if binary:

@@ -95,7 +95,7 @@ edited = st.data_editor(
         "Missing": st.column_config.NumberColumn(format="percent", width="small"),
         "Distinct": st.column_config.NumberColumn(format="localized", width="small"),
         "Distribution": st.column_config.BarChartColumn(
-            width="small", y_min=0, help="Rows over the range, or a bar a level."
+            width="small", y_min=0, help="Rows over the range, or a bar per level."
         ),
         "Role": st.column_config.SelectboxColumn(
             options=["feature", "target", "ignore", "task", "weight", "group", "time"],
@@ -106,7 +106,7 @@ edited = st.data_editor(
         ),
         "To know": st.column_config.TextColumn(width="medium", help="What may go wrong with the column."),
     },
-    alt="One row a column: its type, missing share, distinct values, distribution, role and warnings.",
+    alt="One row per column: its type, missing share, distinct values, distribution, role and warnings.",
 )
 # Only what was changed here since: somebody else may have changed other roles meanwhile.
 edits = {r.name: role for r, role, was in zip(reports, edited["Role"], doctor["Role"], strict=True) if role != was}

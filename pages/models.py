@@ -91,7 +91,7 @@ event = st.dataframe(
     selection_mode="single-row",
     key=f"models-{hash(tuple(m.id for m in models))}",  # another list: rows mean other models
     selection_default={"selection": {"rows": [shown], "columns": [], "cells": []}},
-    alt="One row a model; select one to act on it.",
+    alt="One row per model; select one to act on it.",
 )
 picked = event["selection"]["rows"]
 model = models[picked[0] if picked else shown]

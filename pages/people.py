@@ -38,7 +38,7 @@ with people_tab:
             "On disk": [size(one.bytes) for one in members],
         }
     )
-    st.dataframe(listing, hide_index=True, alt="One row a person: role, last visit, what they own.")
+    st.dataframe(listing, hide_index=True, alt="One row per person: role, last visit, what they own.")
     others = [identifier for identifier in of if identifier != space.person.id]
     heirs_of_all = [identifier for identifier, one in of.items() if one.seen]
     if not others:

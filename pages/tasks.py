@@ -217,7 +217,7 @@ st.subheader("The tasks", anchor=False)
 if model.tasks:
     tables.show(model)
 else:
-    st.dataframe(estimator.rounds(), hide_index=True, alt="One row a task: common rounds it kept, and own trees.")
+    st.dataframe(estimator.rounds(), hide_index=True, alt="One row per task: common rounds it kept, and own trees.")
 ranked = importance()
 multiples(ranked)
 likeness(ranked)

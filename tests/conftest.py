@@ -112,7 +112,7 @@ def sure(space):
 
 @pytest.fixture(scope="session")
 def acted_once(tmp_path_factory):
-    """The guided example up to its board, once a session: three models are trained."""
+    """The guided example up to its board, once per session: three models are trained."""
     space = Workspace(tmp_path_factory.mktemp("acted") / "space")
     table = example.load(space, example.FUNNEL)
     while example.train_next(space, table, list(space.tables.read(table.id).columns), 2):

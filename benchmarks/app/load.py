@@ -105,7 +105,7 @@ async def trainings(space: Workspace, spec: Spec, seconds: float, n_jobs: int) -
 
 
 async def watched(process: psutil.Process, seconds: float) -> list[Level]:
-    """Levels, one a second."""
+    """Levels, one per second."""
     end, levels = time.monotonic() + seconds, [level(process)]
     while time.monotonic() < end - 1.5:  # the last one is seen before anybody leaves
         await asyncio.sleep(1.0)

@@ -73,7 +73,7 @@ def measure(table: RealTable, parameters: dict[str, Any], seed: int, n_jobs: int
 
 
 def summary(folder: Path) -> pd.DataFrame:
-    """Return the mean and standard deviation over seeds, one row a table and variant."""
+    """Return the mean and standard deviation over seeds, one row per table and variant."""
     cells = pd.DataFrame([json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))])
     cells["metric"] = np.where(cells["table"].isin(BINARY), "AUC", "RMSE")
     cells["value"] = cells["auc"].where(cells["auc"].notna(), cells["rmse"]) if "rmse" in cells else cells["auc"]

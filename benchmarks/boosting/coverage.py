@@ -51,7 +51,7 @@ class Scenario:
     binary: bool = False
     weights: bool = False
     clusters: bool = False
-    rounded: bool = False  # numbers as people write them, so that small tables have more than a few rows a value
+    rounded: bool = False  # numbers as people write them, so that small tables have more than a few rows per value
     runs: int = 100
 
     @property

@@ -3,7 +3,7 @@
 Models with pairs are fitted and tested as `benchmarks.boosting.peers` does, each cell in a process of its own; EBM
 takes minutes a fit. The ranking is timed against interpret's `measure_interactions`, in turn, on the same rows and
 from the same scores: ours from binned rows, and our whole call from a frame. Theirs has one call, from a frame of 31
-values a feature, and 33 bins, two of which are for missing and unseen."""
+values per feature, and 33 bins, two of which are for missing and unseen."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def rankings(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def standing(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a table and model: metric, its distance to EBM, seconds, and how many times faster than EBM."""
+    """Return a row per table and model: metric, its distance to EBM, seconds, and how many times faster than EBM."""
     ebm = cells[cells["model"] == "ebm"].set_index(["table", "seed"])
     rows = []
     for (table, name), mine in cells.groupby(["table", "model"], sort=False):

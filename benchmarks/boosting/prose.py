@@ -15,10 +15,10 @@ LABELS: Final = {
     "ebm-matched": "EBM, 8 outer bags, our bins and leaves",
     "ebm-256": "EBM, 256 bins",
     "lightgbm": "LightGBM, defaults",
-    "lightgbm-additive": "LightGBM, one cut a tree",
-    "lightgbm-additive-quick": "LightGBM, one cut a tree, our rate and patience",
+    "lightgbm-additive": "LightGBM, one cut per tree",
+    "lightgbm-additive-quick": "LightGBM, one cut per tree, our rate and patience",
     "xgboost": "XGBoost, defaults",
-    "xgboost-additive": "XGBoost, one cut a tree",
+    "xgboost-additive": "XGBoost, one cut per tree",
     "pygam": "pyGAM, defaults",
 }
 """Models by their names for readers."""
@@ -43,15 +43,15 @@ metrics are means.
   out.
 - **EBM** (interpret): without pairs (`interactions=0`), since ours has none, and with {jobs} processes; the rest as it
   comes. *Our bins and leaves*: with the `max_bins` and `max_leaves` of our default.
-- **LightGBM and XGBoost, defaults**: 100 trees with all interactions. Another kind of model, for orientation.
-- **One cut a tree**: the same two as additive models, learning rate .1, as many trees as {patience} rounds of patience
+- **LightGBM and XGBoost, defaults**: 100 trees with all interactions. Another kind of model, for orientation. - **One
+cut per tree**: the same two as additive models, learning rate .1, as many trees as {patience} rounds of patience
   on {held:.0%} of the rows for fitting allow; LightGBM also with the learning rate and patience of our default. One fit
   each: no refits, so no bands.
 - **pyGAM**: splines for numbers, factors for categories, the default penalty.
 - Text columns go to ours and to EBM as they are. LightGBM and XGBoost get categories, pyGAM codes and medians for
   missing cells; that is done before the clock starts.
 - **Memory** is the peak of the process and its children during the fit less the level just before. Pages that several
-  processes share count once a process.
+  processes share count once per process.
 - **Predictions** are of the rows for testing, median of {predictions}, warm.
 """
 
@@ -70,7 +70,7 @@ is a guide only. *Same*: within {auc} AUC or {rmse:.1%} RMSE.
 """
 
 ADDITIVE: Final = """
-### {base}, against LightGBM with one cut a tree
+### {base}, against LightGBM with one cut per tree
 
 As above. A ratio of seconds over 1 means that ours was quicker; ours are eight refits, LightGBM's is one fit.
 """
@@ -88,8 +88,8 @@ GROWTH: Final = """
 ## How a step grows
 
 Medians of a step on one feature, {loss} loss, on codes made directly. Memory is the peak above that of the codes, which
-are one byte a row and feature. Threads share a step only where a table is large and the refits leave some free: refits
-run side by side first.
+are one byte per row and feature. Threads share a step only where a table is large and the refits leave some free:
+refits run side by side first.
 """
 
 LARGE: Final = """

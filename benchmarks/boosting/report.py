@@ -130,7 +130,7 @@ def steps(path: Path) -> Lines:
     for loss, part in points.groupby("loss"):
         frame = part.pivot_table(index="part", columns="column", values="shown", aggfunc="first", sort=False)
         once = part.drop_duplicates("part").set_index("part")
-        frame[["bytes a row", "ns at copy speed"]] = once[["bytes a row", "ns at copy speed"]]
+        frame[["bytes per row", "ns at copy speed"]] = once[["bytes per row", "ns at copy speed"]]
         yield from titled(f"{str(loss).capitalize()} loss", frame.reindex([*PARTS, WHOLE]))
     yield from noise([results])
 

@@ -32,7 +32,7 @@ def unsteadiness(models: list[GAMRegressor | GAMClassifier]) -> float:
 
 
 def main() -> None:
-    """Print a row a table, a column a preset."""
+    """Print a row per table, a column per preset."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--json", type=Path, required=True)

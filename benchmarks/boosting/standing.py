@@ -36,7 +36,7 @@ def measured(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def overview(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a table and model: medians of seconds and memory, mean and standard deviation of the metric."""
+    """Return a row per table and model: medians of seconds and memory, mean and standard deviation of the metric."""
     fine = measured(cells)
     fine = fine.assign(most_rounds=[max(rounds, default=np.nan) for rounds in fine["rounds"]])
     table = fine.groupby(["table", "model"]).agg(

@@ -1,6 +1,6 @@
 """Nanoseconds a row of each part of a step: `python -m benchmarks.boosting.steps [--rows N ...] [--json FILE]`.
 
-A step applies the last update to the rows and makes their gradients, adds them to one histogram a group, adds the
+A step applies the last update to the rows and makes their gradients, adds them to one histogram per group, adds the
 groups up, combines them to bags, and cuts every bag. Each part is timed alone, in a compiled loop, on the arrays of a
 real step, best of several repeats, one thread, float32; then the whole step. Next to it stands what the rows' bytes
 would cost at the speed at which this machine copies memory. The parts after the histograms cost the same whatever the
@@ -118,7 +118,7 @@ def best_of(run: Callable[[int], None], repeats: int, seconds: float) -> float:
 
 
 def copy_bandwidth(repeats: int) -> float:
-    """Return the bytes a second that one thread reads and writes when numpy copies large arrays."""
+    """Return the bytes per second that one thread reads and writes when numpy copies large arrays."""
     source, to = np.ones(COPY_BYTES, np.uint8), np.zeros(COPY_BYTES, np.uint8)
 
     def copy(times: int) -> None:
@@ -129,8 +129,8 @@ def copy_bandwidth(repeats: int) -> float:
 
 
 def bytes_touched(loss: int) -> dict[str, int]:
-    """Return the bytes a row that the parts which pass over the rows read and write; gradients stay in the first-level
-    cache."""
+    """Return the bytes per row that the parts which pass over the rows read and write; gradients stay in the
+    first-level cache."""
     state = 1 + 4 + 4 + (1 if loss == LOGISTIC else 0)  # code, score read and written, target
     return dict(zip(OVER_ROWS, (state, 1, state + 1), strict=True))
 
@@ -173,7 +173,7 @@ def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
                     row = {"ns a row": 1e9 * seconds / n_rows, "microseconds": 1e6 * seconds}
                     row["share"] = seconds / times[WHOLE]
                     if part in touched:
-                        row |= {"bytes a row": touched[part], "ns at copy speed": 1e9 * touched[part] / bandwidth}
+                        row |= {"bytes per row": touched[part], "ns at copy speed": 1e9 * touched[part] / bandwidth}
                     made.append(about | row)
     return made
 

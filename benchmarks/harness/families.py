@@ -109,7 +109,7 @@ def _standard(values: Array) -> Array:
 
 
 def _alike(X: Array, n_tasks: int, similarity: float, rng: np.random.Generator) -> Array:
-    """Functions of one correlation at the rows of X, one a column: mixes of a common function and of own ones."""
+    """Functions of one correlation at the rows of X, one per column: mixes of a common function and of own ones."""
     drawn = np.column_stack([_function(X, rng) for _ in range(1 + n_tasks)])
     # Random functions of the same features are somewhat alike by chance.
     common, own = np.split(_standard(np.linalg.qr(drawn)[0]), [1], axis=1)

@@ -121,7 +121,7 @@ def no_course(work: Workload) -> Course:
 
 
 def step_seconds(rounds: Rounds, settings: Settings, work: Workload, seconds: float, least: int = 3) -> list[float]:
-    """Return the seconds of a step, one entry a call of a few rounds, at least `least` calls; the first call is not
+    """Return the seconds of a step, one entry per call of a few rounds, at least `least` calls; the first call is not
     counted."""
     course, n_steps = no_course(work), work.table.active.size
     rounds.run(settings, 0, NEVER, course, 1)

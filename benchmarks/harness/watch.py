@@ -27,7 +27,7 @@ class Watch:
     """While open, a thread watches resident memory; where the system counts the peak of this process itself, that is
     used too, since a short fit may be over between two looks.
 
-    mib : its peak less the level just before; pages that several processes share count once a process.
+    mib : its peak less the level just before; pages that several processes share count once per process.
     others : cores that processes of others took meanwhile, on average; more than a few hundredths spoil a timing.
     """
 

@@ -1,7 +1,7 @@
 """What multi-task trees are compared with: linear models, and a boosted model of all rows with an effect of each task.
 
-Linear models get one column a level, means for missing cells, and strengths that are best on validation rows within the
-training rows.
+Linear models get one column per level, means for missing cells, and strengths that are best on validation rows within
+the training rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def design(train: pd.DataFrame, test: pd.DataFrame) -> tuple[Array, Array]:
 
 
 def ridge(trial: Trial, seed: int) -> Array:
-    """Ridge with a column a task; for two classes, logistic."""
+    """Ridge with a column per task; for two classes, logistic."""
     frames = [part.X.assign(task=part.task.astype("str")) for part in (trial.train, trial.test)]
     X, X_test = design(*frames)
     y = trial.train.y.to_numpy()

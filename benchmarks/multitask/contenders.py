@@ -77,7 +77,7 @@ def _ours(label: str, how: Callable[[Trial, int, Parameters], Array] = together,
 
 CRITERIA: Final = {
     "entropy": _ours("entropy (Eq. 5)", criterion="entropy"),
-    "entropy_per_row": _ours("entropy of gains a row", criterion="entropy_per_row"),
+    "entropy_per_row": _ours("entropy of gains per row", criterion="entropy_per_row"),
     "variance": _ours("variance (Eq. 6)", criterion="variance"),
     "variance_relative": _ours("variance over mean", criterion="variance_relative"),
     "harm": _ours("pooled harm", criterion="pooled"),
@@ -102,7 +102,7 @@ REFERENCE: Final = {
 }
 OF_COLUMNS: Final = {"common_columns": _ours("common trees on columns of all tasks only", common_features="shared")}
 LINEAR: Final = {
-    "ridge": Contender("ridge, a column a task", ridge, False),
+    "ridge": Contender("ridge, a column per task", ridge, False),
     "lasso": Contender("LASSO, each task alone", lasso, False),
     "rmtfl": Contender("rMTFL", rmtfl, False),
     "dirty": Contender("DIRTY", dirty, False),

@@ -39,7 +39,7 @@ FAMILIES: Final[dict[str, tuple[Columns, tuple[str, ...]]]] = {
 
 
 def against(cells: pd.DataFrame, measure: str, base: str) -> pd.DataFrame:
-    """Return a row a model: mean and sd over runs, the mean difference to a model on the same runs, and its standard
+    """Return a row per model: mean and sd over runs, the mean difference to a model on the same runs, and its standard
     error."""
     wide = cells.pivot_table(index="seed", columns="model", values=measure)
     gaps = wide.sub(wide[base], axis=0)
@@ -57,7 +57,7 @@ def labels(names: Iterable[str]) -> list[str]:
 
 
 def standing(cells: pd.DataFrame, wanted: Sequence[str], base: str) -> pd.DataFrame:
-    """Return a row a model: means of measures, and differences to `base`."""
+    """Return a row per model: means of measures, and differences to `base`."""
     columns: dict[str, pd.Series] = {}
     for measure in wanted:
         each = against(cells, measure, base)

@@ -1,7 +1,7 @@
 """Seconds of a tree of the common model, next to a boosting round of LightGBM of the same depth on the same rows.
 
 Two tasks, told apart by one more column, a category in both libraries; no validation rows. With two threads ours grows
-the trees of two refits side by side, and LightGBM those of its one model faster; both are told as seconds a tree.
+the trees of two refits side by side, and LightGBM those of its one model faster; both are told as seconds per tree.
 Neither binning nor the first round is in it.
 """
 
@@ -38,7 +38,7 @@ def speed_data() -> Data:
 
 
 def grow_ours(data: Data, depth: int, threads: int, **parameters: Any) -> float:
-    """Return the seconds a tree, of as many refits as threads."""
+    """Return the seconds per tree, of as many refits as threads."""
     stamps: Stamps = []
     X, y, task = data
     model = MultiTaskTreesRegressor(
@@ -51,7 +51,7 @@ def grow_ours(data: Data, depth: int, threads: int, **parameters: Any) -> float:
 
 
 def boost_lightgbm(data: Data, depth: int, threads: int) -> float:
-    """Return the seconds a round."""
+    """Return the seconds per round."""
     import lightgbm
 
     stamps: Stamps = []
@@ -87,7 +87,7 @@ def speed_table(cells: list[Cell]) -> pd.DataFrame:
     rows = [
         {
             "depth": cell["depth"], "threads": cell["threads"],
-            **{f"{name}, ms a tree": 1e3 * seconds for name, seconds in cell["seconds"].items()},
+            **{f"{name}, ms per tree": 1e3 * seconds for name, seconds in cell["seconds"].items()},
             "ours / LightGBM": cell["seconds"]["ours"] / cell["seconds"]["LightGBM"],
             "cores taken by others": cell["others_cores"],
         }

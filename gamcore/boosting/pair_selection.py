@@ -128,7 +128,7 @@ class Chosen:
 @dataclass(frozen=True)
 class Mains:
     """The main effects that pairs are added to: their refits, what those learnt from (about `n_rows` rows each), and
-    the training rows a bin."""
+    the training rows per bin."""
 
     shares: Shares
     n_rows: int

@@ -142,7 +142,7 @@ class PairState(RefitState):
 
 
 def _lines(table: CodedTable, start: Start) -> CodedTable:
-    """Return the table of a pair stage: a line of codes a feature, where they are boosted too, and a line of cells a
+    """Return the table of a pair stage: a line of codes per feature, where they are boosted too, and a line of cells a
     pair."""
     n_mains = len(table.codes) if start.joint else 0
     codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)

@@ -128,7 +128,8 @@ class RefitState:
         return int(self.course.counts[ROUND])
 
     def stages(self) -> list[RoundStage]:
-        """Return what kinds of rounds a refit is made of, in turn; each goes on from the best round of those before.
+        """Return the kinds of rounds that a refit is made of, in turn; each goes on from the best round of those
+        before.
 
         Smoothing rounds, if asked for, cut anywhere: the mean of many such trees bends where a best cut would jump.
         Coarse rounds find most of every shape in a fraction of the steps; they end when the validation loss fails to

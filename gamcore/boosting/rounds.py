@@ -27,7 +27,7 @@ Reals = NDArray[np.floating]
 
 
 class Rounds(Protocol):
-    """Runs rounds: a step a feature, `n_greedy` steps on those that gained most, validation, and the stop rule."""
+    """Runs rounds: a step per feature, `n_greedy` steps on those that gained most, validation, and the stop rule."""
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
         """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
@@ -64,7 +64,7 @@ def first_cells(table: CodedTable) -> NDArray[np.int64]:
 
 
 def weigh_groups(table: CodedTable, weight: Reals) -> NDArray[np.float64]:
-    """Return the row weights of each group a bin, (G, cells); `weight` is (n,), or empty where all rows weigh 1."""
+    """Return the row weights of each group and bin, (G, cells); `weight` is (n,), or empty where all rows weigh 1."""
     first = first_cells(table)
     out = np.empty((table.starts.size - 1, int(first[-1])))
     histogram.weigh_groups(table, weight, first, out)
@@ -80,7 +80,7 @@ def make_sets(
     seed: int,
     dtype: type,
 ) -> Sets:
-    """Return the pool of bags over the training groups, with their weights a bin where `group_weight` (G, cells) is
+    """Return the pool of bags over the training groups, with their weights per bin where `group_weight` (G, cells) is
     given."""
     member = bag_pool(train.size, subsample, n_bags, seed)
     draws = member.shape[0]

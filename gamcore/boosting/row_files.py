@@ -1,7 +1,7 @@
 """Rows of a fit in files, as they are read from a table that is larger than memory.
 
-Codes lie in chunks, a line a feature within a chunk; targets, weights, clusters and buckets in files of their own. The
-files have no names, so that they are gone with the process whatever ends it, and are read with plain reads: mapped
+Codes lie in chunks, a line per feature within a chunk; targets, weights, clusters and buckets in files of their own.
+The files have no names, so that they are gone with the process whatever ends it, and are read with plain reads: mapped
 pages would count as memory in use.
 """
 

@@ -139,7 +139,7 @@ class RowLevelRounds(StepwiseRounds):
 
 
 def _bag_weights(table: CodedTable, rows: Rows, lists: RowLists, first: NDArray[np.int64], n_bags: int) -> Reals:
-    """Return the row weights of each bag a bin: (B, cells)."""
+    """Return the row weights of each bag and bin: (B, cells)."""
     dtype = rows.score.dtype.type
     weight = rows.weight if rows.weight.size else np.ones(rows.score.size, dtype)
     bags = np.empty((n_bags, int(first[-1])), dtype)

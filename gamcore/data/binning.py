@@ -193,7 +193,7 @@ def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...], in_training: bool 
 def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float) -> NDArray[np.uint8]:
     """Return the codes (V,) of about `most` bins of equal weight, merged from neighbouring codes of a line.
 
-    count (size,) rows a code; line (K,) the codes of values in their order; offset in [0, 1) moves all borders by a
+    count (size,) rows per code; line (K,) the codes of values in their order; offset in [0, 1) moves all borders by a
     share of a bin. A code heavier than a bin counts as one, so that the others share the rest. Codes that are not
     on the line (missing, unseen) are 0.
     """

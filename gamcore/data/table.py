@@ -69,7 +69,7 @@ def as_frame(X: Any) -> pd.DataFrame:
         if array.ndim != 2:
             raise TableError(
                 f"Expected 2D array, got an array with {array.ndim} dimensions instead. Reshape your data to one row "
-                "a case and one column a feature."
+                "per case and one column per feature."
             )
         with _valid_text("The table"):
             X = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
@@ -110,7 +110,7 @@ def _target(y: Any) -> pd.Series:
 
 
 def check_unmasked(values: Any, name: str) -> None:
-    """TableError where some of the values, one a row, are masked: as an array they would lose their mask."""
+    """TableError where some of the values, one per row, are masked: as an array they would lose their mask."""
     masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
         raise TableError(f"{name} has {masked} masked rows: give every row a value.")
@@ -243,7 +243,7 @@ def _level_name(cell: Hashable) -> str:
 
 
 def _match(series: pd.Series, levels: Sequence[str]) -> NDArray[np.int32]:
-    """Return the codes of a column into given levels: -1 missing, -2 a level that is not among them."""
+    """Return the codes of a column into given levels: -1 missing, -2 per level that is not among them."""
     codes, names = read_texts(series)
     place = {level: i for i, level in enumerate(levels)}
     renumber = np.array([place.get(name, UNSEEN) for name in names] + [MISSING], np.int32)

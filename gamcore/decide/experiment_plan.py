@@ -116,7 +116,7 @@ def smallest_lift(
 
 @dataclass(frozen=True)
 class PlanRow:
-    """One metric of one strategy: customers a day, alpha, what each arm needs, days, and the chance to find it."""
+    """One metric of one strategy: customers per day, alpha, what each arm needs, days, and the chance to find it."""
 
     strategy: str
     metric: Metric
@@ -156,11 +156,11 @@ class ExperimentPlan:
         return math.ceil(self.days / 7)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a metric of a strategy: what it needs."""
+        """Return one row per metric of a strategy: what it needs."""
         return pd.DataFrame(
             [
                 {"strategy": one.strategy, "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
-                 "lift": one.metric.lift, "customers a day": round(one.a_day), "treated": one.treated,
+                 "lift": one.metric.lift, "customers per day": round(one.a_day), "treated": one.treated,
                  "control": one.control, "days": one.days if one.feasible else None}
                 for one in self.rows
             ]
@@ -183,7 +183,7 @@ class ExperimentPlan:
 def plan(
     a_day: Mapping[str, float], metrics: Sequence[Metric], share: float = 0.5, power: float = 0.8, alpha: float = ALPHA
 ) -> ExperimentPlan:
-    """Plan a test of strategies with so many customers a day each.
+    """Plan a test of strategies with so many customers per day each.
 
     Holm's family is strategies x metrics, without expected nulls, which are checks of the set-up and nobody's hope.
     """

@@ -86,7 +86,7 @@ def read_counts(
     counts: pd.DataFrame, roles: Mapping[str, MetricRole], share: float = 0.5,
     planned: Mapping[tuple[str, str], float] | None = None, names: Sequence[str] | None = None,
 ) -> ReadOut:  # fmt: skip
-    """Read an experiment from counts, with the columns of `COUNTS`, a row a metric of a strategy; `names`: the
+    """Read an experiment from counts, with the columns of `COUNTS`, a row per metric of a strategy; `names`: the
     strategies that there are, where they are known."""
     lacking = [name for name in COUNTS if name not in counts.columns]
     if lacking:

@@ -39,7 +39,7 @@ class CurveMoves:
     scale: Scale
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a curve; of ratios, distances and bands are typical factors."""
+        """Return one row per curve; of ratios, distances and bands are typical factors."""
         table = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
         sizes = ["distance", "band_then", "band_now"]
         if self.scale == "ratio":

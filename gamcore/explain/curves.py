@@ -143,7 +143,7 @@ class Curve:
         )
 
     def frame(self) -> pd.DataFrame:
-        """Return the numbers behind the curve, one row a bin, missing and unseen last."""
+        """Return the numbers behind the curve, one row per bin, missing and unseen last."""
         if self.kind in ("category", "boolean"):
             names: dict[str, object] = {"level": [*self.labels, "(missing)", "(unseen)"]}
         else:
@@ -186,7 +186,7 @@ class Importance:
         return no_effect(self.scale)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a term, most important first; `pair` tells those of two features."""
+        """Return one row per term, most important first; `pair` tells those of two features."""
         table = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
         table["pair"] = np.arange(len(table)) >= len(table) - self.n_pairs
         return table.sort_values("mean_abs", ascending=False, ignore_index=True)
@@ -217,7 +217,7 @@ class Breakdown:
     loss: str = "squared"
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a case: intercept, a column a term, score."""
+        """Return one row per case: intercept, a column per term, score."""
         table = pd.DataFrame(self.contributions, columns=list(self.features))
         table.insert(0, "(intercept)", self.intercept)
         table["(score)"] = self.scores

@@ -182,7 +182,7 @@ class Surface:
         return f"{self.names[0]} {self.first.place(i)} and {self.names[1]} {self.second.place(j)}"
 
     def frame(self) -> pd.DataFrame:
-        """Return the numbers behind the surface, one row a cell.
+        """Return the numbers behind the surface, one row per cell.
 
         The bins in words under the names of the features; for numbers and dates (in days since 1970-01-01) also their
         edges; score, lower, upper and rows in parentheses, which no feature's name is likely to have.

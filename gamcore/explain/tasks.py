@@ -38,7 +38,7 @@ class TaskImportance:
     specific: Floats
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a feature, the most important first: shares of all gain that are common and specific."""
+        """Return one row per feature, the most important first: shares of all gain that are common and specific."""
         whole = max(float(self.common.sum() + self.specific.sum()), 1e-300)
         own = self.specific.sum(axis=0)
         table = pd.DataFrame({"feature": self.features, "common": self.common / whole, "specific": own / whole}).assign(
@@ -119,7 +119,7 @@ class Agreement:
     verdict: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a task."""
+        """Return one row per task."""
         return pd.DataFrame(
             {"task": self.tasks, "correlation": self.correlation, "effect": self.effect, "verdict": self.verdict}
         )

@@ -6,7 +6,7 @@ may see it, and whatever is wrong ends in `ModelFileError`. Members are stored e
     edges.npy    cuts of all number features            offsets by manifest features[j].n_cuts
     display.npy  display values of their bins           features[j].n_display
     scores.npy   refit scores of all terms, (K, sum of sizes)
-    counts.npy   training rows a bin, (sum of sizes,)
+    counts.npy   training rows per bin, (sum of sizes,)
     intercepts.npy  (K,)
 
 and, where the model has pairs, end to end by pair:

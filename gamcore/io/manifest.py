@@ -33,7 +33,7 @@ WIDE: Final = (
     "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
     "half_scores", "half_surfaces", "half_merges", "half_effects",
 )  # fmt: skip
-"""Members of two dimensions: a line a refit, or the two of cells."""
+"""Members of two dimensions: a line per refit, or the two of cells."""
 
 SCORED: Final = ("scores", "intercepts", "surfaces", "effects")
 

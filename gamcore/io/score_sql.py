@@ -63,7 +63,7 @@ def _sum(parts: Sequence[str]) -> str:
 
 
 def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
-    """Return the leaf, one a code, that a row's value leads to."""
+    """Return the leaf, one per code, that a row's value leads to."""
     if len(set(leaves)) == 1:
         return leaves[0]
     feature, column = bins.feature, column_of(bins.feature.column)

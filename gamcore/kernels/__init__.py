@@ -19,8 +19,9 @@ CODE: Final = np.uint8
 """A bin code: 254 values, the missing and the unseen bin fit in one byte, and reading codes is the hot loop."""
 
 SUM: Final = np.float32
-"""Scores, gradients and histograms: half the memory traffic of float64. A group has few enough rows a bin for float32;
-the sums *along* a line of bins are float64 (see linecut). Every kernel also takes float64 throughout, for proof."""
+"""Scores, gradients and histograms: half the memory traffic of float64. A group has few enough rows per bin for
+float32; the sums *along* a line of bins are float64 (see linecut). Every kernel also takes float64 throughout, for
+proof."""
 
 CURVE: Final = np.float64
 """Scores of a term over its bins: they add up thousands of small steps."""

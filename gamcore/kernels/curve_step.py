@@ -1,4 +1,4 @@
-"""One step: the bags' trees on one feature, averaged, shrunk and added to its curve. One round: a step a feature.
+"""One step: the bags' trees on one feature, averaged, shrunk and added to its curve. One round: a step per feature.
 
 A round of a small table is shorter than a thread's turn, so it is one call; where several threads share a model, the
 loop stands in rounds.py and calls the same parts, in the same order, with the same results to the bit.
@@ -134,7 +134,8 @@ def catch_up(
     loss: int,
     factor: NDArray[np.floating],
 ) -> None:
-    """Bring the rows of `groups` (validation) up to date with all that a round moved, one pass a feature; clear it."""
+    """Bring the rows of `groups` (validation) up to date with all that a round moved, one pass per feature; clear
+    it."""
     for j in range(table.codes.shape[0]):
         changed = False
         before, factor_now = 0.0, no_change(loss)

@@ -1,8 +1,8 @@
 """Histograms: sums of gradient and hessian over the rows of each bin (their layout: layout.py).
 
 A histogram is additive over rows, so the rows are dealt once into G groups, one pass over them fills G histograms, and
-the histogram of a bag (a set of groups) is the sum of its groups'. This replaces a pass a bag (subagging of Lou et al.
-2020, section 3.2) by one pass for all bags.
+the histogram of a bag (a set of groups) is the sum of its groups'. This replaces a pass per bag (subagging of Lou et
+al. 2020, section 3.2) by one pass for all bags.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def combine(hist: NDArray[np.floating], member: NDArray[np.int64], size: int, ou
 def weigh_groups(
     table: CodedTable, weight: NDArray[np.floating], first: NDArray[np.int64], out: NDArray[np.float64]
 ) -> None:
-    """Row weights of each group a bin: out (G, cells), feature j at first[j] : first[j + 1]. Made once a fit."""
+    """Row weights of each group and bin: out (G, cells), feature j at first[j] : first[j + 1]. Made once per fit."""
     out[:] = 0
     for j in range(table.codes.shape[0]):
         code = table.codes[j]

@@ -50,7 +50,7 @@ class Rows(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """Groups of one refit, the pool of bags over its training groups, and the bags' row weights a bin.
+    """Groups of one refit, the pool of bags over its training groups, and the bags' row weights per bin.
 
     The weights of feature j stand at `first[j] : first[j + 1]`, codes 0 .. last[j]; where no kernel needs them
     (LogitBoost splits on hessians), `total` and `weight` have no cells.
@@ -75,7 +75,7 @@ class Fit(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch, one a thread."""
+    """Scratch, one per thread."""
 
     gathered: NDArray[np.floating]  # (CHUNK,) factors of rows
     gradient: NDArray[np.floating]  # (CHAINS, 2 CHUNK) gradients, or gradients and hessians side by side

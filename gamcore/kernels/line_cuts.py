@@ -172,7 +172,7 @@ def _half_way(heavy: NDArray[np.float64], cut: int, last: int) -> int:
 def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: int, work: Work) -> None:
     """Cut the line for every bag, and add the trees' values to `work.update`.
 
-    work.bags : the bags' histograms; weight : (B, last + 1) their row weights a bin, (B, 0) for LogitBoost;
+    work.bags : the bags' histograms; weight : (B, last + 1) their row weights per bin, (B, 0) for LogitBoost;
     work.order[1..last] : the codes along the line. Code 0 has a leaf of its own. Places that are empty in a bag take
     the leaf of the nearer non-empty place, the exact middle the left one. `key` draws the cuts where they are random.
     """

@@ -46,7 +46,7 @@ where the root's feature is missing."""
 
 
 class PairScratch(NamedTuple):
-    """Scratch of the search for a pair's tree, one a thread."""
+    """Scratch of the search for a pair's tree, one per thread."""
 
     cells: NDArray[np.floating]  # (2 N_CELLS,) sums of some rows: gradients and hessians side by side, or gradients
     wide: NDArray[np.float64]  # (2 N_CELLS,) the histogram: those of all rows

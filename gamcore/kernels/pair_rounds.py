@@ -1,7 +1,7 @@
 """Rounds over pairs of features, and the ranking of all pairs (FAST; Lou et al. 2013, section 4).
 
-The table of a pair stage has a line of cells a pair where that of the main effects has a line of codes a feature; all
-else of rows, updates and validation is the same. Where both are boosted together, it has lines of both kinds.
+The table of a pair stage has a line of cells per pair where that of the main effects has a line of codes per feature;
+all else of rows, updates and validation is the same. Where both are boosted together, it has lines of both kinds.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def catch_up_rows(
 ) -> None:
     """Bring the rows of `groups` (validation) up to date with all that a round moved, and add it to the surfaces.
 
-    A pair has more cells than there are such rows, mostly: so one exponential a row, not one a cell.
+    A pair has more cells than there are such rows, mostly: so one exponential per row, not one per cell.
     """
     sums = work.total[0]
     for q in range(groups.size):

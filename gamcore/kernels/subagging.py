@@ -3,7 +3,7 @@
 The paper's subsamples (Lou et al. 2020) are sets of *rows*, drawn once before boosting. Strategies, with n rows, B bags
 and a share alpha of the rows in each:
 
-    rescan       alpha n B adds: a pass a bag
+    rescan       alpha n B adds: a pass per bag
     mst          along the edges of a spanning tree of the bags: copy the parent, add and subtract the difference
                  (Algorithm 4); about 2 alpha (1 - alpha) n B
     complement   all rows minus those left out: (1 - alpha) n B
@@ -29,7 +29,7 @@ from gamcore.kernels.row_state import advance_run
 
 
 class RowLists(NamedTuple):
-    """Lists of rows, one a bag, end to end."""
+    """Lists of rows, one per bag, end to end."""
 
     rows: NDArray[np.int32]  # (sum of sizes,)
     offsets: NDArray[np.int64]  # (B + 1,)
@@ -106,7 +106,7 @@ def rescan(
     lists: RowLists,
     out: NDArray[np.floating],
 ) -> None:
-    """A pass a bag; with multiplicities for the bootstrap."""
+    """A pass per bag; with multiplicities for the bootstrap."""
     out[:] = 0
     for b in range(out.shape[0]):
         _add_rows(code, gradient, paired, lists, b, 1.0, out[b])

@@ -8,7 +8,7 @@
     words      w0 w1 w2 ...   read in order, one byte for eight bags
     sum        += g where the bit is set: as many rows at a time as the machine has lanes
 
-The words cost B / 8 bytes a row and feature.
+The words cost B / 8 bytes per row and feature.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RUN: Final = 1024
 
 
 class Membership(NamedTuple):
-    """The training rows in the order of each feature's bins, and which bags hold them. One entry a feature."""
+    """The training rows in the order of each feature's bins, and which bags hold them. One entry per feature."""
 
     by_bin: tuple[NDArray[np.int32], ...]  # (rows of the bins, filled up,)
     words: tuple[NDArray[np.uint8], ...]  # (ceil(B / WORD), rows of the bins, filled up)

@@ -1,7 +1,7 @@
 """Regression trees on gradients, grown from histograms.
 
 Rows of a node stand side by side in `places`; splitting a node parts them, in their order. The lighter child of a split
-is counted, the heavier is its parent less it, so a tree of depth D reads about (1 + D / 2) n rows a feature, whatever
+is counted, the heavier is its parent less it, so a tree of depth D reads about (1 + D / 2) n rows per feature, whatever
 the number of tasks.
 
     places: | rows of node 0 ............................. |

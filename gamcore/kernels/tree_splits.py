@@ -92,8 +92,8 @@ def gain_of(low: complex, high: complex, penalty: float) -> float:
 
 @kernel
 def harm(left: Sums, whole: Sums, penalty: float) -> float:
-    """Return the mean over tasks of the loss a row that a split adds to a task, since all tasks share its leaves, times
-    rows."""
+    """Return the mean over tasks of the loss per row that a split adds to a task, since all tasks share its leaves,
+    times rows."""
     low = left.sum()
     both = whole.sum()
     high = both - low

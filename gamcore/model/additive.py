@@ -1,4 +1,4 @@
-"""A model: a list of terms, a term a table of scores over bins of one feature, or of two. All else makes, draws, stores
+"""A model: a list of terms, each a table of scores over bins of one feature, or of two. All else makes, draws, stores
 or acts on them."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Term:
     scores : (size,) by bin code, the mean over refits; code 0 is missing, the last is unseen. Bins without a training
         row are 0, the average effect.
     refits : (K, size) the scores of each outer refit, each centred.
-    counts : (size,) training rows (their weights) a bin.
+    counts : (size,) training rows (their weights) per bin.
     """
 
     feature: int
@@ -66,7 +66,7 @@ class PairTerm:
     merges : (K, size) merged code of each code, of either feature.
     means : (K,); rows : (K, size_1); columns : (K, size_2) of the surfaces, by the training rows of their cells, the
         same for all values of a bin that is drawn.
-    counts : (size_1, size_2) training rows (their weights) a cell.
+    counts : (size_1, size_2) training rows (their weights) per cell.
     """
 
     features: tuple[int, int]

@@ -40,7 +40,7 @@ class TaskParameters:
     """Parameters of both stages.
 
     depths : of the specific trees, each tried; () for no second stage. own_quit : whether tasks quit one by one, or all
-    by the pooled loss. min_valid : validation rows a task needs to tell by itself.
+    by the pooled loss. min_valid : validation rows that a task needs to decide by itself.
     """
 
     how: Splitting

@@ -110,7 +110,7 @@ def read_labels(task: Any, n_rows: int) -> NDArray[Any]:
         return np.full(n_rows, task, dtype=object)
     labels = pd.Series(task).reset_index(drop=True)
     if len(labels) != n_rows:
-        raise TableError(f"task has {len(labels)} entries for {n_rows} rows: give one a row.")
+        raise TableError(f"task has {len(labels)} entries for {n_rows} rows: give one per row.")
     if labels.isna().any():
         raise TableError(f"The task is missing in {int(labels.isna().sum())} rows: drop them, or give them a task.")
     which, distinct = pd.factorize(labels)

@@ -106,7 +106,7 @@ class Moved:
         return f"{said} Of {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a column that both have, the most moved first."""
+        """Return one row per column that both have, the most moved first."""
         rows = [
             (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.words, one.distance, one.p, one.missing_then,
              one.missing_now, one.p_missing)

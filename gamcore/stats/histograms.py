@@ -38,7 +38,7 @@ class Overlay:
     labels: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a bar, missing cells last; their shares are of all rows."""
+        """Return one row per bar, missing cells last; their shares are of all rows."""
         places = [in_words(k, self.kind, self.edges, self.labels) for k in range(self.then.size)]
         return pd.DataFrame({
             "value": [*places, "(missing)"], "then": [*self.then, self.missing[0]],
@@ -66,7 +66,7 @@ def _edges(values: list[Floats]) -> Floats:
     ends = [np.quantile(cells, (TAIL, 1 - TAIL), method="nearest") for cells in values]
     low, high = float(min(low for low, _ in ends)), float(max(high for _, high in ends))
     whole = all(np.all(cells == np.floor(cells)) for cells in values)
-    if whole and max(abs(low), abs(high)) < LARGEST_WHOLE:  # a whole number of values a bar, else some look empty
+    if whole and max(abs(low), abs(high)) < LARGEST_WHOLE:  # a whole number of values per bar, else some look empty
         width = max(float(np.ceil((high - low + 1) / BARS)), 1.0)
         bars = int(np.ceil((high - low + 1) / width))
         return np.asarray(low - 0.5 + width * np.arange(bars + 1))

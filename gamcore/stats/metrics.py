@@ -101,7 +101,7 @@ def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins:
 class Costs:
     """What decisions cost by where the line is drawn.
 
-    thresholds, costs : (m,) cost a row of saying yes from each chance on. best : the cheapest of them, at `least`.
+    thresholds, costs : (m,) cost per row of saying yes from each chance on. best : the cheapest of them, at `least`.
     never, always : costs of the same answer for all rows.
     """
 

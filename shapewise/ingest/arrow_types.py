@@ -38,7 +38,7 @@ class Changed:
 
 
 def plain_kind(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type a column has here; None where its cells do not hold one number, text, date or truth value
+    """Return the type that a column has here; None where its cells do not hold one number, text, date or truth value
     each."""
     types = pa.types
     if types.is_dictionary(kind):

@@ -151,7 +151,7 @@ def _histogram(series: pd.Series, kind: Kind) -> list[int]:
             return []
         low, high = np.quantile(values, [0.005, 0.995])
         width = (high - low) / HISTOGRAM_BARS or 1.0
-        if np.all(values == np.floor(values)):  # a whole number of values a bar, else some bars look empty
+        if np.all(values == np.floor(values)):  # a whole number of values per bar, else some bars look empty
             width = np.ceil(width)
             low -= 0.5
         bars = int(min(HISTOGRAM_BARS, np.ceil((high - low) / width + 1e-9))) or 1

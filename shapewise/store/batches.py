@@ -93,7 +93,7 @@ def _as(series: pd.Series, dtype: Any) -> pd.Series:
 
 
 def fingerprints(frame: pd.DataFrame) -> Hashes:
-    """Return a number a row (n,), equal where all its cells are."""
+    """Return a number per row (n,), equal where all its cells are."""
     digests: Hashes = np.zeros(len(frame), np.uint64)
     for name in frame.columns:
         digests = digests * np.uint64(0x100000001B3) ^ _hashes(frame[name])

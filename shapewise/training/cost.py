@@ -1,8 +1,8 @@
 """Seconds, memory and disk of a training, before it begins.
 
-A step costs a fixed part (combining groups, cutting lines) and a part a row; a round is a step a feature and the greedy
-steps; how many rounds early stopping takes is a guess from the tables in docs/presets.md, so the seconds are a rough
-estimate: half to twice.
+A step costs a fixed part (combining groups, cutting lines) and a part per row; a round is a step per feature and the
+greedy steps; how many rounds early stopping takes is a guess from the tables in docs/presets.md, so the seconds are a
+rough estimate: half to twice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ WORKER_SECONDS = 2.0
 TREE_SECONDS = 2e-4
 TREE_ROW_SECONDS = 1.0e-9
 TREE_ROUND_ROW_SECONDS = 2.5e-8
-"""Of a tree: a fixed part, a part a row and feature each time a row is counted, and one a row for scores and losses."""
+"""Of a tree: a fixed part, a part per row and feature each time a row is counted, and one per row for scores and
+losses."""
 
 TREE_ROUNDS = 60
 """At a learning rate of .1, before patience."""

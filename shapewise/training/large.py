@@ -2,7 +2,7 @@
 
 Bins are learnt from the sample. One pass over the table keeps the codes of all training rows on disk, and each refit
 reads as many of them as memory holds: all, or some that the other refits do not have. All refits share their bins, so
-their mean is exact; rows a bin, means and the base rate are those of all rows.
+their mean is exact; rows per bin, means and the base rate are those of all rows.
 """
 
 from __future__ import annotations

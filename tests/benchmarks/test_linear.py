@@ -212,7 +212,7 @@ MAKERS = {
 
 
 def by_task(sample):
-    """True functions at the test rows, a row a task."""
+    """True functions at the test rows, a row per task."""
     return sample.truth.to_numpy().reshape(-1, families.N_TEST)
 
 

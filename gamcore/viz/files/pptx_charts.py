@@ -130,7 +130,7 @@ def _moving(mark: Bars) -> bool:
 
 
 def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Return the bars of levels, one series a mark; floating bars on an invisible one."""
+    """Return the bars of levels, one series per mark; floating bars on an invisible one."""
     lying = _levels(panel, "y")
     axis, other = (panel.y, panel.x) if lying else (panel.x, panel.y)
     names = [name for _, name in axis.ticks or ()]
@@ -160,7 +160,7 @@ def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
     }  # fmt: skip
     made = slide.shapes.add_chart(kinds[lying, stacked], *area.inches(), data)
     plot = made.chart.plots[0]
-    apart = len(series) > 1 and not stacked and not lying  # lists have one bar a row, of one series or another
+    apart = len(series) > 1 and not stacked and not lying  # lists have one bar per row, of one series or another
     plot.gap_width, plot.overlap = 60, 0 if apart else 100
     whiskers = [mark for mark in panel.marks if isinstance(mark, Whiskers)]
     for drawn, (_, values, mark) in zip(plot.series, series, strict=True):

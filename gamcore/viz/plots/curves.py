@@ -159,7 +159,7 @@ def _pale(curve: Curve, edges: Floats, width: float, name: str) -> list[Mark]:
 
 
 def level_marks(curve: Curve) -> list[Mark]:
-    """Return a bar a level, sorted by effect, with the bands as whiskers."""
+    """Return a bar per level, sorted by effect, with the bands as whiskers."""
     order = level_order(curve)
     at, scores = np.arange(order.size, dtype=np.float64), curve.scores[order]
     roles: list[ColorRole] = ["few" if n < FEW_ROWS else "primary" for n in curve.counts[order]]
@@ -218,7 +218,7 @@ def _rows(curve: Curve) -> Bars:
     edges, opening = visible_edges(curve), view(curve)
     widths = np.diff(edges)
     if curve.scores.size <= DENSITY_BARS and widths.max() < 3 * np.median(widths):
-        grid = edges  # a bar a value
+        grid = edges  # a bar per value
     elif opening is None:
         grid = np.linspace(edges[0], edges[-1], DENSITY_BARS + 1)
     else:  # bars of the opening view, and the tails as one bar each

@@ -61,8 +61,8 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
         Line(chosen, True, "accent", False, 1.6),
         Points(np.array([costs.best]), np.array([costs.least]), size=9),
     )
-    x, y = Axis("say yes from a chance of", limits=(0.0, 1.0), format="percent"), Axis("cost a row", from_zero=True)
-    numbers = pd.DataFrame({"threshold": costs.thresholds, "cost a row": costs.costs})
+    x, y = Axis("say yes from a chance of", limits=(0.0, 1.0), format="percent"), Axis("cost per row", from_zero=True)
+    numbers = pd.DataFrame({"threshold": costs.thresholds, "cost per row": costs.costs})
     said = f"Cost a row by threshold; the cheapest is {costs.best:.3f}."
     return Plot(
         "costs",
@@ -84,7 +84,7 @@ def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str)
     return Plot(
         "residuals",
         f"Residuals are off zero in {off} of {len(parts)} parts of the held-out rows",
-        detail=f"a dot a row; means by parts of equal size, with 95% intervals · {target}",
+        detail=f"a dot per row; means by parts of equal size, with 95% intervals · {target}",
         panels=single(Panel(x, _grid(y), marks)),
         words="Residuals against predictions.",
         numbers=parts,

@@ -67,7 +67,7 @@ class Ribbon:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars from `base` to `base + sizes`; roles one for all, or one a bar. texts : what is written at their ends."""
+    """Bars from `base` to `base + sizes`; roles one for all, or one per bar. texts : what is written at their ends."""
 
     at: Floats
     sizes: Floats

@@ -41,7 +41,7 @@ def ledger_frame(ledger: Ledger, names: Sequence[str]) -> pd.DataFrame:
 
 
 def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
-    """Return a bar a strategy, the highest first: exclusive reach, then what higher ones take; at the end who is
+    """Return a bar per strategy, the highest first: exclusive reach, then what higher ones take; at the end who is
     left."""
     k = len(names)
     at, whole = np.arange(k + 1, dtype=np.float64), max(ledger.eligible, 1)

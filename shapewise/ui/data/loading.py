@@ -124,7 +124,7 @@ def upload(heading: str = "Or bring your own", around: Around = _plainly) -> Non
         st.subheader(heading, anchor=False)
     version = st.session_state.setdefault("upload_version", 0)
     file = st.file_uploader(
-        "A table with one row a case and one column a fact",
+        "A table with one row per case and one column per fact",
         type=[*(suffix[1:] for suffix in SUFFIXES), "gz"],
         key=f"upload-{version}",
         help="CSV, TSV (also .gz), Parquet, Arrow or Feather, or an Excel sheet (values only).",

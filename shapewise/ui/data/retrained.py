@@ -164,7 +164,7 @@ def _table(moves: CurveMoves, units: str) -> None:
             ),
             "Rows in both": percent,
         },
-        alt="One row a curve, the most moved first.",
+        alt="One row per curve, the most moved first.",
     )  # fmt: skip
     bands = "" if missing else " Bands are their mean half-widths, point by point."
     st.caption(f"In {md(units)}, over the {count(len(frame))} features that both have.{bands}")

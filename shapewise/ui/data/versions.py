@@ -107,7 +107,7 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
     percent = st.column_config.NumberColumn(format="percent", width=105)
     st.dataframe(
         frame.drop(columns=["type", "p", "p of missing"]).rename(columns=str.capitalize), hide_index=True,
-        height=min(38 + 35 * len(frame), 420), alt="One row a column that both versions have, the most moved first.",
+        height=min(38 + 35 * len(frame), 420), alt="One row per column that both versions have, the most moved first.",
         column_config={
             "How": st.column_config.TextColumn(width=260), "Missing then": percent, "Missing now": percent,
             "Distance": st.column_config.NumberColumn(

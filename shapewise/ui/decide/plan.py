@@ -96,8 +96,8 @@ def _form(board: Board, form: dict[str, Any]) -> dict[str, Any]:
     st.subheader("What to measure", anchor=False)
     first, left, right = st.columns(3)
     a_day = first.number_input(
-        "Eligible customers a day", 1.0, value=float(form["a_day"]), step=100.0, key=f"a-day-{board.id}", format="%.0f",
-        help="Who passes the gate, before strategies share them out.",
+        "Eligible customers per day", 1.0, value=float(form["a_day"]), step=100.0, key=f"a-day-{board.id}",
+        format="%.0f", help="Who passes the gate, before strategies share them out.",
     )  # fmt: skip
     share = left.slider(
         "Treated", 5, 95, round(100 * form["share"]), 5, format="%d%%", key=f"share-{board.id}",
@@ -145,7 +145,7 @@ def _result(board: Board, planned: ExperimentPlan) -> None:
         column_config={"today": st.column_config.NumberColumn(format="%.4g"),
                        "lift": st.column_config.NumberColumn("lift worth finding", format="percent"),
                        **{name: st.column_config.NumberColumn(format="localized") for name in
-                          ("customers a day", "treated", "control", "days")}},
+                          ("customers per day", "treated", "control", "days")}},
     )  # fmt: skip
     if never:
         st.caption(

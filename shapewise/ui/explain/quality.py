@@ -43,7 +43,7 @@ def show(model: ModelAbout) -> None:
     held = held_out(model.id)
     losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
     mean = "the base rate" if held.binary else "the mean"
-    name = "deviance a row" if held.binary else "squared error a row"
+    name = "deviance per row" if held.binary else "squared error per row"
     st.caption(
         f"On {count(held.y.size)} held-out rows, which no fit, refit or early stop has seen: {name} {number(losses)}, "
         f"{share:.1%} less than {mean} of the training rows gives."

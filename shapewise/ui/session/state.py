@@ -259,7 +259,7 @@ def _full_card(root: str, person: Person, model: str, name: str, bands: int) -> 
 
 
 def row_filter(model: ModelAbout) -> str:
-    """Return the rows a model was trained on, in words; empty where on all."""
+    """Return the rows that a model was trained on, in words; empty where on all."""
     return Spec.from_dict(model.spec).filter_words() if model.spec else ""
 
 

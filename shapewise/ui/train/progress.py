@@ -53,7 +53,7 @@ def _words(standing: Standing) -> tuple[float, str]:
         f"{standing.n_pairs} pairs" if standing.stage == "pairs" else standing.stage,
         f"refit {begun} of {standing.n_refits}",
         f"{count(rounds)} rounds",
-        f"{rounds / max(standing.seconds, 0.1):,.0f} rounds a second",
+        f"{rounds / max(standing.seconds, 0.1):,.0f} rounds per second",
         f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
     ]
     return ended / standing.n_refits, " · ".join(words)

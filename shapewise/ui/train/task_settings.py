@@ -122,7 +122,7 @@ PRESET_WORDS = {
 CRITERION_WORDS = {
     "none": "Gain of all rows",
     "entropy": "Gain times entropy over tasks (Eq. 5)",
-    "entropy_per_row": "The same, of gains a row",
+    "entropy_per_row": "The same, of gains per row",
     "variance": "Gain less variance over tasks (Eq. 6)",
     "variance_relative": "The same, relative to the mean",
     "pooled": "Gain less harm to tasks",
@@ -139,7 +139,7 @@ def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
     st.caption(PRESET_WORDS[preset])
     additive = st.toggle(
         "Curves instead of trees of several features", key=f"task-additive-{table.id}",
-        help="Every task is then exactly a sum of curves: a common one a feature, and the task's own deviation.",
+        help="Every task is then exactly a sum of curves: a common one per feature, and the task's own deviation.",
     )  # fmt: skip
     compare = st.toggle(
         "Compare with separate models and with one for all", True, key=f"task-compare-{table.id}",
@@ -196,7 +196,7 @@ def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
             "rows": st.column_config.NumberColumn("Training rows", format="localized"),
             "rate": st.column_config.NumberColumn("Rate" if binary else "Mean", format="percent" if binary else "%.4g"),
         },
-        alt="One row a task: its training rows, and its rate or mean.",
+        alt="One row per task: its training rows, and its rate or mean.",
     )  # fmt: skip
     few = of_tasks.loc[of_tasks["rows"] < 50, "task"].astype(str).tolist()
     if few:

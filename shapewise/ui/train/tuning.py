@@ -69,7 +69,7 @@ def result(run: Run) -> None:
             mark = "at hand" if trial is own else ""
             rows.append({"": mark, **cells, "Validation loss": number(trial["loss"]), "Against those at hand": gap,
                          "Rows a fit": count(trial["rows"])})  # fmt: skip
-        st.dataframe(pd.DataFrame(rows), hide_index=True, alt="The best settings that were tried, one a row.")
+        st.dataframe(pd.DataFrame(rows), hide_index=True, alt="The best settings that were tried, one per row.")
         st.caption(
             "Losses are comparable among settings with as many rows. Choosing the best of many makes it look a little "
             "better than it is: the held-out metric of the model that you train with it tells."

@@ -1,4 +1,4 @@
-"""The guided example: from a sample table to a measured lift, a step a press."""
+"""The guided example: from a sample table to a measured lift, a step per press."""
 
 from __future__ import annotations
 

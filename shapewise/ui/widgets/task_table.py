@@ -20,7 +20,7 @@ MOST_TOLD = 4
 
 
 def frame(model: ModelAbout) -> pd.DataFrame:
-    """Return one row a task, those of most rows first."""
+    """Return one row per task, those of most rows first."""
     rows = pd.DataFrame(model.tasks)
     numbers = [name for name in rows.columns if name != "name"]
     rows[numbers] = rows[numbers].astype(float)
@@ -93,6 +93,6 @@ def show(model: ModelAbout) -> None:
             names[1]: number("Alone", format=digits, help=f"{measure} of trees of this task's rows only."),
             names[2]: number("One for all", format=digits, help=f"{measure} of trees that know of no tasks."),
         },
-        alt="One row a task: rows, rate, rounds and held-out metrics.",
+        alt="One row per task: rows, rate, rounds and held-out metrics.",
     )  # fmt: skip
     st.caption(f"Together, alone, one for all: {measure}. {verdict(model)}")

@@ -515,7 +515,7 @@ def test_a_surface_shows_what_its_rows_get():
     assert surface.names == ("x2", "x3")
     n_bins = surface.first.size
     assert surface.scores.shape == surface.counts.shape == (n_bins, surface.second.size)
-    assert 6 <= n_bins <= 8  # 3,000 rows, 60 a cell
+    assert 6 <= n_bins <= 8  # 3,000 rows, 60 per cell
     assert surface.counts.sum() == X["x2"].notna().sum()
     (pair,) = model.model_.pairs
     codes = model._encode(X)

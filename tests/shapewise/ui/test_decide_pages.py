@@ -309,7 +309,7 @@ def test_a_plan_is_kept_and_shares_out_the_traffic(acted):
     assert board.board(space, made.id).plan["a_day"] == 5000.0
     shown = app.dataframe[1].value  # the first is the editor of metrics
     found = made.read().ledger(space.tables.read(table.id))
-    assert shown["customers a day"].tolist() == [round(5000 * n / found.eligible) for n in found.exclusive]
+    assert shown["customers per day"].tolist() == [round(5000 * n / found.eligible) for n in found.exclusive]
     assert metrics(app)["Comparisons"] == "3"
     board.change(space, made.id, plan=example.plan_of(made))
     app = on_experiment(acted, "plan")

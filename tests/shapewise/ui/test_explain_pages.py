@@ -90,7 +90,7 @@ def test_the_overview_tells_how_good_the_model_is(sure):
     app = open_page("overview", model=model.id)
     assert not app.error
     told = captions(app)
-    for words in ("AUC", "Average precision", "likeliest tenth", "Wilson", "cheapest line", "deviance a row"):
+    for words in ("AUC", "Average precision", "likeliest tenth", "Wilson", "cheapest line", "deviance per row"):
         assert words in told, words
     assert "trained on earlier periods only" in told
     choose(app, "Importance", "permutation")

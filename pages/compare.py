@@ -25,7 +25,10 @@ from shapewise.ui.widgets import cards
 MOST_MODELS = 6
 WAYS = {"models": "Models", "parts": "Parts of the rows"}
 
-begin("Compare", "The same feature in several models, periods or segments: where the curves differ, and how surely.")
+begin(
+    "Compare",
+    "The same feature in several models, periods or segments: where the curves differ, and how certain that is.",
+)
 model, scale = cards.pick_effects()
 estimator = state.estimator(model.id)
 
@@ -52,7 +55,7 @@ def others() -> dict[str, ModelAbout]:
     """This model and others to hold it against, by name."""
     known = {other.id: other for other in state.workspace().models.listed() if comparable(other)}
     if not known:
-        st.info("There is no other model with a feature of this one: train another, or compare parts of the rows.",
+        st.info("No other model shares a feature with this one: train another, or compare parts of the rows.",
                 icon=":material/compare_arrows:")  # fmt: skip
         return {}
     asked = st.query_params.get("with")
@@ -65,7 +68,7 @@ def others() -> dict[str, ModelAbout]:
 
 
 def parts() -> dict[str, ModelAbout]:
-    """Return the model fitted anew to each part of its rows by a column."""
+    """Return the model refitted to each part of its rows by a column."""
     data = state.data(model)
     if data is None:
         st.info("Parts of the rows need the table that the model was trained on.", icon=":material/table:")
@@ -109,7 +112,7 @@ def preview(column: str) -> None:
     except TableError as error:
         st.caption(md(error))
         return
-    of = " They are fitted to rows of the sample." if "sample" in model.rows else ""
+    of = " They are fitted to the sample only." if "sample" in model.rows else ""
     st.caption(f"{count(len(parts))} parts: {'; '.join(md(label) for label, _ in parts)}.{of}")
 
 
@@ -188,7 +191,8 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
     cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model))
     st.caption(
         "Each curve is centred on its own rows; for the difference both are centred on the rows of the two. Its band "
-        "takes refits of both: of the same rows, what both owe to chance goes out; of other rows, the two add up."
+        "takes refits of both: fitted to the same rows, shared noise cancels; fitted to different rows, the "
+        "variances add up."
     )
 
 
@@ -207,7 +211,7 @@ without = [about for about in chosen.values() if not about.bands]
 if without:
     st.caption(
         f"No bands yet: {'; '.join(md(about.name) for about in without)}. Open it on Shapes and measure them "
-        f"({BANDS} refits), and the difference gets a band, too."
+        f"({BANDS} refits), and the difference gets a band as well."
     )
 with st.container(border=True):
     feature = st.selectbox("Feature, by importance", names, key="feature", persist_state="session")

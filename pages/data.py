@@ -13,7 +13,7 @@ from shapewise.ui.widgets import sharing
 
 ONCE = ("target", "task", "weight", "group", "time")
 
-begin("Data", "Load a table, and look at its columns before a model learns from them.")
+begin("Data", "Load a table and check its columns before you train a model.")
 
 state.warn_of_sweep()
 table = state.current_table()
@@ -62,7 +62,7 @@ if table.sampled:
     )
 if table.notes:
     with st.container(border=True):
-        st.markdown(":material/info: **Changed on the way in**")
+        st.markdown(":material/info: **Changed while reading**")
         st.markdown("\n".join(f"- {md(note)}" for note in table.notes))
 
 st.subheader("Columns", anchor=False)
@@ -100,11 +100,11 @@ edited = st.data_editor(
         "Role": st.column_config.SelectboxColumn(
             options=["feature", "target", "ignore", "task", "weight", "group", "time"],
             required=True,
-            help="What the column is for. Task: rows of each value are a task, learnt together with the others. Group: "
+            help="What the column is for. Task: each value is a task of its own, learned with the others. Group: "
             "rows that belong together, such as one customer's, are held out together. Time: the latest rows are held "
             "out. What is held out is fixed by a table's first training.",
         ),
-        "To know": st.column_config.TextColumn(width="medium", help="What may go wrong with the column."),
+        "To know": st.column_config.TextColumn(width="medium", help="Possible problems with the column."),
     },
     alt="One row per column: its type, missing share, distinct values, distribution, role and warnings.",
 )

@@ -16,7 +16,7 @@ from shapewise.ui.widgets import cards, guide, reach
 
 VIEWS = {"plan": "Plan", "read": "Read-out"}
 
-begin("Experiment", "How long to test, and what the test measured: the only place where a lift is measured.")
+begin("Experiment", "How long to test, and what the test measured. This is the only place where a lift is measured.")
 tables = state.workspace().tables.listed()
 here = {table.id for table in tables}
 boards = {board.id: board for board in stored.boards(state.workspace()) if board.table in here}

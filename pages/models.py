@@ -61,7 +61,7 @@ def bring_in() -> None:
     st.rerun()
 
 
-begin("Models", "Every model trained or brought here.")
+begin("Models", "Every model trained or imported here.")
 models = state.workspace().models.listed()
 if not models:
     with st.expander("Bring in a model file"):
@@ -115,7 +115,7 @@ with st.container(horizontal=True):
         rename(model)
     tables = set(model.spec.get("tables", {}).values()) or {model.table}
     there = tables <= {t.id for t in state.workspace().tables.listed()}
-    why = "Train again with the same settings." if there else "Its table is no longer here."
+    why = "Train again with the same settings." if there else "Its table has been deleted."
     if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
         run = runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs())
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})

@@ -56,7 +56,7 @@ def importance() -> list[str]:
             "Importance", there, default="mean_abs", required=True, format_func=MEASURES.__getitem__,
             help="Mean effect: mean absolute effect over the training rows. Range: from the lowest to the highest "
             "effect. Permutation: what the loss on held-out rows rises by when a column is shuffled among them, pairs "
-            "included; low for features that another can stand in for.",
+            "included; low for features that another feature can replace.",
         )  # fmt: skip
         search = st.text_input("Find a feature", placeholder="Part of a name")
     measured, table = ranking(measure)

@@ -57,7 +57,7 @@ def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[int | 
     usual = "auto" if own == "auto" else "number" if isinstance(own, int) else "chosen"
     way = st.radio(
         "Pairs in the model", list(WAYS), list(WAYS).index(usual), format_func=WAYS.__getitem__, key=f"way-{about.id}",
-        help="As many as help: their number doubles while the validation loss falls; those worth nothing are left out.",
+        help="As many as help: their number doubles while the validation loss falls; those of no use are dropped.",
     )  # fmt: skip
     if way == "auto":
         return "auto", own == "auto"
@@ -112,7 +112,7 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
         f"beyond each alone; the bars level off after {strong}, and {count(beyond)} are above what chance gives "
         "(dotted)."
         + (
-            " The right side is what each pair of the model takes off the loss of rows it never saw."
+            " The right side shows how much each pair lowers the loss on rows the model never saw."
             if len(worth)
             else ""
         )
@@ -120,7 +120,7 @@ def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, 
     )
 
 
-begin("Pairs", "Which two features act together, and what they do beyond each alone.")
+begin("Pairs", "Which features interact, and what they do together beyond their separate effects.")
 model, scale = cards.pick_effects()
 estimator: GAMRegressor | GAMClassifier = state.estimator(model.id)
 spec = live.base_spec(model.spec, estimator)

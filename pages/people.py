@@ -13,7 +13,7 @@ from shapewise.ui.session import state
 from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, date, md, size, told_apart
 
-begin("People", "Who is here, what they use, and what was done.")
+begin("People", "Members, what they use, and the audit log.")
 space = state.workspace()
 if not space.may("administer"):
     st.error("This page is for administrators: ask one of them.", icon=":material/lock:")
@@ -65,7 +65,7 @@ with people_tab:
 with jobs_tab:
     listed = list(jobs.everyones(space))
     if not listed:
-        st.caption("Nothing was trained or made yet.")
+        st.caption("Nothing has been trained or exported yet.")
     going = [one for one in listed if one[4] in ("queued", "running")]
     for identifier, kind, owner, created, how in going:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -80,12 +80,12 @@ with jobs_tab:
         frame["Kind"] = frame["Kind"].map(jobs.NAMES)
         frame["Owner"] = frame["Owner"].map(lambda owner: label.get(owner, owner))
         frame["Asked for"] = frame["Asked for"].map(date)
-        st.dataframe(frame, hide_index=True, alt="One row a job: kind, owner, time, state.")
+        st.dataframe(frame, hide_index=True, alt="One row per job: kind, owner, time, state.")
 
 with deleted_tab:
     gone = people.deleted(space)
     if not gone:
-        st.caption("Nothing was deleted in the last days. What is deleted can be brought back for a week.")
+        st.caption("Nothing was deleted recently. Deleted items can be restored for a week.")
     for kind, identifier, name, owner, when in gone[:50]:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{kind.capitalize()} **{md(name)}** of {md(label.get(owner, owner))}, deleted {date(when)}")
@@ -98,13 +98,11 @@ with deleted_tab:
                     st.rerun()
 
 with log_tab:
-    deeds = people.log(space)
+    audit_log = people.log(space)
     frame = pd.DataFrame(
         [(one.at, label.get(one.person, one.person), one.action, one.kind, one.thing, one.detail, one.before, one.after)
-         for one in deeds],
+         for one in audit_log],
         columns=["When", "Who", "Did", "Kind", "Thing", "Detail", "Before", "After"],
     )  # fmt: skip
-    st.dataframe(frame, hide_index=True, alt="One row a deed, the last first.")
-    st.caption(
-        "The last 500. The log is only ever added to; before and after are fingerprints of a thing's description."
-    )
+    st.dataframe(frame, hide_index=True, alt="One row per action, the latest first.")
+    st.caption("The latest 500. The log is append-only; before and after are hashes of an item's description.")

@@ -22,7 +22,7 @@ from shapewise.ui.widgets import cards, sharing
 
 NEW = ""
 
-begin("Report", "What goes to the review: the decision first, then what it rests on.")
+begin("Report", "The report for the review: the decision first, then the evidence.")
 model = cards.pick_model()
 boards = {one.id: one for one in stored.boards(state.workspace())}
 kept = {one.id: one for one in recipes.recipes(state.workspace())}
@@ -43,7 +43,7 @@ def pick_recipe() -> Recipe:
         labels = told_apart({NEW: "A new report", **{i: named(one) for i, one in kept.items()}})
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.selectbox("Recipe", list(labels), format_func=labels.__getitem__, key="recipe",
-                                  help="A report that was kept, made on the model above.")  # fmt: skip
+                                  help="A saved report, applied to the model above.")  # fmt: skip
             if chosen:
                 sharing.button("reports", chosen, kept[chosen].name)
             if (
@@ -129,7 +129,7 @@ def make(recipe: Recipe) -> None:
             else:
                 st.rerun()
         if st.button("Keep as a recipe", icon=":material/bookmark:", disabled=not recipe.items,
-                     help="Its order and comments, to be made on another model next month."):  # fmt: skip
+                     help="Saves its order and comments, to be used with another model later."):  # fmt: skip
             saved = recipes.save(state.workspace(), recipe, st.session_state.get(f"opened-{recipe.id}"))
             beside = saved.id != recipe.id and mine(recipe)
             beside_words = ", beside what somebody else made of it meanwhile" if beside else ""

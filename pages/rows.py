@@ -84,7 +84,7 @@ def control(bins: Bins, cell: Any, key: str) -> Any:
         chosen = st.selectbox(label, options, options.index(shown), key=key)
         return cell if chosen == shown else _level(bins, chosen)
     if not bins.n_values or bins.low == bins.high:
-        st.caption(f"{label} has one value in training, so nothing can be tried." if bins.n_values else
+        st.caption(f"{label} has only one value in training, so there is nothing to try." if bins.n_values else
                    f"{label} has no value in training, so it has no effect.")  # fmt: skip
         return cell
     if pd.isna(cell):
@@ -186,7 +186,7 @@ def flips(row: pd.DataFrame) -> None:
     changes = estimator.smallest_changes(row, border)
     verdict = "yes" if now > line else "no"
     if not changes:
-        st.caption(f"The answer is {verdict}, and no single change within what training has seen makes it another.")
+        st.caption(f"The answer is {verdict}, and no single change within the range of the training data flips it.")
         return
     first = changes[0]
     st.markdown(
@@ -207,7 +207,7 @@ def flips(row: pd.DataFrame) -> None:
     )
     st.caption(
         "Rows passed: the share of training rows between the value and the one it would have to be (of a level: all "
-        "rows of other levels). A change of the answer is no promise that acting on the feature changes the outcome."
+        "rows of other levels). A changed answer does not promise that acting on the feature changes the outcome."
     )
 
 

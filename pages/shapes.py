@@ -124,4 +124,4 @@ if markable:
     with drawing, st.container(border=True):
         brush.panel(model, estimator.explain_shape(feature), bins)
 elif tried is None and bins.feature.part != "value":
-    st.caption("Months and weekdays are read off a date: a segment can ask for a range of the date itself.")
+    st.caption("Months and weekdays are read off a date: use a range of the date itself in a segment.")

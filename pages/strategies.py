@@ -27,7 +27,7 @@ VIEWS = {
     "files": "Export",
 }  # fmt: skip
 
-begin("Strategies", "Who gets which message, in which order, and whom that reaches.")
+begin("Strategies", "Who gets which message, in what order, and how many customers that reaches.")
 if not state.workspace().tables.listed():
     guide.show(True)
     cards.empty("table", "There is no table yet.", "Load a table", "data")

@@ -34,7 +34,7 @@ FLAGS = {
 }
 FIRST = ("reverses", "differs", "agrees", "flat", "absent")
 
-begin("Tasks", "One model of several tasks: what they share, and what is each one's own.")
+begin("Tasks", "One model of several tasks: what they share and how each differs.")
 model, scale = cards.pick_effects(of_tasks=True)
 estimator = state.estimator(model.id)
 tasks = [str(task) for task in estimator.tasks_]
@@ -71,7 +71,7 @@ def rows_of(identifier: str) -> Data:
 
 def importance() -> list[str]:
     """Common and specific importance; the features, the most important first."""
-    st.subheader("What matters, in common and to one task", anchor=False)
+    st.subheader("What matters, overall and to one task", anchor=False)
     ranking = estimator.importance()
     ranked = ranking.frame()
     most = ranked[ranked["feature"] != TASK].iloc[0]
@@ -159,9 +159,7 @@ def likeness(names: list[str]) -> None:
         return
     cards.figure(plots.similarity(cosines), f"alike-{model.id}", model.name, state.card(model), titled=False)
     more = f" The {MOST_ALIKE} tasks of most rows are shown." if len(tasks) > MOST_ALIKE else ""
-    st.caption(
-        f"By the curves of {len(features)} features that all tasks have: 1 is the same course, -1 reversed.{more}"
-    )
+    st.caption(f"By the curves of {len(features)} features that all tasks have: 1: same shape, -1: reversed.{more}")
 
 
 def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
@@ -169,7 +167,7 @@ def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
     value, (a, b) = float(cosines.iloc[0, 1]), cosines.index
     return (
         f"The curves of {md(a)} and {md(b)} over the {n_features} features that both have are alike by {value:.2f}: "
-        "1 is the same course, 0 none in common, -1 reversed."
+        "1: same shape, 0: unrelated, -1: reversed."
     )
 
 
@@ -179,7 +177,7 @@ def one_row() -> None:
     there = {table.id for table in state.workspace().tables.listed()}
     spec = Spec.from_dict(model.spec) if model.spec else None
     if spec is None or not set(spec.tables.values() or [spec.table]) <= there:
-        st.caption("The table of this model is no longer here, so no row can be looked at.")
+        st.caption("The table of this model is no longer here, so rows cannot be shown.")
         return
     data = rows_of(model.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):

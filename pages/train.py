@@ -125,7 +125,7 @@ takes = (
 if table.sampled:
     takes = (
         f"The model learns from all {count(table.rows)} rows but those held out, as many at a time as memory holds: "
-        "that takes longer than its sample tells."
+        "that takes longer than the estimate for its sample."
     )
 with form:  # below the settings, beside the preview
     kind = "secondary" if busy else "primary"  # the way on is then the page's one primary button

@@ -1,7 +1,7 @@
 """Complete refits on halves of the rows, whose spread tells how sure a model is (`bands`).
 
-Each half is drawn anew, whole clusters where rows come in clusters, and dealt into groups anew: refits that shared one
-deal would have as few degrees of freedom as that has groups.
+Each half is drawn again, whole clusters where rows come in clusters, and dealt into groups again: refits that shared
+one deal would have as few degrees of freedom as that has groups.
 """
 
 from __future__ import annotations

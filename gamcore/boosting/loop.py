@@ -22,7 +22,7 @@ from gamcore.boosting.refit import Refit, RefitState
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MOST_AT_ONCE
 
 REFRESH = 50
-"""Rounds after which row scores are made anew from the curves: float32 products drift by about 1e-3 in 400 rounds."""
+"""Rounds after which row scores are recomputed from the curves: float32 products drift by about 1e-3 in 400 rounds."""
 
 CALL_SECONDS = 0.02
 """Rounds of about so long are one call: long enough that threads seldom meet, short enough to be stopped at."""

@@ -57,7 +57,7 @@ class Start:
     split: Split
     pairs: Ints  # (K, 2)
     merges: NDArray[np.uint8]  # (p, V)
-    joint: bool  # whether main effects are boosted anew, together with the pairs
+    joint: bool  # whether main effects are boosted again, together with the pairs
     refined: bool
     seed: int
 

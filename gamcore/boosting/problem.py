@@ -106,7 +106,7 @@ class Share:
 
 
 class LazyShare(Protocol):
-    """A share whose rows may be elsewhere, on disk say: read anew each time it is asked for. Plain data."""
+    """A share whose rows may be elsewhere, on disk say: read again each time it is asked for. Plain data."""
 
     def load(self) -> Share:
         """Return the share with its rows in memory."""

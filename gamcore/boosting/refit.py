@@ -91,7 +91,7 @@ class RefitState:
         return float(self.problem.row_weight[rows_of(self.problem.table, groups)].sum())
 
     def refresh(self) -> None:
-        """Make the row scores anew from the curves."""
+        """Recompute the row scores from the curves."""
         row_kernels.rescore(self.problem.table, self.rows, self._response, self.fit.curves, self.loss)
         self._nothing_pending()
         self.fit.moved[:] = 0.0

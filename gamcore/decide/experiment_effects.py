@@ -187,7 +187,7 @@ def _mean(values: Floats) -> float:
 
 
 def _adjusted(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
-    """Return both arms less what their values from before foretell, and the share of the variance that went with it."""
+    """Return both arms less what their earlier values predict, and the share of the variance that this removes."""
     known = np.concatenate(before)
     mean = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
     moved = [np.nan_to_num(values - mean, nan=0.0) for values in before]

@@ -185,7 +185,7 @@ def plan(
 ) -> ExperimentPlan:
     """Plan a test of strategies with so many customers per day each.
 
-    Holm's family is strategies x metrics, without expected nulls, which are checks of the set-up and nobody's hope.
+    Holm's family is strategies x metrics, without expected nulls, which check the set-up.
     """
     if not 0 < share < 1:
         raise ExperimentError(f"The treated share is {share:g}: it has to lie between 0 and 1.")

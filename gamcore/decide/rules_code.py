@@ -43,7 +43,7 @@ class Cascade:
         return tuple(dict.fromkeys(name for rule in rules for name in rule.columns))
 
     def check(self) -> None:
-        """RuleError where names cannot be told apart, or say something else."""
+        """RuleError where two names are the same or a name is reserved."""
         names = [name for name, _ in self.named]
         for name in names:
             if names.count(name) > 1 or not name.strip() or name.startswith("(") or not name.isprintable():

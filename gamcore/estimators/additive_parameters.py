@@ -126,7 +126,7 @@ class AdditiveParameters(CommonParameters):
     )  # fmt: skip
     pair_tree: Literal["cross", "refined"] = parameter(
         "cross", one_of("cross", "refined"),
-        "Trees of a pair: one cut per axis, or the other axis cut anew in each part of the root.",
+        "Trees of a pair: one cut per axis, or the other axis cut separately in each part of the root.",
     )  # fmt: skip
     strength: Literal["purified", "rss"] = parameter(
         "purified", one_of("purified", "rss"),
@@ -149,8 +149,8 @@ class AdditiveParameters(CommonParameters):
     )  # fmt: skip
     ensemble: Literal["grouped", "subagging", "bagging"] = parameter(
         "grouped", one_of("grouped", "subagging", "bagging"),
-        "How the bags of a step are drawn: as sets of row groups, anew each step; as the paper's row subsamples; or as "
-        "bootstrap samples.",
+        "How the bags of a step are drawn: as sets of row groups, again at each step; as the paper's row subsamples; "
+        "or as bootstrap samples.",
         paper="subagging",
     )  # fmt: skip
     histogram: Literal["auto", "rescan", "mst", "complement", "mask"] = parameter(

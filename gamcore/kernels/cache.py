@@ -82,7 +82,7 @@ class _ForgivingCache(FunctionCache):  # type: ignore[misc]
 
 
 def attach(dispatcher: Any, folder: Path | None) -> None:
-    """Give a compiled function its place in `folder`; without one it is compiled anew in each process."""
+    """Give a compiled function its place in `folder`; without one it is compiled in each process."""
     if folder is None:
         return
     # Set only while decorating: the value belongs to the whole process, and numba may be in use by others.

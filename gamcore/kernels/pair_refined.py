@@ -1,4 +1,4 @@
-"""The best tree of a pair that cuts the other axis anew in each part (the refinement of Lou et al. 2013)."""
+"""The best tree of a pair that cuts the other axis separately in each part (the refinement of Lou et al. 2013)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ the number of tasks.
 
     places: | rows of node 0 ............................. |
             | node 1 ............ | node 2 ............... |      after the first split
-    hist:   (slots, T, p, V) gradient + i hessian of a node's rows; T is 1 where tasks are not told apart
+    hist:   (slots, T, p, V) gradient + i hessian of a node's rows; T is 1 where tasks are not distinguished
 
 A child takes over its parent's slot: grown depth first, a tree needs no more slots than it is deep.
 """
@@ -48,7 +48,7 @@ class Members(NamedTuple):
 
     places: NDArray[np.int32]  # (m,) rows of the table
     stats: Stats  # (m,) gradient + i hessian, in that order
-    task: NDArray[np.int32]  # (rows of the table,), or empty where tasks are not told apart
+    task: NDArray[np.int32]  # (rows of the table,), or empty where tasks are not distinguished
     weight: Floats  # (rows of the table,), or empty: 1 each
     spare_places: NDArray[np.int32]  # (m,) scratch
     spare_stats: Stats

@@ -160,7 +160,7 @@ def _bounded(growth: Growth) -> Growth:
 
 
 def make_scratch(table: TreeTable, n_tasks: int, growth: Growth) -> Scratch:
-    """Scratch of trees; n_tasks is 1 where tasks are not told apart."""
+    """Scratch of trees; n_tasks is 1 where tasks are not distinguished."""
     most_leaves = _bounded(growth).most_leaves
     n_slots = most_leaves if growth.best_first else growth.depth + 1
     width = min(int(table.last.max(initial=0)) + 3, N_CODES)

@@ -20,12 +20,12 @@ from gamcore.data.table import Kind, TableError, as_frame, kind_of, read_dates, 
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
 from gamcore.types import Floats
 
-Verdict = Literal["moved", "moved little", "as chance", "too few rows", "dates", "unusable"]
+Verdict = Literal["moved", "moved little", "no change", "too few rows", "dates", "unusable"]
 
 VERDICTS: Final[dict[Verdict, str]] = {
     "moved": "moved",
     "moved little": "moved a little",
-    "as chance": "no more than chance",
+    "no change": "no significant change",
     "too few rows": "too few rows to tell",
     "dates": "see the ranges",
     "unusable": "cannot be compared",
@@ -72,7 +72,7 @@ class ColumnMove:
 
     @property
     def has_moved(self) -> bool:
-        """Whether it moved more than chance would, by much or by little."""
+        """Whether it moved significantly, by much or by little."""
         return self.verdict in ("moved", "moved little")
 
 
@@ -97,10 +97,10 @@ class Moved:
         few = sum(one.verdict == "too few rows" for one in self.columns)
         if not self.columns:
             return "No column is in both versions with the same type, so no distribution can be compared."
-        said = "No column moved more than chance would."
+        said = "No column changed significantly."
         if moved:
             little = sum(one.verdict == "moved little" for one in moved)
-            said = f"{len(moved)} of {len(self.columns)} columns moved more than chance would"
+            said = f"{len(moved)} of {len(self.columns)} columns changed significantly"
             said += f", {little} of them only a little" if little else ""
             said += f"; {moved[0].name} moved most." if len(moved) > 1 else f": {moved[0].name}."
         return f"{said} Of {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
@@ -155,7 +155,7 @@ def _compared(then: pd.Series, now: pd.Series, kind: Kind | None) -> ColumnMove:
     before, after = float(then.isna().mean()), float(now.isna().mean())
     p_missing = p_of_rates(before, len(then), after, len(now)) if 0 < before + after < 2 else math.nan
     start = ColumnMove(
-        name=str(now.name), kind=kind, verdict="as chance", distance=math.nan, p=math.nan, p_missing=p_missing,
+        name=str(now.name), kind=kind, verdict="no change", distance=math.nan, p=math.nan, p_missing=p_missing,
         missing_then=before, missing_now=after, detectable=math.nan, came=(), went=(), words="",
     )  # fmt: skip
     try:
@@ -272,9 +272,9 @@ def _verdict(one: ColumnMove) -> Verdict:
              if p < ALPHA]  # fmt: skip
     if sizes:
         return "moved" if max(sizes) >= LITTLE else "moved little"
-    if one.verdict != "as chance":
+    if one.verdict != "no change":
         return one.verdict
-    return "too few rows" if not one.detectable <= BLUNT else "as chance"
+    return "too few rows" if not one.detectable <= BLUNT else "no change"
 
 
 def _with_missing(one: ColumnMove) -> str:

@@ -50,7 +50,7 @@ def roc(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
 
 
 def precision_recall(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
-    """Return the share of positives among those picked (y) by share of positives found (x); average precision."""
+    """Return the share of precision (y) by share of positives found (x); average precision."""
     precision, recall, _ = metrics.precision_recall_curve(y, chance, sample_weight=weight)
     x, line = _thin(recall[::-1], precision[::-1])
     return RankingLine(x, line, float(metrics.average_precision_score(y, chance, sample_weight=weight)))

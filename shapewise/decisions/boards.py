@@ -137,7 +137,7 @@ def change(
     """Change a board as it is now: what somebody else changed meanwhile stays, but for the same part.
 
     strategies : makes the new set of the present one. plan : the new plan. outcome : its parts go over those there are.
-    RuleError where strategies cannot be told apart, StoreError where the board is gone.
+    RuleError where two strategies have the same name, StoreError where the board is gone.
     """
 
     def changed(kept: dict[str, Any]) -> dict[str, Any]:

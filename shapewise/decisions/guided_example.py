@@ -68,7 +68,7 @@ def load(workspace: Workspace, name: str) -> TableAbout:
 
 
 def find(workspace: Workspace, name: str) -> TableAbout | None:
-    """Return a sample table, where it is loaded; somebody's own of that name has another size."""
+    """Return a sample table, where it is loaded; another table of that name has another size."""
     size = SIZES[name]
     return next((table for table in workspace.tables.listed() if (table.rows, table.columns) == size), None)
 

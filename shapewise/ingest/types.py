@@ -121,7 +121,7 @@ def infinity_note(name: object, count: int) -> str:
 
 
 def rounding_note(name: object, count: int) -> str:
-    """Return the note on whole numbers that float64 does not tell apart."""
+    """Return the note on whole numbers that float64 cannot distinguish."""
     return f"{name}: {count:,} whole numbers beyond {EXACT:,} are rounded in models; identifiers should be text."
 
 

@@ -28,7 +28,7 @@ State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted
 
 START_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 5.0
-"""Time a worker has to heed a request to stop, and then a signal to."""
+"""Time that a worker has to react to a request to stop, and then to a signal."""
 
 LOOK_SECONDS: Final = 0.5
 LAST_WORD: Final = 2**14
@@ -95,7 +95,7 @@ def end_of(folder: Path) -> dict[str, Any]:
     if not alive and (folder / "cancel").exists():
         return dict(CANCELLED)
     if not alive and _has_begun(folder):
-        return {"state": "interrupted", "message": f"The worker ended without a word.{_last_words(folder)}"}
+        return {"state": "interrupted", "message": f"The worker ended unexpectedly.{_last_words(folder)}"}
     return {"state": "running", "message": ""}
 
 
@@ -131,7 +131,7 @@ def tail(folder: Path, size: int = 2000) -> str:
 
 def _last_words(folder: Path) -> str:
     lines = tail(folder).splitlines()
-    return f" Its last words: {lines[-1][:300]}" if lines else ""
+    return f" The last line of its log: {lines[-1][:300]}" if lines else ""
 
 
 # In the child

@@ -157,7 +157,7 @@ class Keeper:
         log.warning("Job %s is stopped: %s", identifier, message)
         folder = self._folder(identifier)
         model = read_json(folder / "model.json") if (folder / "model.json").is_file() else {}
-        child.write_end(folder, {"state": "failed", "message": message} | model)  # before it is dead without a word
+        child.write_end(folder, {"state": "failed", "message": message} | model)  # else nobody learns why it died
         process.kill()
         process.wait()
 

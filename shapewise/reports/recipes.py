@@ -119,7 +119,7 @@ def from_dict(plain: Any) -> Recipe:
         names = {of.name for of in fields(Recipe)}
         return Recipe(**{name: value for name, value in plain.items() if name in names} | {"items": items})
     except (KeyError, TypeError, AttributeError) as error:
-        raise StoreError("A report's recipe does not hold what it should: make it anew.") from error
+        raise StoreError("A report's recipe does not hold what it should: make a new one.") from error
 
 
 def recipes(workspace: Workspace) -> list[Recipe]:

@@ -195,7 +195,7 @@ def _roc(review: Review, item: ReportItem) -> ReportPart:
     held = review.held()
     curve = quality.roc(held.y, held.predicted, held.weight)
     said = f"AUC {curve.summary:.3f}: a row with {target(review.model)} ranks above one without that often"
-    axes = ("negatives taken for positives", "positives found")
+    axes = ("false positive rate", "positives found")
     return ReportPart(plot=plots.ranked(curve, "ROC", said, axes, ([0, 1], [0, 1])))
 
 

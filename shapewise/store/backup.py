@@ -167,7 +167,7 @@ def check(space: Workspace) -> Iterator[str]:
 
 
 def _is_whole(space: Workspace, digest: str) -> bool:
-    """Return whether an object is there and as it was, hashed anew."""
+    """Return whether an object is there and as it was, hashed again."""
     try:
         return digest_of(space.objects.path(digest)) == digest
     except StoreError:

@@ -133,7 +133,7 @@ class Things:
         with self._held(parts or {}) as held, self.meta.writing() as connection:
             check_room(connection, self.root, self.person.id, self.limits, sum(size for _, size in held.values()))
             owner = self.person.id
-            if parent:  # a part is of whose the whole is, whoever made it
+            if parent:  # a part belongs to the owner of the whole, whoever made it
                 owner = self.allowed(connection, "change", kind, parent).owner
             records.insert(connection, kind, identifier=identifier, owner=owner, about=about, parent=parent)
             self._put(connection, identifier, held)
@@ -143,7 +143,7 @@ class Things:
         self, kind: str, identifier: str, change: Callable[[dict[str, Any]], dict[str, Any]],
         parts: Mapping[str, Path] | None = None, action: Action = "change",
     ) -> dict[str, Any]:  # fmt: skip
-        """Change a thing as it is now, so that nobody's change undoes another's; its new description.
+        """Change a thing as it is now, so that no concurrent change is lost; returns its new description.
 
         change : makes the new description of the present one. action : what this person needs to be allowed.
         """
@@ -211,5 +211,5 @@ class Things:
         with self.meta.writing() as connection:
             thing = self.allowed(connection, "view", kind, identifier)
             before = text_of(self._check("change" if thing.parent else "delete", kind, thing).about)
-            for gone in records.bury(connection, identifier):
+            for gone in records.mark_deleted(connection, identifier):
                 records.note(connection, self.person.id, "delete", kind, gone, before if gone == identifier else "")

@@ -88,7 +88,7 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
         raise StoreError(
             f"The workspace was written by a later version (records {number}, known here {len(STEPS)}): update the "
             "app, "
-            "or restore a backup of before."
+            "or restore an earlier backup."
         )
     while number < len(STEPS):
         if began_at and records.embedded:

@@ -15,7 +15,7 @@ from shapewise.access.quotas import is_shared
 from shapewise.errors import DeniedError, StoreError
 from shapewise.store import records
 from shapewise.store.database import thing
-from shapewise.store.records import Deed
+from shapewise.store.records import AuditEntry
 from shapewise.store.room import used_by
 from shapewise.store.workspace import KINDS, Workspace
 
@@ -147,11 +147,11 @@ def hand_over(space: Workspace, who: str, to: str) -> int:
     return int(moved)
 
 
-def log(space: Workspace, most: int = 500, of: str = "") -> list[Deed]:
+def log(space: Workspace, most: int = 500, of: str = "") -> list[AuditEntry]:
     """Return what was done, the last first, for an administrator."""
     _check(space)
     with space.meta.reading() as connection:
-        return records.deeds(connection, most, of)
+        return records.audit_log(connection, most, of)
 
 
 def deleted(space: Workspace) -> list[tuple[str, str, str, str, str]]:

@@ -34,7 +34,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Deed:
+class AuditEntry:
     """Something that somebody did; before and after: fingerprints of the description that was changed."""
 
     number: int
@@ -159,7 +159,7 @@ def part_of(connection: sa.Connection, identifier: str, name: str) -> str | None
     return connection.execute(query).scalar()
 
 
-def bury(connection: sa.Connection, identifier: str) -> list[str]:
+def mark_deleted(connection: sa.Connection, identifier: str) -> list[str]:
     """Mark a thing and its parts as deleted; their ids."""
     mine = sa.and_(NOT_DELETED, sa.or_(thing.c.id == identifier, thing.c.parent == identifier))
     gone = list(connection.execute(sa.select(thing.c.id).where(mine)).scalars())
@@ -259,8 +259,8 @@ def note(
     )  # fmt: skip
 
 
-def deeds(connection: sa.Connection, most: int, of: str = "") -> list[Deed]:
+def audit_log(connection: sa.Connection, most: int, of: str = "") -> list[AuditEntry]:
     """Return what was done, the last first; of one thing, where that is named."""
     chosen = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
     chosen = chosen.where(audit.c.thing == of) if of else chosen
-    return [Deed(*row) for row in connection.execute(chosen)]
+    return [AuditEntry(*row) for row in connection.execute(chosen)]

@@ -80,10 +80,13 @@ def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
         raise StoreError(f"The file holds an older version of {of.name}, which is here already: choose a newer file.")
     if table.replaces and table.replaces in {one.id for one in tables}:
         name = space.tables.about(table.replaces).name
-        raise StoreError(f"This table is here already, as the newer version of {name}: choose it on the Data page.")
+        raise StoreError(
+            f"This table has already been loaded, as the newer version of {name}: choose it on the Data page."
+        )
     if not space.may("change", "tables", table.id):
         raise StoreError(
-            f"This table is here already, as {table.name}, and only its owner can make it a newer version: ask them to."
+            f"This table has already been loaded, as {table.name}, and only its owner can make it a newer version: "
+            f"ask them to."
         )
 
 
@@ -98,7 +101,7 @@ def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], of:
         if not why and "time" in by and _differ(space.tables.read(of.id), space.tables.read(table.id), column):
             why = f"has another type of {column}"
         if why:
-            return [f"Rows were held out by {column}, and this version {why}: its first training decides anew."]
+            return [f"Rows were held out by {column}, and this version {why}: its first training will decide."]
     space.tables.hold_out_by(table.id, by.get("group"), by.get("time"))
     return []
 

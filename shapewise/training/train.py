@@ -236,7 +236,7 @@ def train_parts(
     n_jobs: int = 1,
     callback: Callable[[Progress], bool | None] | None = None,
 ) -> list[ModelAbout]:
-    """Fit a model anew, with bands, on each part of its training rows by a column.
+    """Refit a model, with bands, on each part of its training rows by a column.
 
     Parts that cannot be learnt from are left out; those of an earlier call are replaced. What was held out of the model
     is held out of its parts, so that no fit has seen it: where the latest rows were, parts are of the earlier ones.

@@ -56,7 +56,7 @@ def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
              outlined=True, hover=[f"{ledger.remainder:,} eligible rows get nothing"],
              texts=[f"{ledger.remainder:,} · {ledger.remainder / whole:.0%}"]),
     )  # fmt: skip
-    y = levels([*(cut(name, MOST_LABEL) for name in names), "nobody's"])
+    y = levels([*(cut(name, MOST_LABEL) for name in names), "unassigned"])
     panel = Panel(Axis("eligible rows", format="count", grid=True, from_zero=True), y, marks, stacked=True)
     reached = 1 - ledger.remainder / whole
     title = (
@@ -102,7 +102,7 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
     """Measured lifts with their intervals, a row a comparison, and what was planned."""
     listed = [effect for effect in outcome.effects if np.isfinite([effect.lift, *effect.lift_interval]).all()]
     marks: list[Mark] = [Line(0.0, True)]
-    groups: list[tuple[bool, str, ColorRole]] = [(True, "found", "primary"), (False, "not told from chance", "few")]
+    groups: list[tuple[bool, str, ColorRole]] = [(True, "significant", "primary"), (False, "not significant", "few")]
     for held, name, role in groups:
         some = [(k, effect) for k, effect in enumerate(listed) if effect.found == held]
         if some:
@@ -122,7 +122,7 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
     n_found = sum(effect.found for effect in listed)
     return Plot(
         "lifts",
-        f"{n_found} of {len(listed)} measured lifts are told from chance",
+        f"{n_found} of {len(listed)} measured lifts are significant",
         detail=detail or "treated against control, 95% intervals",
         panels=single(Panel(x, levels(names), tuple(marks))),
         words="Measured lifts with 95% intervals.",

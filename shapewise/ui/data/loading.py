@@ -28,13 +28,13 @@ CARDS = {
     "renewal.parquet": (
         "Renewal", "autorenew", "30,000 customers whose product is about to mature: who renews, and why?",
     ),
-    "housing.csv": ("Housing", "home", "5,000 flats and their prices, in a file as an office program writes it."),
+    "housing.csv": ("Housing", "home", "5,000 flats and their prices, in a spreadsheet-style file."),
     "loans.csv": ("Loans", "credit_card", "9,300 loans of two kinds, one common and one rare: who defaults?"),
 }  # fmt: skip
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
 WAIT_SECONDS = 0.5
 SMALL_BYTES = 2**23
-"""Of plain text, which is read at once: it takes little memory, and nobody should wait for somebody's large file."""
+"""Of plain text, which is read at once: it takes little memory, and small files should not wait for large ones."""
 
 Store = Callable[[], TableAbout]
 Around = Callable[[Store], TableAbout]
@@ -53,7 +53,7 @@ def _keep(store: Store, known: set[str], around: Around = _plainly) -> None:
         return
     state.choose("table", table.id)
     if table.id in known:
-        st.toast(f"This table is here already, as {md(table.name)}.", icon=":material/info:")
+        st.toast(f"This table has already been loaded, as {md(table.name)}.", icon=":material/info:")
     st.rerun()
 
 
@@ -63,7 +63,7 @@ def read(source: Path, name: str) -> TableAbout:
     left = space.left()
     bar = st.progress(0.0, "")
     small = PurePath(name).suffix.lower() in TEXT_SUFFIXES and source.is_file() and source.stat().st_size < SMALL_BYTES
-    waiting = partial(bar.progress, 0.0, "Waiting until other files are read")
+    waiting = partial(bar.progress, 0.0, "Waiting for other files to be read")
     with nullcontext() if small else _turn(waiting), scratch_folder(space.root) as into:
         bar.progress(0.0, f"Reading {md(name)}")
         most = min(loader.ReadLimits.memory, space.limits.memory or loader.ReadLimits.memory)

@@ -23,7 +23,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
     """Show each model of the older version: its way onto the newer one, or what became of its curves."""
     models = [model for model in state.workspace().models.listed() if model.table == then.id and model.spec]
     if not models:
-        st.caption("The older version has no model that could be trained again.")
+        st.caption("The older version has no model to retrain.")
         return
     again = [model for model in state.workspace().models.listed() if model.table == now.id]
     running = [run for run in runs.active(state.workspace()) if run.spec.table == now.id]
@@ -44,7 +44,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
         )
         if twin and not model.of_tasks:
             pairs.append((model, twin))
-    st.caption("What a model reaches is measured on the held-out rows of its own version.")
+    st.caption("Each model is measured on the held-out rows of its own version.")
     if pairs:
         _curves(pairs)
 
@@ -66,7 +66,7 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
         elif (
             not twin
             and carried.spec
-            and st.button("Train again on the newer version", key=f"again-{model.id}", icon=":material/refresh:")
+            and st.button("Retrain on the newer version", key=f"again-{model.id}", icon=":material/refresh:")
         ):
             begin(carried.spec, model.id)
     for sentence in _told(carried):
@@ -86,12 +86,12 @@ def _told(carried: Carried) -> list[str]:
     if carried.left_out:
         lines.append(f"Without the features that are gone: {', '.join(carried.left_out)}.")
     if carried.retyped:
-        lines.append(f"Of another type now, so its curve cannot be compared: {', '.join(carried.retyped)}.")
+        lines.append(f"Its type has changed, so its curve cannot be compared: {', '.join(carried.retyped)}.")
     return lines
 
 
 def begin(spec: Spec, model: str) -> None:
-    """Queue a training and draw the page anew; what stands against it is said beside the model."""
+    """Queue a training and rerun the page; an error is shown beside the model."""
     try:
         runs.start(state.workspace(), spec, state.n_jobs())
     except StoreError as error:
@@ -101,7 +101,7 @@ def begin(spec: Spec, model: str) -> None:
 
 @st.fragment(run_every=2.0)
 def _watch(identifier: str, model: str) -> None:
-    """Show how far a training is; the page is drawn anew when it is done."""
+    """Show how far a training is; the page is rerun when it is done."""
     try:
         run = runs.read(state.workspace(), identifier)
     except StoreError:
@@ -111,10 +111,10 @@ def _watch(identifier: str, model: str) -> None:
             st.session_state[f"again-failed-{model}"] = run.message[:600]
         st.rerun()
     stage = "waiting" if run.state == "queued" else run.standing.stage
-    st.caption(f":material/progress_activity: Training again: {stage}.")
+    st.caption(f":material/progress_activity: Retraining: {stage}.")
 
 
-@state.kept(show_spinner="Holding the curves against each other", max_entries=32)
+@state.kept(show_spinner="Comparing the curves", max_entries=32)
 def _moves(then: str, now: str, bands: tuple[int, int], scale: Scale) -> CurveMoves:
     old, new = state.estimator(then), state.estimator(now)
     return curve_moves(*({name: one.explain_shape(name) for name in one.importance().ranked_features()}

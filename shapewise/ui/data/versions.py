@@ -29,7 +29,7 @@ def dialog(table: TableAbout) -> None:
     """Show the ways to load what replaces a table."""
     st.caption(
         f"It is kept beside this version, named {md(table.name)} too, with the same roles and the same rule for "
-        "held-out rows. This version stays, with its models, until somebody deletes it."
+        "held-out rows. This version stays, with its models, until it is deleted."
     )
     loading.upload("", partial(_add, table))
     loading.from_folder(partial(_add, table))
@@ -88,7 +88,7 @@ def _some(names: list[str]) -> str:
     )
 
 
-@state.kept(show_spinner="Holding the two versions against each other", max_entries=8)
+@state.kept(show_spinner="Comparing the two versions", max_entries=8)
 def _moved(then: str, now: str) -> Moved:
     return what_moved(state.frame(then), state.frame(now))
 
@@ -118,7 +118,7 @@ def _columns(then: TableAbout, now: TableAbout) -> None:
         },
     )  # fmt: skip
     st.caption(
-        "*Moved*: more than chance would. Where nothing has moved, one table in twenty would have a column called so, "
+        "*Moved*: significantly. Where nothing has changed, one table in twenty would have a column called so, "
         "however many columns it has (Holm). Rows that are in both versions make a move look smaller."
         f"{_sampled(then, now)}"
     )

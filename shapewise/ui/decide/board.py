@@ -46,7 +46,7 @@ def place_of(made: StrategySet, name: str) -> int:
     for place, strategy in enumerate(made.strategies):
         if strategy.name == name:
             return place
-    raise StoreError(f"{name} is not on this board any more: somebody took it off.")
+    raise StoreError(f"{name} is not on this board any more: somebody removed it.")
 
 
 def move(identifier: str, name: str, by: int) -> None:
@@ -68,14 +68,14 @@ def _remove(identifier: str, name: str) -> None:
 
 
 def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """Show all, eligible, reached, nobody's."""
+    """Show all, eligible, reached and unassigned rows."""
     row = st.container(horizontal=True)
     plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
     row.metric("All rows", count(ledger.rows), "in the table", **plain)
     row.metric("Eligible", count(ledger.eligible), f"{ledger.eligible / max(ledger.rows, 1):.1%} of all", **plain)
     row.metric("Reached by a strategy", count(reached), f"{reached / eligible:.1%} of the eligible", **plain)
-    row.metric("Nobody's", count(ledger.remainder), f"{ledger.remainder / eligible:.1%} of the eligible", **plain)
+    row.metric("Unassigned", count(ledger.remainder), f"{ledger.remainder / eligible:.1%} of the eligible", **plain)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/filter_alt: **Eligible:** {md(made.gate.words())}")
         if st.button("Change", icon=":material/edit:", type="tertiary", key="change-gate"):
@@ -138,7 +138,7 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
         st.button(
             "", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove,
             args=(board.id, strategy.name),
-            help="Take it off the board; the segment stays",
+            help="Remove it from the board; the segment is kept",
         )  # fmt: skip
     plain = {"border": False, "delta_color": "off", "delta_arrow": "off"}
     row = st.container(horizontal=True)
@@ -152,7 +152,7 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
             "Scenario value", number(mid), f"{number(low)} to {number(high)}", **plain,
             help=f"Exclusive reach × ({strategy.base:.1%} today × an assumed lift of {strategy.lift[1]:+.0%} "
             f"({strategy.lift[0]:+.0%} to {strategy.lift[2]:+.0%}) × {strategy.value:g} a conversion - "
-            f"{strategy.cost:g} a customer). Arithmetic on assumptions: no measurement.",
+            f"{strategy.cost:g} a customer). This is arithmetic on assumptions, not a measurement.",
         )  # fmt: skip
 
 
@@ -234,7 +234,7 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
         for column, label, lift in zip(row, ("Low", "Mid", "High"), strategy.lift, strict=True)
     ]
     if sorted(lifts) != lifts:
-        st.error("Low, mid and high have to rise.", icon=":material/error:")
+        st.error("Low, mid and high must be in ascending order.", icon=":material/error:")
         return None
     if rule is None:
         st.caption("Complete the rule first.")

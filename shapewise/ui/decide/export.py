@@ -31,7 +31,7 @@ def warn(made: StrategySet) -> None:
     """Say which sensitive features decide who gets what."""
     used = flags(made)
     if not used:
-        st.caption("No rule goes by a column whose name tells of sex, age, origin, belief, family, health or place.")
+        st.caption("No rule uses a column whose name suggests sex, age, origin, belief, family, health or place.")
         return
     columns = "; ".join(f"{md(column)} ({what})" for column, what in used.items())
     by = [one.name for one in made.strategies if set(one.rule.columns) & set(used)]
@@ -74,7 +74,7 @@ def alike(board: Board, made: StrategySet) -> None:
             f"{FOUR_FIFTHS:g} the four-fifths rule would ask why."
         )
     elif any(math.isnan(ratio) for ratio in rates.attrs["ratio"].values()):
-        st.caption("No two groups of 30 eligible rows, or a strategy that reaches nobody: alike or not cannot be told.")
+        st.caption("No two groups of 30 eligible rows, or a strategy that reaches nobody: parity cannot be assessed.")
     else:
         st.caption(f"In all of them the lowest share is at least {FOUR_FIFTHS:g} of the highest (four-fifths rule).")
 
@@ -140,13 +140,16 @@ def bring(table: str) -> None:
         made = StrategySet.from_dict(json.loads(file.getvalue().decode("utf-8")))
         made.ledger(state.frame(table).head(100))
     except UnicodeDecodeError:
-        st.error("The file is no text in UTF-8: export it again.", icon=":material/error:")
+        st.error("The file is not UTF-8 text: export it again.", icon=":material/error:")
     except json.JSONDecodeError as error:
-        st.error(f"The file is no JSON: line {error.lineno}, column {error.colno}.", icon=":material/error:")
+        st.error(f"The file is not JSON: line {error.lineno}, column {error.colno}.", icon=":material/error:")
     except (RuleError, TableError) as error:
         st.error(md(error), icon=":material/error:")
     except (ValueError, RecursionError):
-        st.error("The file holds numbers or nesting beyond all measure: export it again.", icon=":material/error:")
+        st.error(
+            "The file has numbers that are too large, or is nested too deeply: export it again.",
+            icon=":material/error:",
+        )
     else:
         board = stored.add_board(state.workspace(), made, table)
         state.choose("board", board.id)

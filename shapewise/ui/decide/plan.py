@@ -51,11 +51,13 @@ def _begin(board: Board, made: StrategySet, form: dict[str, Any]) -> None:
     tested = form.get("tested")
     with st.container(horizontal=True, vertical_alignment="center"):
         if tested is None:
-            st.caption("Once the test begins, keep the board as it is now: the read-out goes by that.")
+            st.caption("Once the test begins, do not change the board: the read-out uses it as it is now.")
         elif tested == made.to_dict():
-            st.caption(":material/check: The test goes by the board as it is.")
+            st.caption(":material/check: The test uses the board as it is.")
         else:
-            st.caption(":material/warning: The board has changed since the test began: it is read by the older.")
+            st.caption(
+                ":material/warning: The board has changed since the test began: the read-out uses the earlier version."
+            )
         if tested != made.to_dict() and st.button("The test begins with this board", icon=":material/flag:"):
             stored.change(state.workspace(), board.id, plan={**form, "tested": made.to_dict()})
             st.rerun()
@@ -105,7 +107,7 @@ def _form(board: Board, form: dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
     power = right.slider(
         "Power", 50, 99, round(100 * form["power"]), format="%d%%", key=f"power-{board.id}",
-        help="The chance to find the lift, where it is there.",
+        help="The probability of detecting the lift if it exists.",
     )  # fmt: skip
     edited = st.data_editor(
         pd.DataFrame(_began(board, form), columns=list(USUAL)), key=f"metrics-{board.id}", num_rows="dynamic",
@@ -137,7 +139,7 @@ def _result(board: Board, planned: ExperimentPlan) -> None:
         row.metric("Weeks", "never", "no strategy reaches anybody", **plain)
     row.metric(
         "Comparisons", count(planned.tests), f"alpha 5% / {planned.tests} at first (Holm)", **plain,
-        help="Strategies × metrics, without expected nulls. Holm's procedure keeps the chance of any false find at 5%.",
+        help="Strategies × metrics, without expected nulls. Holm's procedure keeps the chance of any false positive at 5%.",
     )  # fmt: skip
     frame = planned.frame()
     st.dataframe(
@@ -162,7 +164,7 @@ def _result(board: Board, planned: ExperimentPlan) -> None:
     )  # fmt: skip
     st.caption(
         f"{planned.power:.0%} power, two-sided, normal formula, {planned.share:.0%} treated. Read it once, after whole "
-        "weeks: looking every day until something shows finds too much."
+        "weeks: checking every day until something is significant finds too much."
     )
     with st.container(horizontal=True):
         downloads.button(

@@ -40,7 +40,7 @@ def show(board: Board, made: StrategySet) -> None:
     if tested is not None and tested != made.to_dict():
         made = StrategySet.from_dict(tested)
         names = ", then ".join(f"{md(one.name)} ({md(one.rule.words())})" for one in made.strategies)
-        st.caption(f":material/history: Read by the board as it was when the test began: {names}.")
+        st.caption(f":material/history: Uses the board as it was when the test began: {names}.")
     if not made.strategies:
         st.caption("The board has no strategy yet: add one on the page Strategies.")
         return
@@ -81,7 +81,7 @@ def _rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
         table = st.selectbox(
             "Table of outcomes", listed, at,
             format_func=told_apart({i: f"{t.name} ({count(t.rows)} rows)" for i, t in tables.items()}).__getitem__,
-            key=f"outcome-table-{board.id}", placeholder="One row a customer: arm, metrics, what rules look at",
+            key=f"outcome-table-{board.id}", placeholder="One row per customer: arm, metrics, what rules look at",
         )  # fmt: skip
         if not any(known.name == "renewal_experiment" for known in tables.values()) and st.button(
             "Load the sample", icon=":material/science:", help="A simulated experiment on the sample table renewal."
@@ -89,12 +89,12 @@ def _rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
             example.load(state.workspace(), example.OUTCOME)
             st.rerun()
     if table is None:
-        st.caption("Load a table of outcomes on the page Data first, one row a customer, both arms.")
+        st.caption("Load a table of outcomes on the page Data first, one row per customer, both arms.")
         return None
     frame, own = state.frame(table), was if was.get("table") == table else {}
     levels = {name: read_texts(frame[name])[1] for name in frame.columns if _is_arm(frame[name])}
     if not levels:
-        st.error("No column of this table has two values, so none can tell the arm.", icon=":material/error:")
+        st.error("No column of this table has exactly two values, so none can be the arm.", icon=":material/error:")
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         usual = own.get("arm") if own.get("arm") in levels else _usual(list(levels))
@@ -110,7 +110,7 @@ def _rows(board: Board, was: dict[str, Any]) -> dict[str, Any] | None:
         texts = [RULES, *(name for name in frame.columns if kind_of(frame[name]) == "category" and name != arm)]
         would = st.selectbox(
             "Who would get which strategy", texts, texts.index(own["by"]) if own.get("by") in texts else 0,
-            key=f"would-{board.id}-{table}", help="In both arms. A column has to name strategies as the board does.",
+            key=f"would-{board.id}-{table}", help="In both arms. The column must name strategies as the board does.",
         )  # fmt: skip
     roles, before = _metrics(board, table, frame, own, arm)
     if treated is None or not roles:
@@ -172,10 +172,10 @@ def _metrics(
             "metric": "Metric", "role": st.column_config.SelectboxColumn("Role", options=list(ROLES), required=True),
             "before": st.column_config.SelectboxColumn(
                 "Same from before", options=[NOTHING, *usable], required=True,
-                help="A column with the same from before the test narrows the interval (CUPED).",
+                help="A column with the same metric from before the test narrows the interval (CUPED).",
             ),
         },
-        alt="Metrics, their roles, and the same from before.",
+        alt="Metrics, their roles, and their values from before.",
     )  # fmt: skip
     rows = edited.to_dict("records")
     return (
@@ -239,10 +239,10 @@ def result(board: Board, made: StrategySet, outcome: ReadOut) -> None:
     left = [e for e in outcome.effects if not np.isfinite([e.lift, *e.lift_interval]).all()]
     if left:
         named = ", ".join(f"{md(e.strategy)} {md(e.metric)}" for e in left)
-        st.caption(f"Not drawn, because no ratio can be told: {named}. The numbers have their differences.")
+        st.caption(f"Not drawn, because the ratio is undefined: {named}. The numbers have their differences.")
     st.caption(
         "Treated against control among those who would get the same strategy. Each interval is of its comparison "
-        "alone; “found” is after Holm over all strategies and metrics that are no expected nulls."
+        "alone; “significant” is after Holm over all strategies and metrics except expected nulls."
     )
 
 

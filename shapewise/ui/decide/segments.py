@@ -35,9 +35,7 @@ def show(table: TableAbout) -> None:
     model = models[chosen]
     suggested = reach.suggested(model)
     if not suggested:
-        st.caption(
-            "Its curves set nothing apart from the average row: measure its bands on Shapes, or train on more rows."
-        )
+        st.caption("Its curves single out no segment: measure its bands on Shapes, or train on more rows.")
         return
     listed = [(one.rule.words(), one.evidence) for one in suggested]
     frame, binary = evidence.table(listed), suggested[0].evidence.binary
@@ -48,7 +46,7 @@ def show(table: TableAbout) -> None:
     picked = st.dataframe(
         frame, hide_index=True, key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
         column_config={**sizes, **rates, "refits agree": percent, "mean inside": inside},
-        alt="Segments that the model suggests, with what held-out rows say of them.",
+        alt="Segments suggested by the model, with evidence from held-out rows.",
     )  # fmt: skip
     st.caption(
         f"Cuts are the model's; rows, rates and opportunity are of held-out rows; {suggested[0].evidence.tried} ranges "

@@ -128,7 +128,7 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
         with st.container(horizontal=True, gap="small"):
             if curve.missing[3]:
                 st.checkbox("or missing", key=_key("missing", model, curve))
-            st.checkbox("all others", key=_key("not", model, curve), help="NOT: everybody who is not in it.")
+            st.checkbox("all others", key=_key("not", model, curve), help="NOT: everyone outside it.")
             if not curve.labels:
                 st.checkbox("rounded", key=_key("rounded", model, curve), help=evidence.ROUNDED)
             st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
@@ -136,7 +136,7 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
     if rule is None:
         low, high = (_days(st.session_state.get(_key(name, model, curve))) for name in ("low", "high"))
         if low is not None and high is not None and low > high:
-            st.error("The range ends before it begins: exchange the two.", icon=":material/error:")
+            st.error("The range ends before it begins: swap the two.", icon=":material/error:")
         else:
             st.caption("Drag over the plot, press a suggestion, or type.")
         return
@@ -156,7 +156,7 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
             st.button(
                 md(said), key=_key(f"suggestion-{k}", model, curve), icon=icon,
                 on_click=_take_rule, args=(model, curve, one.rule), type="tertiary",
-                help="Where the model is surely above the average row." if one.up else "Where it is surely below.",
+                help="Where the curve is clearly above the average." if one.up else "Where it is surely below.",
             )  # fmt: skip
         bend = knee(curve) if own else None
         if bend:
@@ -165,11 +165,11 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
             st.button(
                 md(f"{said}: the bend"), key=_key("knee", model, curve), icon=":material/turn_slight_right:",
                 on_click=_take_rule, args=(model, curve, rule), type="tertiary",
-                help="Where the curve bends most, seen from end to end.",
+                help="Where the curve bends most.",
             )  # fmt: skip
     if not own and state.data(model) is not None:
         what = "" if model.bands else " Measured bands tell more."
-        st.caption(f"No part of this curve is surely apart from the average row.{what}")
+        st.caption(f"No part of this curve clearly differs from the average.{what}")
 
 
 def label(model: ModelAbout, rule: Rule) -> str:

@@ -96,7 +96,7 @@ def show(model: ModelAbout) -> None:
     else:
         st.caption("What was, with its 95% interval, and what the model says; it was trained on earlier periods only.")
     if "sample" in model.rows:
-        st.caption(f"Of a sample of {count(model.rows['sample'])} rows: small moves may not show.")
+        st.caption(f"Of a sample of {count(model.rows['sample'])} rows: small changes may not show.")
     part = "the held-out rows" if held_from is not None else "the later half"
     marked = shifts[shifts["stability"] >= np.maximum(LOOK, TWICE * shifts["by chance"])]
     strong = int((marked["stability"] >= STRONG).sum())
@@ -111,7 +111,7 @@ def show(model: ModelAbout) -> None:
                     "Stability index", format="%.3f", help="Population stability index over ten parts: .1 is a shift "
                     "worth a look, .25 a strong one.",
                 ),
-                "by chance": st.column_config.NumberColumn(format="%.3f", help="Its mean where nothing moved."),
+                "by chance": st.column_config.NumberColumn(format="%.3f", help="Its mean where nothing has changed."),
                 **{name: st.column_config.NumberColumn(format="percent") for name in shifts.columns[3:]},
             },
         )  # fmt: skip

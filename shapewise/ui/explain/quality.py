@@ -38,14 +38,14 @@ def show(model: ModelAbout) -> None:
     st.subheader("How good it is", anchor=False)
     data = state.data(model)
     if data is None:
-        st.caption("The table of this model is no longer here, so its predictions cannot be looked at.")
+        st.caption("The table of this model is no longer here, so its predictions cannot be shown.")
         return
     held = held_out(model.id)
     losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
     mean = "the base rate" if held.binary else "the mean"
     name = "deviance per row" if held.binary else "squared error per row"
     st.caption(
-        f"On {count(held.y.size)} held-out rows, which no fit, refit or early stop has seen: {name} {number(losses)}, "
+        f"On {count(held.y.size)} held-out rows, never used in fitting or early stopping: {name} {number(losses)}, "
         f"{share:.1%} less than {mean} of the training rows gives."
     )
     if held.binary:
@@ -61,7 +61,7 @@ def show(model: ModelAbout) -> None:
         some = _some(held.y.size)
         with actual:
             _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
-            st.caption(f"{count(some.size)} held-out rows. On the dotted line, a prediction is right.")
+            st.caption(f"{count(some.size)} held-out rows. On the dotted line, predictions are exact.")
         with residuals:
             _residuals(model, held, some)
 
@@ -95,9 +95,9 @@ def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
     rate = float(np.average(held.y, weights=held.weight))
     pr, roc, gain = ranking_lines(model.id)
     shown = [
-        ("ROC", roc, ("negatives taken for positives", "positives found"), ([0, 1], [0, 1]),
+        ("ROC", roc, ("false positive rate", "positives found"), ([0, 1], [0, 1]),
          f"AUC {roc.summary:.3f}: the chance that a row with {goal} is ranked above one without. .5 is guessing."),
-        ("Precision and recall", pr, ("positives found", "positives among those picked"), ([0, 1], [rate, rate]),
+        ("Precision and recall", pr, ("positives found", "precision"), ([0, 1], [rate, rate]),
          f"Average precision {pr.summary:.3f}; picking at random gives {rate:.1%}."),
         ("Gain", gain, ("share of rows, the likeliest first", "positives found"), ([0, 1], [0, 1]),
          f"The likeliest tenth of the rows holds {gain.summary:.0%} of all positives: "
@@ -136,7 +136,7 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
         key = f"threshold-{model.id}-{alarm:g}-{miss:g}"
         chosen = st.slider("Say yes from a chance of", 0.0, 1.0, round(costs.best, 5), 1e-5, key=key, format="%.5g")
         table = quality.confusion(held.y, held.predicted, chosen)
-        st.dataframe(table, alt="Held-out rows by what they were and what the model says.")
+        st.dataframe(table, alt="Held-out rows: actual against predicted.")
     with picture:
         _card(plots.cost_line(costs, chosen), model)
         fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
@@ -162,7 +162,7 @@ def _residuals(model: ModelAbout, held: HeldOutPredictions, some: NDArray[np.int
     )
 
 
-@state.kept(show_spinner="Shuffling one feature after the other", max_entries=8)
+@state.kept(show_spinner="Shuffling one feature at a time", max_entries=8)
 def permutation(model: str) -> pd.Series:
     """Return what the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by
     feature."""

@@ -90,10 +90,10 @@ def _one(
     for strategy in mine:
         plot = plots.marked(plot, curve, strategy.rule, strategy.name)
     cards.small(plot, f"scenario-{model.id}")
-    words = [f"Strategy {md(strategy.name)} is read off here." for strategy in mine]
+    words = [f"Strategy {md(strategy.name)} is based on this curve." for strategy in mine]
     if first is not None:
         raw = [state.estimator(m.id).explain_shape(feature) for m in (first, model)]
         verdict = agreement(*raw)
         mark = ":material/warning: " if verdict == "Reverses" else ""
         words.append(f"{mark}{verdict} {md(first.name)}.")
-    st.caption(" ".join(words) or "The others are held against this one.")
+    st.caption(" ".join(words) or "The others are compared with this one.")

@@ -39,10 +39,10 @@ def score(model: ModelAbout) -> None:
             state.columns(chosen),
             placeholder="All",
             key=f"score-keep-{model.id}-{chosen}",
-            help="Of the table, in the file. What the model needs is read in any case.",
+            help="Columns of the table to include in the file.",
         )
         top = st.number_input("Reasons a row", 0, 20, 3, key=f"score-top-{model.id}",
-                              help="The parts of the score that are largest, by name and size.")  # fmt: skip
+                              help="The largest contributions to the score, by name and size.")  # fmt: skip
     try:
         fits = _fits(model.id, chosen)
     except TableError as error:
@@ -51,11 +51,11 @@ def score(model: ModelAbout) -> None:
     stops = [one for one in fits if one.stops]
     if fits:
         frame = pd.DataFrame([{"column": one.column, "problem": one.problem, "rows": one.rows} for one in fits])
-        st.dataframe(frame, hide_index=True, alt="What of the table does not fit the model.")
+        st.dataframe(frame, hide_index=True, alt="Problems of the table for this model.")
     else:
-        st.caption(":material/check: Every column is there, with levels and ranges that the model has seen.")
+        st.caption(":material/check: Every column is present, with levels and ranges that the model knows.")
     if tables[chosen].sampled:
-        st.caption(f"Looked at on a sample of {count(tables[chosen].sampled)} rows. All rows are scored.")
+        st.caption(f"Checked on a sample of {count(tables[chosen].sampled)} rows. All rows are scored.")
     busy = any(one.goes_on for one in packs.packs(state.workspace(), "scores"))
     if stops:
         st.error("It cannot be scored as it is: convert the columns above on the page Data.", icon=":material/error:")

@@ -55,7 +55,7 @@ def refuse() -> None:
         return
     log.critical("GAMCORE_MODE=shared is not ready: %s", " ".join(lacking))
     st.error(
-        "This server is not ready to be shared, so it stops. Its log says what is missing.", icon=":material/lock:"
+        "This server is not configured for sharing, so it stops. The log says what is missing.", icon=":material/lock:"
     )
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()  # after this page has been sent
     st.stop()

@@ -26,7 +26,7 @@ def tell(error: Exception) -> bool:
     number = secrets.token_hex(4)
     log.error("error %s", number, exc_info=error)
     st.error(
-        f"Something failed here that should not (error {number}). What was stored is as it was; load the page again. "
+        f"Something went wrong (error {number}). What was stored is as it was; load the page again. "
         "If it fails again, tell whoever runs this server the number: its log has the rest.",
         icon=":material/error:",
     )

@@ -62,7 +62,10 @@ def _ask() -> None:
         if deployment.auth():
             st.button("Sign in", type="primary", on_click=st.login)
         else:
-            st.caption("Nobody was named by the server in front of this one: open the address that you were given.")
+            st.caption(
+                "You are not signed in: the proxy in front of this server passed on no user. Use the address that "
+                "you were given."
+            )
     st.stop()
 
 

@@ -97,7 +97,7 @@ def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
     quick = seconds < LIVE_SECONDS
     on = st.toggle(
         "Live", value=quick, disabled=not quick, key=f"live-{key}-{quick}",
-        help="Each change refits the model at once: one refit, without a band.",
+        help="Each change refits the model at once (one refit, no band).",
     )  # fmt: skip
     if not quick:
         st.caption(f"Off: one refit takes about {duration(seconds)} here. Train in the background instead.")
@@ -183,11 +183,11 @@ def metric(shown: Shown) -> None:
     st.metric(
         label, f"{now[name]:.4f}" if name == "auc" else number(now[name]), change,
         delta_color="off" if change == "no change" else "inverse" if fewer else "normal",
-        help=f"Of one refit, which took {duration(shown.now.seconds)}; the change is against the settings before. "
+        help=f"Of one refit, which took {duration(shown.now.seconds)}; the change is from the previous settings. "
         "Settings picked for this number alone will look a little better on these rows than on new ones.",
     )  # fmt: skip
     if not shown.now.complete:
-        st.caption("This refit was stopped for time: train the full model for the rest.")
+        st.caption("This refit was stopped early to stay responsive: train the full model to finish it.")
 
 
 def full_model(key: str, spec: Spec) -> None:

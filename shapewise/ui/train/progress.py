@@ -114,7 +114,7 @@ def _watch(identifier: str) -> None:
         standing = run.standing
         if run.state == "queued":
             before = "It is next." if run.place == 1 else f"Number {count(run.place)} in the queue."
-            st.progress(0.0, f"Waiting for a free place. {before}")
+            st.progress(0.0, f"Waiting for a free slot. {before}")
         elif not len(standing.points):
             st.progress(0.0, "Starting the worker and reading the table")
         else:

@@ -174,7 +174,7 @@ def features(table: TableAbout, chosen: Scenario) -> tuple[list[str], list[str]]
     out = [r.name for r in usable if roles[r.name] == "ignore" or r.name in suspects]
     left = st.multiselect(
         "Leave out", [r.name for r in usable], default=out, key=f"out-{table.id}-{chosen.words}",
-        help="All other columns are features. Columns that look like an ID or give the target away start here.",
+        help="All other columns are features. Columns that look like an ID or leak the target start here.",
     )  # fmt: skip
     said = [f"**{md(name)}** {md(reason)}" for name, reason in reasons.items() if name in left]
     if said:
@@ -183,7 +183,7 @@ def features(table: TableAbout, chosen: Scenario) -> tuple[list[str], list[str]]
     numbers = [r.name for r in kept if r.kind == "number" and r.distinct <= 254]
     categories = st.multiselect(
         "Numbers to take as categories", numbers, key=f"categories-{table.id}",
-        help="Codes without an order of their own, such as a region number.",
+        help="Codes without a meaningful order, such as a region number.",
     ) if numbers else []  # fmt: skip
     return [r.name for r in kept], categories
 
@@ -193,7 +193,7 @@ PRESET_WORDS = {
     "fast": "Two refits: a first look.",
     "balanced": "Eight refits: the default, good for nearly everything.",
     "accurate": "Sixteen refits, smaller steps: the steadiest curves, and slower.",
-    "paper": "Lou et al. 2020 to the letter: 100 row subsamples, three leaves, cyclic order, one fit.",
+    "paper": "Exactly as in Lou et al. 2020: 100 row subsamples, three leaves, cyclic order, one fit.",
 }
 
 

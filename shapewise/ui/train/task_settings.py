@@ -81,7 +81,7 @@ def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str
         "Learn", options, default=default, required=True, format_func=WAYS.__getitem__,
         key=f"tasks-{table.id}-{target}",
         help="Related tasks, such as products, countries or outcomes, can be learnt together: trees that all of them "
-        "share, and trees of each task's own. A task with few rows gains most by that.",
+        "share, and trees of each task's own. Tasks with few rows gain most.",
     ) if len(options) > 1 else "one"  # fmt: skip
     if way == "column":
         place = columns.index(suggested) if suggested in columns else 0
@@ -143,7 +143,7 @@ def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
     )  # fmt: skip
     compare = st.toggle(
         "Compare with separate models and with one for all", True, key=f"task-compare-{table.id}",
-        help="Trains trees of each task alone, and trees of all rows that know of no tasks, with the same budget.",
+        help="Trains trees of each task alone, and trees on all rows that ignore tasks, with the same budget.",
     )  # fmt: skip
     changes = _expert(table, preset, {**defaults(MultiTaskParameters), **TASK_PRESETS[preset]})
     return preset, changes | ({"additive": True} if additive else {}), compare
@@ -164,18 +164,18 @@ def _expert(table: TableAbout, preset: str, usual: dict[str, Any]) -> dict[str, 
         criterion = columns[0].selectbox(
             "Splits of common trees by", list(CRITERIA), list(CRITERIA).index(usual["criterion"]),
             format_func=CRITERION_WORDS.__getitem__, key=f"task-criterion-{table.id}-{preset}",
-            help="Measured, none of the others is better for small tasks by itself.",
+            help="In our measurements, no other criterion was better for small tasks.",
         )  # fmt: skip
         features = columns[1].selectbox(
             "Columns of common trees", list(COLUMNS_WORDS), list(COLUMNS_WORDS).index(usual["common_features"]),
             format_func=COLUMNS_WORDS.__getitem__, key=f"task-features-{table.id}-{preset}",
         )  # fmt: skip
         column = columns[0].toggle(
-            "Common trees may ask for the task", usual["task_column"], key=f"task-id-{table.id}-{preset}"
+            "Common trees may split on the task", usual["task_column"], key=f"task-id-{table.id}-{preset}"
         )
         quit_alone = columns[1].toggle(
             "Each task quits by itself", usual["own_quit"], key=f"task-quit-{table.id}-{preset}",
-            help="Else all of them quit together, by the loss over all validation rows.",
+            help="Otherwise all quit together, by the loss over all validation rows.",
         )  # fmt: skip
         parts = columns[0].toggle("Month and weekday of dates", key=f"task-dates-{table.id}")
     asked = {"criterion": criterion, "common_features": features, "task_column": column, "own_quit": quit_alone}
@@ -201,4 +201,4 @@ def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
     few = of_tasks.loc[of_tasks["rows"] < 50, "task"].astype(str).tolist()
     if few:
         shown = ", ".join(md(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
-        st.caption(f"Under 50 training rows: {shown}. Such tasks lean on what the others share.")
+        st.caption(f"Under 50 training rows: {shown}. Such tasks rely on what the tasks share.")

@@ -40,13 +40,13 @@ def verdict(trials: list[dict[str, Any]], own: dict[str, Any]) -> str:
     """Return what the search found, in a sentence."""
     best = trials[0]
     if best["changes"] == own["changes"]:
-        return "Nothing that was tried is better than the settings at hand."
+        return "No other settings were better than the current ones."
     others = sum(trial["stage"] == best["stage"] for trial in trials) - 1
     gap, error, whole = -(best["gap"] or 0.0), best["error"] or 0.0, own["loss"] or 1.0
     words = f"{gap / whole:.2%} of the validation loss, ± {error / whole:.2%} (one standard error)"
     if gap > float(norm.ppf(1 - CLEAR / max(others, 1))) * error:
-        return f"The best settings take off {words}."
-    return f"The best settings are no clear gain: they take off {words}."
+        return f"The best settings lower the loss by {words}."
+    return f"The best settings are no clear improvement: they lower the loss by {words}."
 
 
 def result(run: Run) -> None:
@@ -73,11 +73,7 @@ def result(run: Run) -> None:
         st.caption(
             "Losses are comparable among settings with as many rows. Choosing the best of many makes it look a little "
             "better than it is: the held-out metric of the model that you train with it tells."
-            + (
-                " They were tried on rows of the sample."
-                if state.workspace().tables.about(run.spec.table).sampled
-                else ""
-            )
+            + (" They were tried on the sample only." if state.workspace().tables.about(run.spec.table).sampled else "")
         )
         if st.button("Close", key=f"close-{run.id}"):
             st.query_params.pop("run", None)

@@ -61,7 +61,7 @@ def _watch(identifier: str) -> None:
 
 def _ended(made: Pack) -> None:
     if made.state == "cancelled":
-        st.caption("Cancelled: nothing was made.")
+        st.caption("Cancelled: no file was made.")
     elif made.state != "done":
         st.error(md(made.message[:600]), icon=":material/error:")
     else:

@@ -35,13 +35,13 @@ def line(model: ModelAbout, band: str) -> None:
         if model.bands:
             st.caption(f"Bands from {model.bands} refits on half of {band_rows(model.rows)} each.")
         elif state.data(model) is None:
-            st.caption("Bands of the whole curve need the table that the model was trained on.")
+            st.caption("Full bands need the table that the model was trained on.")
         elif runs.working_on(state.workspace(), model.id):
             _watch(model.id)
         elif state.workspace().models.about(model.id).bands:  # they came while this page was drawn
             st.rerun()
         else:
-            words = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, at each place alone."
+            words = "There is no band yet." if band == NO_BAND else "This is a quick band: wide, and pointwise only."
             failed = runs.last_failure(state.workspace(), model.id)
             st.caption(words + (f" Measuring it ended early: {md(failed[:300])}" if failed else ""))
             if st.button("Measure bands", icon=":material/query_stats:", type="tertiary"):
@@ -54,7 +54,7 @@ def line(model: ModelAbout, band: str) -> None:
 
 @st.fragment(run_every=1.0)
 def _watch(model: str) -> None:
-    """Show the progress of the refits; the page is drawn anew when they are done."""
+    """Show the progress of the refits; the page is rerun when they are done."""
     try:
         run = runs.working_on(state.workspace(), model)
     except StoreError:

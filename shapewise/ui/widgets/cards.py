@@ -102,7 +102,7 @@ def pick_scale(loss: str) -> Scale:
     return st.segmented_control(
         "Scale", list(SCALE_WORDS), default="points", required=True, format_func=SCALE_WORDS.__getitem__, key="scale",
         persist_state="session",
-        help="Percentage points: what an effect adds to the base rate, for a row that is average otherwise. Odds "
+        help="Percentage points: what an effect adds to the base rate, for an otherwise average row. Odds "
         "ratio: what it multiplies the odds by, for every row. Log-odds: the log of that, which is what adds up.",
     )  # fmt: skip
 
@@ -122,7 +122,7 @@ def metrics(model: ModelAbout) -> None:
     """Show the held-out metrics of a model beside their baseline."""
     numbers = model.metrics
     if not numbers:
-        st.caption("This model was imported: it has not been measured on a table here.")
+        st.caption("This model was imported: it has not been evaluated on a table here.")
         return
     row = st.container(horizontal=True)  # wraps where the window is narrow
     if "auc" in numbers:
@@ -158,7 +158,7 @@ def metrics(model: ModelAbout) -> None:
     part = learnt_from(model.rows)
     row.metric(
         "Training rows", count(model.rows["training"]), border=True, height="stretch",
-        help=f"{count(model.rows['held_out'])} more rows are held out: no fit, refit or early stop sees them."
+        help=f"{count(model.rows['held_out'])} more rows are held out, never used in fitting or early stopping."
         + (f" They are of a sample of {count(model.rows['sample'])} rows." if "sample" in model.rows else "")
         + (f" The model learnt {part}." if part else ""),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from shapewise.ui.session.words import count, md, number
 from shapewise.ui.widgets import reach
 
 FEW = 30
-ROUNDED = "Numbers that a business would choose: as few digits as move under 1% of the rows."
+ROUNDED = "Rounds the numbers as far as possible while moving under 1% of the rows."
 
 OPPORTUNITY = (
     "How the held-out rows inside differ from the rest, with its 95% interval (Newcombe; of means, Welch). An "
@@ -74,7 +74,7 @@ def metrics(evidence: Evidence) -> None:
     )  # fmt: skip
     row.metric("Model contrast", points(evidence.contrast, evidence.binary), agreeing(evidence), **plain, help=CONTRAST)
     tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
-    few = f" Under {FEW} rows inside: read nothing from them." if evidence.inside < FEW else ""
+    few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""
     st.caption(f"{tried} looked at to find it; the interval is of this one alone.{few}")
 
 
@@ -87,7 +87,7 @@ def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
         st.error(md(error), icon=":material/error:")
         return None
     if evidence is None:
-        st.caption("What they do cannot be told: the table of this model is no longer here.")
+        st.caption("There is no evidence: the table of this model has been deleted.")
         return None
     metrics(evidence)
     return evidence

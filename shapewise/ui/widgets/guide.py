@@ -19,11 +19,11 @@ STEPS = (
         "Train three models",
     ),
     (
-        "Read three segments off their curves, and put them in order: A, then C, then B, for those who left",
+        "Find three segments on their curves and order them: A, then C, then B",
         "Make the board",
     ),
-    ("Plan the A/B test: two entries, two metrics each, one that should not move", "Open the plan"),
-    ("Read the simulated experiment, and see what each message did", "Read the experiment"),
+    ("Plan the A/B test: two strategies, two metrics each, one expected null", "Open the plan"),
+    ("Read the simulated experiment and see what each message achieved", "Read the experiment"),
 )
 
 
@@ -82,12 +82,12 @@ def _go(step: int) -> None:
             st.rerun()
         table_now = table()
         if table_now is None:
-            raise StoreError("The table of the example is gone: load it again.")
+            raise StoreError("The example's table was deleted: load it again.")
         state.choose("table", table_now.id)
         if step == 1:
             _train(table_now)
         elif step == 2:
-            with st.spinner("Reading segments off the curves"):
+            with st.spinner("Finding segments on the curves"):
                 made = example.make_board(space, space.tables.about(table_now.id))
             state.choose("board", made.id)
         else:
@@ -111,7 +111,7 @@ def _train(table_now: TableAbout) -> None:
 def _prepare(step: int, made: Board | None) -> None:
     """Fill in the plan, or say where the experiment is read from, and go there."""
     if made is None:
-        raise StoreError("The board of the example is gone: make it again.")
+        raise StoreError("The example's board was deleted: make it again.")
     if step == 3:
         stored.change(state.workspace(), made.id, plan=example.plan_of(made))
     else:

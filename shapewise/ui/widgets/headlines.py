@@ -11,7 +11,7 @@ from shapewise.ui.session.words import md
 
 
 def of(model: ModelAbout, plot: str) -> str | None:
-    """Return the title of a plot in somebody's words; None for what it says by itself."""
+    """Return the title that a person gave a plot; None where it has its own."""
     return model.headlines.get(plot)
 
 
@@ -31,7 +31,7 @@ def edit(model: ModelAbout, plot: str, read: str) -> None:
     ):
         st.text_input(
             "Say it in your own words", of(model, plot) or "", key=key, on_change=keep, max_chars=MAX_NAME,
-            placeholder=read[:MAX_NAME], help="The title of this plot, here and in files. Empty: what the curve says.",
+            placeholder=read[:MAX_NAME], help="The title of this plot, here and in files. Empty: the automatic title.",
         )  # fmt: skip
         st.text_area(
             "Note", note, key=f"note-{key}", on_change=pin, max_chars=MAX_NOTE, height=120,

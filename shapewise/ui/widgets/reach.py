@@ -71,7 +71,7 @@ def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
     return evidence_now and replace(evidence_now, tried=tried)
 
 
-@state.kept(show_spinner="Reading segments off the curves", max_entries=16)
+@state.kept(show_spinner="Finding segments on the curves", max_entries=16)
 def _suggested(model: str, bands: int) -> list[Segment]:
     rows, fitted = _held_out(model, bands), state.estimator(model)
     if rows is None or isinstance(fitted.model_, TaskModel):

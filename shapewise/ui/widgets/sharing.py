@@ -47,19 +47,19 @@ def _dialog(kind: str, identifier: str, name: str, tables: tuple[str, ...]) -> N
                       on_click=partial(space.sharing.share, kind, identifier, who, None))  # fmt: skip
     own = [table for table in tables if table and state.mine("tables", table, "share")]
     if any(set(shared) & set(space.sharing.people("tables", table)) for table in own):
-        st.caption("Taking it back leaves its table shared: that is taken back on the page Data.")
+        st.caption("Revoking access leaves its table shared: revoke that on the page Data.")
     with st.form("share", border=False, clear_on_submit=True):
-        who = st.text_input("With whom", placeholder="The name or address that they sign in with")
+        who = st.text_input("With whom", placeholder="The name or e-mail address they sign in with")
         level = st.segmented_control(
             "They may", list(WORDS), default="view", required=True, format_func=WORDS.__getitem__
         )
         with_table = kind == "boards" and bool(own)
         if with_table:
-            st.caption("Its table goes with it, to be viewed: a board is counted on its rows.")
+            st.caption("Its table is shared for viewing too, since a board is counted on its rows.")
         elif own:
             with_table = st.checkbox(
                 "With its table", value=True,
-                help="Without it they read the curves. With it they see its rows and the held-out metrics, too.",
+                help="Without it they see the curves only; with it also its rows and the held-out metrics.",
             )  # fmt: skip
         if not st.form_submit_button(f"Share the {KINDS[kind]}", type="primary"):
             return

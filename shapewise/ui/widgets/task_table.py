@@ -39,7 +39,7 @@ def verdict(model: ModelAbout) -> str:
             better, worse = int(((gap > beyond) & enough).sum()), int(((gap < -beyond) & enough).sum())
             words.append(f"against {name} {_clear(better, worse)}")
     if not words:
-        return "It was not compared with simpler models."
+        return "It has not been compared with simpler models."
     judged = int((tasks["held_out"] >= FEWEST_ROWS).sum())
     lucky = f" By chance alone about {CHANCE * judged:.0f} would look so, either way." if judged >= 40 else ""
     few = len(tasks) - judged
@@ -85,10 +85,11 @@ def show(model: ModelAbout) -> None:
         column_config={
             "name": st.column_config.TextColumn("Task"),
             "rows": number("Rows", format="localized", help="Training rows."),
-            "held_out": number("Held out", format="localized", help="Rows that no fit has seen: metrics are theirs."),
+            "held_out": number("Held out", format="localized", help="Rows not used in fitting; metrics are measured "
+            "on them."),
             "mean": number("Rate" if binary else "Mean", format="percent" if binary else "%.4g"),
-            "common": number("Common rounds", format="%.0f", help="Trees of all tasks that it kept before it quit."),
-            "specific": number("Own trees", format="%.0f", help="Trees of its own, grown after it quit."),
+            "common": number("Common rounds", format="%.0f", help="Common trees that it keeps."),
+            "specific": number("Own trees", format="%.0f", help="Trees of its own."),
             names[0]: number("Together", format=digits, help=f"{measure} of this model."),
             names[1]: number("Alone", format=digits, help=f"{measure} of trees of this task's rows only."),
             names[2]: number("One for all", format=digits, help=f"{measure} of trees that know of no tasks."),

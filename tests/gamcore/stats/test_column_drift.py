@@ -39,7 +39,7 @@ def test_nothing_moves_where_rows_are_only_permuted():
     assert not any(one.has_moved for one in found.columns)
     assert max(one.size for one in found.columns) == 0
     assert (found.came, found.went, found.retyped) == ((), (), ())
-    assert found.words() == "No column moved more than chance would."
+    assert found.words() == "No column changed significantly."
 
 
 def test_chance_alone_is_seldom_called_a_move():
@@ -65,7 +65,7 @@ def test_a_planted_move_is_found_and_ranked_first(name, change):
     assert found.columns[0].name == name
     assert [one.name for one in found.columns if one.has_moved] == [name]
     assert found.frame()["verdict"][0] == "moved"
-    assert found.words() == f"1 of 5 columns moved more than chance would: {name}."
+    assert found.words() == f"1 of 5 columns changed significantly: {name}."
 
 
 @settings(max_examples=40, deadline=None)

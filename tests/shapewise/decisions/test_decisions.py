@@ -228,7 +228,7 @@ def test_measured_lifts_are_drawn_with_what_was_planned(acted):
     planned = {("A", "entry_1_click"): 0.15}
     args = (frame, (frame["arm"] == "treated").to_numpy(), made.read().assign(frame), ["A", "C", "B"], roles)
     figure = figures.draw(plots.lifts(read_rows(*args, planned=planned)))
-    assert [name for name in names_of(figure) if name] == ["found", "not told from chance", "planned"]
+    assert [name for name in names_of(figure) if name] == ["significant", "not significant", "planned"]
     assert [len(trace.x) for trace in figure.data if trace.name] == [3, 3, 1]
     assert figure.layout.yaxis.ticktext[1] == "A · entry_2_click (expected null)"
 

@@ -458,7 +458,7 @@ def test_a_killed_worker_is_noticed(space):
     child.process_of(jobs.folder(space, "runs", identifier)).kill()
     run = wait(space, identifier)
     assert run.state == "interrupted"
-    assert "ended without a word" in run.message
+    assert "ended unexpectedly" in run.message
 
 
 def test_a_worker_stops_when_its_server_is_gone(space, tmp_path):

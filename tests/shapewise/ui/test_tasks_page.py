@@ -36,7 +36,7 @@ def test_the_page_reads_a_model_of_tasks(tasked):
     app = open_page("tasks", model=tasked[2].id)
     assert not app.error
     headings = [found.value for found in app.subheader]
-    assert headings[:2] == ["The tasks", "What matters, in common and to one task"]
+    assert headings[:2] == ["The tasks", "What matters, overall and to one task"]
     frame = app.dataframe[0].value
     assert frame["name"].tolist() == ["card", "boat"]
     charts = [json.loads(found.proto.spec) for found in app.get("plotly_chart")]

@@ -95,7 +95,7 @@ def test_roles_of_columns_that_are_gone_are_dropped_and_the_lost_rule_is_said(mo
     new, said = add(space, a_month(450, 2).drop(columns="who"), old)
     assert new.roles == {"stays": "target"}
     assert new.held_out_by is None
-    assert said == ["Rows were held out by who, and this version has no column who: its first training decides anew."]
+    assert said == ["Rows were held out by who, and this version has no column who: its first training will decide."]
 
 
 def test_a_time_that_is_no_time_any_more_decides_nothing(space):
@@ -255,7 +255,7 @@ def test_what_moved_is_told_and_drawn(months):
     assert "that went: *when*" in written(app)
     assert not app.get("plotly_chart")  # not before it is asked for
     app = opened("moved", new)
-    assert "columns moved more than chance would" in written(app)
+    assert "columns changed significantly" in written(app)
     field = next(one for one in app.selectbox if one.label.startswith("Column,"))
     assert field.options[0] == "age"
     for name in field.options[2:4]:  # levels, then dates
@@ -278,7 +278,7 @@ def test_models_are_trained_again_and_compared(months, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(runs, "start", lambda space, spec, n_jobs: began.append(spec))
         app = opened("renewed", new)
-        button(app, "Train again on the newer version").click().run()
+        button(app, "Retrain on the newer version").click().run()
     assert not app.exception
     assert began == [replace(Spec.from_dict(model.spec), table=new.id)]
     run = Run("r", began[0], "", "running", None, "", Standing())
@@ -286,8 +286,8 @@ def test_models_are_trained_again_and_compared(months, monkeypatch):
         patched.setattr(runs, "active", lambda space: [run])
         patched.setattr(runs, "read", lambda space, identifier: run)
         app = opened("renewed", new)
-        assert "Training again: main effects" in written(app)
-        assert "Train again on the newer version" not in [one.label for one in app.button]
+        assert "Retraining: main effects" in written(app)
+        assert "Retrain on the newer version" not in [one.label for one in app.button]
     train(space, began[0])
     app = opened("renewed", new)
     assert "moved most: by" in written(app)
@@ -305,7 +305,7 @@ def test_a_training_that_ended_badly_says_why(months, monkeypatch):
     monkeypatch.setattr(runs, "read", lambda space, identifier: run)
     app = opened("renewed", new)
     assert "All rows are <b>" in written(app)
-    assert button(app, "Train again on the newer version")
+    assert button(app, "Retrain on the newer version")
 
 
 def test_a_training_that_is_refused_says_why(months, monkeypatch):
@@ -316,7 +316,7 @@ def test_a_training_that_is_refused_says_why(months, monkeypatch):
 
     monkeypatch.setattr(runs, "start", refused)
     app = opened("renewed", new)
-    button(app, "Train again on the newer version").click().run()
+    button(app, "Retrain on the newer version").click().run()
     assert "There is no room" in written(app)
 
 
@@ -325,7 +325,7 @@ def test_a_model_without_its_target_is_refused_and_lost_features_are_named(month
     new, _ = add(space, a_month(90, 5).drop(columns="stays"), old)
     app = opened("renewed", new)
     assert "has no column stays, which is the target" in written(app)
-    assert "Train again on the newer version" not in [one.label for one in app.button]
+    assert "Retrain on the newer version" not in [one.label for one in app.button]
     new, _ = add(space, a_month(90, 6).drop(columns="age"), old)
     assert "Without the features that are gone: age" in written(opened("renewed", new))
 

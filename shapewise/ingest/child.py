@@ -1,19 +1,16 @@
 """The child process that reads a file: a file of unknown worth and parsers in C++ stay out of the server.
 
-It is told its job as JSON in its argument and answers with JSON lines: when it is ready, how far it is, and the end.
+It works on a folder, by the protocol of every child (`shapewise.processes`): its first report says that it is ready.
 A table that fits is read whole, by reader.py; a larger one goes by batches, by bigtext.py and bigparquet.py.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import threading
-import time
 import traceback
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -27,52 +24,32 @@ from shapewise.ingest.read import read_file
 from shapewise.ingest.streams import read_part, unpacked
 from shapewise.ingest.text_large import read_big_text
 from shapewise.ingest.writer import Written, sample_size, sampled_rows, threshold
+from shapewise.processes import ABOUT, PROGRESS, Reporter, leave_with, write_end
+from shapewise.store.atomic_files import read_json, write_json
 
 TEXT_TIMES: Final = 16
 """Bytes of memory that reading a byte of text whole may take: decoded, parsed, typed, each for a moment twice."""
 
 TABLE_TIMES: Final = 6
-REPORT_SECONDS: Final = 0.1
 
 
-class Voice:
-    """Tells the server how the work goes."""
-
-    def __init__(self, out: IO[str]) -> None:
-        self._out, self._last = out, 0.0
-
-    def say(self, **words: Any) -> None:
-        """One line."""
-        self._out.write(json.dumps(words) + "\n")
-        self._out.flush()
-
-    def tell(self, share: float, words: str) -> None:
-        """How far the work is, at most ten times a second."""
-        if time.monotonic() - self._last > REPORT_SECONDS:
-            self._last = time.monotonic()
-            self.say(share=round(min(share, 1.0), 4), words=words)
-
-
-def load(job: dict[str, Any], voice: Voice) -> None:
-    """Do a job: read `source`, a file or folder of some kind, into the folder `into`."""
-    source, into, notes = Path(job["source"]), Path(job["into"]), list[str]()
+def load(job: dict[str, Any], into: Path, tell: Reporter) -> dict[str, Any]:
+    """Read `source`, a file or folder of some kind, into a folder; the size of its table, and notes."""
+    source, notes = Path(job["source"]), list[str]()
     kind, limit = job["kind"], job["table"]
     gz = kind.endswith(".gz")
     if kind == "folder" or (kind == ".parquet" and _is_large(source, job["memory"])):
-        written = read_parquet(source, into, limit, notes, voice.tell)
+        written = read_parquet(source, into, limit, notes, tell)
     elif kind in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
         data = _whole(source, gz, job["memory"] // TEXT_TIMES)
         if data is None:
-            written = read_big_text(source, gz, into=into, limit=limit, notes=notes, tell_=voice.tell)
+            written = read_big_text(source, gz, into=into, limit=limit, notes=notes, tell_=tell)
         else:
             written = _write_whole(f"table{kind.removesuffix('.gz')}", data, into, limit, notes)
     else:
         written = _write_whole(f"table{kind}", source.read_bytes(), into, limit, notes)
-    voice.say(
-        done={"rows": written.rows, "columns": written.columns, "memory": written.memory,
-              "sampled": written.sampled, "notes": notes},
-        peak=peak(),
-    )  # fmt: skip
+    return {"rows": written.rows, "columns": written.columns, "memory": written.memory, "sampled": written.sampled,
+            "notes": notes}  # fmt: skip
 
 
 def _is_large(source: Path, memory: int) -> bool:
@@ -122,28 +99,22 @@ def peak() -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
 
 
-def _end_with(server: int) -> None:
-    """Stop this process when the server is gone: nobody would clear up after it."""
-    while os.getppid() == server:
-        time.sleep(1.0)
-    os._exit(1)
-
-
 def main(argument: str) -> None:
-    """Do the job and say how it ended; what is no ReaderError is for the log, and ends the process."""
-    # What libraries print must not get between the answers.
-    voice = Voice(os.fdopen(os.dup(1), "w", encoding="utf-8"))
-    os.dup2(2, 1)
-    job = json.loads(argument)
-    threading.Thread(target=_end_with, args=(job["server"],), daemon=True).start()
-    voice.say(ready=True)
+    """Do the job of a folder and say how it ended; what is no ReaderError is for the log, and ends the process."""
+    folder = Path(argument)
+    job = read_json(folder / ABOUT)
+    leave_with(job["server"])
+    write_json(folder / PROGRESS, {"share": 0.0, "words": "Reading the file"})  # ready: all is imported
+    end: dict[str, Any] = {"state": "failed"}
     try:
         with room():
-            load(job, voice)
+            end |= {"state": "done", "table": load(job, folder, Reporter(folder))}
     except (ReaderError, StoreError) as error:
-        voice.say(error=str(error), peak=peak())
+        end["message"] = str(error)
     except MemoryError:
-        voice.say(error="The file needs more memory than there is: keep fewer rows or columns.", peak=peak())
+        end["message"] = "The file needs more memory than there is: keep fewer rows or columns."
     except Exception:
         traceback.print_exc()
         sys.exit(1)
+    write_end(folder, end | {"peak": peak()})
+    os._exit(0)  # at once: the server waits, and tearing down libraries takes longer than a small file

@@ -1,27 +1,23 @@
-"""Reading a file in a child process that is watched: what it takes too much of, it is ended for."""
+"""Reading a file in a child process that is watched, and ended where it takes too much memory, time or disk."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import logging
 import os
-import queue
 import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import IO, Any, Final
+from typing import Any, Final
 
-import psutil
-
+from shapewise import processes
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
-from shapewise.store.atomic_files import size_of
+from shapewise.store.atomic_files import keep_spare, size_of, write_json
 
 log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.05
@@ -121,10 +117,9 @@ class Reading:
         made = not self._into.exists()
         self._staging.mkdir(parents=True)
         try:
-            with tempfile.TemporaryFile() as errors:
-                done = self._watch(self._begin(errors), errors)
+            loading = Loading(**self._watch(self._begin()))
             self._keep()
-            return Loading(**done)
+            return loading
         except BaseException:
             shutil.rmtree(self._into if made else self._staging, ignore_errors=True)
             raise
@@ -133,65 +128,74 @@ class Reading:
         for name in ("sample.parquet", "table.parquet"):  # whoever finds the table finds its sample
             if (self._staging / name).exists():
                 (self._staging / name).replace(self._into / name)
-        self._staging.rmdir()
+        shutil.rmtree(self._staging)
 
-    def _begin(self, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-        package = Path(__file__).parents[2]
+    def _begin(self) -> subprocess.Popen[bytes]:
         job = {
-            "source": str(self._source.resolve()), "kind": self._kind, "into": str(self._staging.resolve()),
-            "memory": self._limits.memory, "table": self._limits.table, "server": os.getpid(),
+            "source": str(self._source.resolve()), "kind": self._kind, "memory": self._limits.memory,
+            "table": self._limits.table, "server": os.getpid(),
         }  # fmt: skip
+        write_json(self._staging / processes.ABOUT, job)
+        keep_spare(self._staging)
         # -P: the folder that the server was started in is no place to import from.
-        return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-            [sys.executable, "-P", "-c", PROGRAM, str(package), json.dumps(job)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            start_new_session=True,
-            env=_environment(),
-        )
+        with (self._staging / processes.LOG).open("wb") as log_file:
+            return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+                [sys.executable, "-P", "-c", PROGRAM, str(Path(__file__).parents[2]), str(self._staging.resolve())],
+                stdin=subprocess.DEVNULL,
+                stdout=log_file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=_environment(),
+            )
 
-    def _watch(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> dict[str, Any]:
-        """Return what the child says at its end. It does not outlive this call."""
-        assert process.stdout is not None
-        said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        listener = threading.Thread(target=_listen, args=(process.stdout, said), daemon=True, name="loader")
-        listener.start()
+    def _watch(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+        """Return the table that the child says it wrote. The child does not outlive this call."""
+        began, seen = time.monotonic(), 0.0
         try:
-            return self._heed(psutil.Process(process.pid), said, process, errors)
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
+                if not self.base and (self._staging / processes.PROGRESS).exists():
+                    self.base, began = processes.resident(process.pid), time.monotonic()
+                end = processes.read_end(self._staging)
+                self.peak = max(self.peak, processes.resident(process.pid), (end or {}).get("peak", 0))
+                self.seconds = time.monotonic() - began
+                if end is not None:
+                    self.base = self.base or self.peak  # it was done before anybody looked
+                    return self._ended(end)
+                if process.returncode is not None:
+                    raise self._crash(process.returncode)
+                seen = self._pass_on(seen)
+                self._check()
         finally:
             process.kill()
             process.wait()
-            listener.join(5.0)
-            process.stdout.close()
 
-    def _heed(
-        self,
-        seen: psutil.Process,
-        said: queue.SimpleQueue[dict[str, Any] | None],
-        process: subprocess.Popen[bytes],
-        errors: IO[bytes],
-    ) -> dict[str, Any]:
-        began = time.monotonic()
-        while True:
-            try:
-                words = said.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                words = {}
-            if words is None:
-                raise _crash(process.wait(), errors)
-            if "ready" in words:
-                self.base, began = _resident(seen), time.monotonic()
-            self.peak = max(self.peak, _resident(seen), words.get("peak", 0))
-            self.seconds = time.monotonic() - began
-            if "error" in words:
-                raise ReaderError(words["error"])
-            if "done" in words:
-                self._check_disk()
-                return dict(words["done"])
-            if "share" in words:
-                self._tell(words["share"], words["words"])
-            self._check()
+    def _pass_on(self, seen: float) -> float:
+        """Tell what the child reported since; when that was written."""
+        with contextlib.suppress(FileNotFoundError):
+            written = (self._staging / processes.PROGRESS).stat().st_mtime
+            if written > seen:
+                progress = processes.read_progress(self._staging)
+                self._tell(progress["share"], progress["words"])
+                return written
+        return seen
+
+    def _ended(self, end: dict[str, Any]) -> dict[str, Any]:
+        if end["state"] != "done":
+            raise ReaderError(end["message"])
+        self._check_disk()
+        return dict(end["table"])
+
+    def _crash(self, code: int) -> ReaderError:
+        """Return the refusal of a file that its reader broke on; the log has what is known, under the same number."""
+        number = secrets.token_hex(4)
+        words = processes.tail(self._staging, 20_000)
+        log.error("Reading a file failed (error %s, exit code %d): %s", number, code, words)
+        return ReaderError(
+            f"The file could not be read, as its reader broke off (error {number} in the log): "
+            "save the table again, as CSV in UTF-8 or as Parquet."
+        )
 
     def _check(self) -> None:
         if self.base and self.peak - self.base > self._limits.memory:
@@ -205,37 +209,9 @@ class Reading:
             raise ReaderError(f"Reading the file took more than {allowed:,.0f} seconds: load fewer rows or columns.")
 
     def _check_disk(self) -> None:
-        if self._limits.disk and sum(map(size_of, self._staging.iterdir())) > self._limits.disk:
+        made = (path for path in self._staging.iterdir() if path.name not in processes.FILES)
+        if self._limits.disk and sum(map(size_of, made)) > self._limits.disk:
             raise ReaderError(
                 f"The table needs more than the {self._limits.disk / 1e6:,.0f} MB that you may still keep: delete what "
                 "you no longer need, or load fewer rows or columns."
             )
-
-
-def _resident(seen: psutil.Process) -> int:
-    try:
-        return int(seen.memory_info().rss)
-    except psutil.Error:  # it has just ended
-        return 0
-
-
-def _listen(out: IO[bytes], said: queue.SimpleQueue[dict[str, Any] | None]) -> None:
-    """Hand on the child's lines; None when there will be no more."""
-    for line in out:
-        try:
-            said.put(dict(json.loads(line)))
-        except ValueError:  # cut off in the middle of a line
-            break
-    said.put(None)
-
-
-def _crash(code: int, errors: IO[bytes]) -> ReaderError:
-    """Return the refusal of a file that its reader broke on; what is known stands in the log under the same number."""
-    number = secrets.token_hex(4)
-    errors.seek(0)
-    words = errors.read()[-20_000:].decode(errors="replace").strip()
-    log.error("Reading a file failed (error %s, exit code %d): %s", number, code, words)
-    return ReaderError(
-        f"The file could not be read, as its reader broke off (error {number} in the log): "
-        "save the table again, as CSV in UTF-8 or as Parquet."
-    )

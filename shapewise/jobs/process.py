@@ -1,28 +1,28 @@
 """Child processes that work on a folder of the workspace, so that the work outlives the page that began it.
 
-A folder's files: about.json (what to do), process.json (who works on it), cancel (asks it to stop), log.txt (what it
-printed), spare (room for the next), end.json (how it ended: state and message, and what else the work tells).
+To the protocol of every child (`shapewise.processes`) they add process.json (who works on the folder) and cancel (asks
+it to stop).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import subprocess
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import psutil
 
+from shapewise import processes
 from shapewise.access.quotas import Limits
 from shapewise.errors import room
-from shapewise.store.atomic_files import keep_spare, read_json, use_spare, write_json
+from shapewise.store.atomic_files import keep_spare, read_json, write_json
 
 State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
@@ -30,7 +30,6 @@ START_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 5.0
 """Time that a worker has to react to a request to stop, and then to a signal."""
 
-LOOK_SECONDS: Final = 0.5
 LAST_WORD: Final = 2**14
 NICE: Final = 5
 """Workers give way to the server: people wait for pages, not for trainings."""
@@ -59,7 +58,7 @@ def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
         environment |= dict.fromkeys(POOLS, str(limits.threads))
     # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
     keep_spare(folder, LAST_WORD)
-    with (folder / "log.txt").open("wb") as log:
+    with (folder / processes.LOG).open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
             [sys.executable, "-m", module, str(folder.resolve())],
             stdin=subprocess.DEVNULL,
@@ -90,8 +89,8 @@ def process_of(folder: Path) -> psutil.Process | None:
 def end_of(folder: Path) -> dict[str, Any]:
     """Return how the work ended, with its state and message; it may still be running."""
     alive = process_of(folder) is not None  # before looking for the end: a worker writes its end, then goes
-    if (folder / "end.json").is_file():
-        return dict(read_json(folder / "end.json"))
+    if (end := processes.read_end(folder)) is not None:
+        return end
     if not alive and (folder / "cancel").exists():
         return dict(CANCELLED)
     if not alive and _has_begun(folder):
@@ -102,14 +101,8 @@ def end_of(folder: Path) -> dict[str, Any]:
 def write_end(folder: Path, end: dict[str, Any]) -> None:
     """Write how the work ended, unless that is written already, or the folder was taken away meanwhile."""
     with contextlib.suppress(FileNotFoundError):
-        if not (folder / "end.json").is_file():
-            _end(folder, end)
-
-
-def _end(folder: Path, end: dict[str, Any]) -> None:
-    """Write how the work ended, in the place that was kept for it: a full disk is no reason not to say so."""
-    use_spare(folder)
-    write_json(folder / "end.json", end)
+        if processes.read_end(folder) is None:
+            processes.write_end(folder, end)
 
 
 def ask_to_stop(folder: Path) -> None:
@@ -123,14 +116,8 @@ def _has_begun(folder: Path) -> bool:
     return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
 
 
-def tail(folder: Path, size: int = 2000) -> str:
-    """Return the last of what a worker printed."""
-    path = folder / "log.txt"
-    return path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
-
-
 def _last_words(folder: Path) -> str:
-    lines = tail(folder).splitlines()
+    lines = processes.tail(folder).splitlines()
     return f" The last line of its log: {lines[-1][:300]}" if lines else ""
 
 
@@ -141,13 +128,9 @@ def look_for_a_stop(folder: Path) -> None:
     """Raise StoppedError in a worker that nobody wants any more."""
     if (folder / "cancel").exists():
         raise StoppedError("Cancelled.")
-    if _is_orphan():
+    server = os.environ.get(SERVER)
+    if server and processes.is_orphan(int(server)):
         raise OrphanedError(ORPHANED)
-
-
-def _is_orphan() -> bool:
-    server = os.environ.get(SERVER, "")
-    return bool(server) and os.getppid() != int(server)
 
 
 def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[type[Exception], ...], what: str) -> int:
@@ -156,7 +139,8 @@ def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[typ
     work : returns what to tell beyond that. refused : errors whose message is for the person who waits; of others they
     get a number, and the log the rest.
     """
-    threading.Thread(target=_leave_with_the_server, args=(folder,), daemon=True, name="leave").start()
+    if server := os.environ.get(SERVER):
+        processes.leave_with(int(server), partial(_last_word, folder))
     os.nice(NICE)
     end: dict[str, Any] = {"state": "failed", "message": ""}
     try:
@@ -170,21 +154,16 @@ def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[typ
     except MemoryError:
         end["message"] = "There was not enough memory: use fewer rows or features."
     except Exception as error:  # whatever it is, the page must be told
-        number = secrets.token_hex(4)
-        print(f"error {number}", file=sys.stderr)
-        traceback.print_exc()
+        number = processes.incident()
         end["message"] = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): its log has the rest."
-    _end(folder, end)
+    processes.write_end(folder, end)
     return 0 if end["state"] != "failed" else 1
 
 
-def _leave_with_the_server(folder: Path) -> None:
-    """End a worker whose server is gone, and that does not come round to look for itself."""
-    while not _is_orphan():
-        time.sleep(LOOK_SECONDS)
+def _last_word(folder: Path) -> None:
+    """Say why the work ended, unless the worker sees by itself that its server is gone."""
     time.sleep(GRACE_SECONDS)
     write_end(folder, {"state": "interrupted", "message": ORPHANED})
-    os._exit(1)
 
 
 # In the server

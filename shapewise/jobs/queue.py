@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from shapewise import processes
 from shapewise.access.permissions import LOCAL, Person, may
 from shapewise.access.quotas import OWN
 from shapewise.errors import DeniedError, StoreError
@@ -155,7 +156,7 @@ def is_stopping(space: Workspace, kind: str, identifier: str) -> bool:
 
 def log_of(space: Workspace, kind: str, identifier: str) -> str:
     """Return the last of what a job printed."""
-    return child.tail(folder(space, kind, identifier), 6000)
+    return processes.tail(folder(space, kind, identifier), 6000)
 
 
 def forget(space: Workspace, kind: str, identifier: str) -> None:

@@ -20,6 +20,7 @@ from typing import Final
 import psutil
 import sqlalchemy as sa
 
+from shapewise import processes
 from shapewise.access.quotas import Limits
 from shapewise.errors import GoneError
 from shapewise.jobs import process as child
@@ -146,7 +147,7 @@ class Keeper:
     def _look_at(self, identifier: str, process: subprocess.Popen[bytes]) -> None:
         """Stop a worker that uses more memory or time than a job may."""
         most, seconds = self._limits.memory, self._limits.seconds
-        if most and resident(process.pid) > most:
+        if most and processes.resident(process.pid) > most:
             self._kill(identifier, process, f"The work used more than the {most / 1e9:.1f} GB of memory that a job may "
                        "use here: use fewer rows, features or pairs.")  # fmt: skip
         elif seconds and time.monotonic() - self._began[identifier] > seconds:
@@ -185,14 +186,6 @@ class Keeper:
                 continue  # it will see that its server is gone, and end by itself
             child.write_end(folder, {"state": "interrupted", "message": child.ORPHANED})
             self._set_ended(identifier)
-
-
-def resident(pid: int) -> int:
-    """Return the bytes of memory that a process holds, pages of files that it has mapped among them."""
-    try:
-        return int(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:
-        return 0
 
 
 _keepers: dict[str, Keeper] = {}

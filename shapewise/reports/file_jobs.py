@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from gamcore.viz.files.plot import file_name
 from shapewise.jobs import queue as jobs
 from shapewise.jobs.process import State
+from shapewise.processes import read_progress
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring.score_file import FileKind, Wanted, check
 from shapewise.store.atomic_files import read_json, size_of
@@ -90,8 +91,8 @@ def pack(workspace: Workspace, identifier: str) -> Pack:
     end = jobs.end_of(workspace, KIND, identifier)
     waits = f"Waiting: number {end['place']} in the queue" if end["state"] == "queued" else "Starting"
     progress: dict[str, Any] = {"share": 0.0, "words": waits}
-    if (folder / "progress.json").is_file():
-        progress = read_json(folder / "progress.json")
+    if so_far := read_progress(folder):
+        progress = so_far
     path = folder / f"out.{record['about']['kind']}"
     return Pack(
         id=identifier,

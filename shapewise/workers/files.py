@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,30 +13,17 @@ from gamcore.io.manifest import ModelFileError
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
+from shapewise.processes import Reporter
 from shapewise.reports.card import card
 from shapewise.reports.recipes import from_dict
 from shapewise.reports.review import review_of
 from shapewise.scoring.score_file import Wanted, write
 from shapewise.scoring.score_rows import ScoreError
-from shapewise.store.atomic_files import in_place_of, read_json, size_of, write_json
+from shapewise.store.atomic_files import in_place_of, read_json, size_of
 from shapewise.store.workspace import StoreError, Workspace
 
-REPORT_SECONDS: Final = 0.1
 OWN: Final = 0.3
 """Share of a report's time that reading the model takes; drawing is the rest."""
-
-
-class _Teller:
-    """Says how far the work is, at most ten times a second, and looks for a reason to stop."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._last = folder, 0.0
-
-    def __call__(self, share: float, words: str) -> None:
-        child.look_for_a_stop(self._folder)
-        if time.monotonic() - self._last >= REPORT_SECONDS:
-            self._last = time.monotonic()
-            write_json(self._folder / "progress.json", {"share": min(share, 1.0), "words": words})
 
 
 def main(folder: Path) -> int:
@@ -46,14 +33,16 @@ def main(folder: Path) -> int:
     def work() -> dict[str, Any]:
         space = jobs.space_of(folder)
         with in_place_of(folder / f"out.{record['about']['kind']}") as making:
-            _make(space, record["work"], record["about"], making, _Teller(folder))
+            _make(
+                space, record["work"], record["about"], making, Reporter(folder, partial(child.look_for_a_stop, folder))
+            )
             space.check_room(size_of(making))
         return {}
 
     return child.work_on(folder, work, (TableError, StoreError, ScoreError, ModelFileError), "Making the file")
 
 
-def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell: _Teller) -> None:
+def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell: Reporter) -> None:
     if work == "report":
         recipe = from_dict(about["recipe"])
         report = review_of(space, recipe, about["model"], lambda share, words: tell(OWN * share, f"Reading: {words}"))

@@ -10,7 +10,6 @@ import json
 import math
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from gamcore.kernels.warmup import warmup
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs
 from shapewise.jobs.process import StoppedError
+from shapewise.processes import Pace
 from shapewise.store.atomic_files import read_json, write_json
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data
@@ -29,8 +29,6 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, read_all, train, train_parts
 from shapewise.training.tuning import Budget, tune
 
-REPORT_SECONDS = 0.1
-
 
 class _Reporter:
     """Writes the rounds since the last report as one line, at most ten a second, and looks for a reason to stop."""
@@ -38,7 +36,7 @@ class _Reporter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "progress.jsonl"
-        self._last = 0.0
+        self._pace = Pace()
         self._told: dict[str, Any] = {"part": 0, "points": [], "quits": []}
 
     def __call__(self, progress: Progress) -> None:
@@ -51,10 +49,8 @@ class _Reporter:
         }  # fmt: skip
         self._told["quits"] += [[progress.refit, *left] for left in progress.quits]
         self._told["points"].append([progress.refit, progress.round, *losses])
-        now = time.monotonic()
-        if now - self._last < REPORT_SECONDS:
+        if not self._pace.due():
             return
-        self._last = now
         self.write()
         child.look_for_a_stop(self._folder)
 

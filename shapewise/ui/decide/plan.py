@@ -139,7 +139,7 @@ def _result(board: Board, planned: ExperimentPlan) -> None:
         row.metric("Weeks", "never", "no strategy reaches anybody", **plain)
     row.metric(
         "Comparisons", count(planned.tests), f"alpha 5% / {planned.tests} at first (Holm)", **plain,
-        help="Strategies × metrics, without expected nulls. Holm's procedure keeps the chance of any false positive at 5%.",
+        help="Strategies × metrics without expected nulls. Holm keeps the chance of any false positive at 5%.",
     )  # fmt: skip
     frame = planned.frame()
     st.dataframe(

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import MISSING, UNSEEN, Feature, Values, read_feature
+from gamcore.data.table import MISSING, UNSEEN, Feature, Table, Values, as_table, read_feature
 from gamcore.kernels import CODE, N_CODES
 from gamcore.types import Floats
 
@@ -169,23 +169,25 @@ def fit_bins(feature: Feature, values: Values, weights: Floats | None, max_bins:
 
 
 def bin_table(
-    frame: pd.DataFrame, features: tuple[Feature, ...], weights: Floats | None = None, max_bins: int = 256
+    frame: pd.DataFrame | Table, features: tuple[Feature, ...], weights: Floats | None = None, max_bins: int = 256
 ) -> Binned:
     """Learn the bins of a training table and encode it; weights (n,) make heavier rows count more in the cuts."""
-    codes = np.empty((len(features), len(frame)), CODE)
+    table = as_table(frame)
+    codes = np.empty((len(features), len(table)), CODE)
     bins = []
     for j, feature in enumerate(features):
-        values = read_feature(frame, feature)
+        values = read_feature(table, feature)
         bins.append(fit_bins(feature, values, weights, max_bins))
         codes[j] = bins[-1].encode_training(values)
     return Binned(codes, tuple(bins))
 
 
-def encode_table(frame: pd.DataFrame, bins: tuple[Bins, ...], in_training: bool = False) -> NDArray[np.uint8]:
+def encode_table(frame: pd.DataFrame | Table, bins: tuple[Bins, ...], in_training: bool = False) -> NDArray[np.uint8]:
     """Return the codes (p, n) of a table by bins already learnt; or of the one that they were learnt from."""
-    codes = np.empty((len(bins), len(frame)), CODE)
+    table = as_table(frame)
+    codes = np.empty((len(bins), len(table)), CODE)
     for j, of_feature in enumerate(bins):
-        values = read_feature(frame, of_feature.feature)
+        values = read_feature(table, of_feature.feature)
         codes[j] = of_feature.encode_training(values) if in_training else of_feature.encode(values)
     return codes
 

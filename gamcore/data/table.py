@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -31,7 +31,6 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BOOLEANS = ("False", "True")
 _FIRST_DATE, _LAST_DATE = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-30", "us")
 LONGEST_LEVEL: Final = 1_000
-LARGEST_TARGET: Final = 1e150
 TARGET: Final = "the target"
 """The name of a target's column while it is read."""
 
@@ -71,7 +70,7 @@ def as_frame(X: Any) -> pd.DataFrame:
                 f"Expected 2D array, got an array with {array.ndim} dimensions instead. Reshape your data to one row "
                 "per case and one column per feature."
             )
-        with _valid_text("The table"):
+        with valid_text("The table"):
             X = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
             X = X.infer_objects() if array.dtype == object else X
     if isinstance(X.columns, pd.MultiIndex):
@@ -91,7 +90,8 @@ def as_frame(X: Any) -> pd.DataFrame:
 
 
 @contextmanager
-def _valid_text(what: str) -> Iterator[None]:
+def valid_text(what: str) -> Iterator[None]:
+    """TableError where text cannot be written as UTF-8."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -99,21 +99,6 @@ def _valid_text(what: str) -> Iterator[None]:
             f"{what} holds text with an unpaired surrogate ({error.object[error.start]!r}): clean it, as in "
             "text.encode('utf-8', 'replace').decode()."
         ) from error
-
-
-def _target(y: Any) -> pd.Series:
-    """Return a target as a column that knows that it is one."""
-    if y is None:
-        raise TableError("This estimator requires y to be passed, but the target y is None.")
-    with _valid_text("The target"):
-        return pd.Series(y).reset_index(drop=True).rename(TARGET)
-
-
-def check_unmasked(values: Any, name: str) -> None:
-    """TableError where some of the values, one per row, are masked: as an array they would lose their mask."""
-    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
-    if masked:
-        raise TableError(f"{name} has {masked} masked rows: give every row a value.")
 
 
 def _where(series: pd.Series) -> str:
@@ -266,8 +251,56 @@ def _calendar(series: pd.Series, part: DatePart) -> NDArray[np.int32]:
     return np.asarray(numbers.fillna(MISSING), np.int32)
 
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as it came in: a frame with unique text names, and what each of its columns is.
+
+    It is made once, where data comes in (`Table.of`). Whoever works on it later asks it, and infers nothing again.
+    """
+
+    frame: pd.DataFrame
+    _kinds: dict[str, Kind] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, X: Any) -> Table:
+        """Return the table of a frame or of a two-dimensional array; TableError says what cannot be used."""
+        return X if isinstance(X, Table) else cls(as_frame(X))
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.frame.columns
+
+    @property
+    def names(self) -> list[str]:
+        """Names of its columns."""
+        return list(self.frame.columns)
+
+    def kind(self, name: str) -> Kind:
+        """Return what a column is; TableError where it is nothing that can be used."""
+        if name not in self._kinds:
+            self._kinds[name] = kind_of(self.frame[name])
+        return self._kinds[name]
+
+    def take(self, rows: NDArray[Any], names: Sequence[str] | None = None) -> Table:
+        """Return some rows, by a mask, and some columns or all."""
+        frame = self.frame.loc[rows] if names is None else self.frame.loc[rows, list(names)]
+        return Table(frame, dict(self._kinds))
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """Return the same with other names, by position."""
+        kinds = {new: self._kinds[old] for new, old in zip(names, self.names, strict=True) if old in self._kinds}
+        return Table(self.frame.set_axis(list(names), axis=1), kinds)
+
+
+def as_table(frame: pd.DataFrame | Table) -> Table:
+    """Return a frame of ours as a table, unchecked."""
+    return frame if isinstance(frame, Table) else Table(frame)
+
+
 def learn_features(
-    frame: pd.DataFrame, categorical: Sequence[Any] | Literal["infer"] = "infer", date_parts: bool = False
+    frame: pd.DataFrame | Table, categorical: Sequence[Any] | Literal["infer"] = "infer", date_parts: bool = False
 ) -> tuple[Feature, ...]:
     """Return the features of a training table.
 
@@ -275,18 +308,19 @@ def learn_features(
     date_parts : whether each date column also gives its month and its weekday.
     """
     chosen = set() if isinstance(categorical, str) else {str(name) for name in categorical}
-    unknown = sorted(chosen - set(frame.columns))
+    table = as_table(frame)
+    unknown = sorted(chosen - set(table.names))
     if unknown:
         raise TableError(f"categorical_features names {unknown[0]!r}, which is not a column of the table.")
     features: list[Feature] = []
-    for name in frame.columns:
-        kind = kind_of(frame[name])
+    for name in table.names:
+        kind = table.kind(name)
         if name in chosen and kind != "category":
             kind = "category"
         if kind == "boolean":
             features.append(Feature(name, name, kind, levels=BOOLEANS))
         elif kind == "category":
-            features.append(Feature(name, name, kind, levels=_sorted_levels(frame[name])))
+            features.append(Feature(name, name, kind, levels=_sorted_levels(table.frame[name])))
         else:
             features.append(Feature(name, name, kind))
         if kind == "date" and date_parts:
@@ -307,55 +341,21 @@ def _sorted_levels(series: pd.Series) -> tuple[str, ...]:
         return tuple(sorted(present))
 
 
-def read_feature(frame: pd.DataFrame, feature: Feature) -> Values:
+def read_feature(frame: pd.DataFrame | Table, feature: Feature) -> Values:
     """Return the values of a feature in a table, (n,): float64, or int32 codes into `feature.levels`."""
-    if feature.column not in frame.columns:
+    table = as_table(frame)
+    if feature.column not in table:
         raise TableError(f"The table lacks column {feature.column!r}, which the model was trained on.")
-    series = frame[feature.column]
+    series = table.frame[feature.column]
     if feature.part != "value":
         return _calendar(series, feature.part)
     if feature.kind == "category":
         return _match(series, feature.levels)
     if feature.kind == "boolean":
         return _booleans(series)
-    kind = kind_of(series)
+    kind = table.kind(feature.column)
     if kind == "category" and series.isna().all():
         return np.full(len(series), np.nan)
     if kind not in (feature.kind, "boolean"):
         raise TableError(f"Column {feature.column!r} was a {feature.kind} in training and is a {kind} now: convert it.")
     return read_dates(series) if feature.kind == "date" else read_numbers(series)
-
-
-def read_numeric_target(y: Any) -> NDArray[np.float64]:
-    """Return a regression target: finite numbers, float64 (n,)."""
-    series = _target(y)
-    if kind_of(series) not in ("number", "boolean"):
-        raise TableError("The target is not a number: choose a numeric column, or train a classifier.")
-    values = read_numbers(series)
-    missing = int(np.isnan(values).sum())
-    if missing:
-        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
-    if np.max(np.abs(values), initial=0.0) > LARGEST_TARGET:
-        raise TableError("The target has values beyond 1e150: divide it by a constant first.")
-    return values
-
-
-def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return a two-class target: codes 0 and 1, (n,), and the classes in order."""
-    series = _target(y)
-    missing = int(series.isna().sum())
-    if missing:
-        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
-    if types.is_float_dtype(series.dtype):
-        numbers = read_numbers(series)
-        if np.any(numbers != np.floor(numbers)):
-            raise TableError("Unknown label type: the target is continuous; train a regressor, or choose two classes.")
-    if kind_of(series) == "date":
-        raise TableError("The target holds dates: turn it into text or numbers, or choose another column.")
-    classes, codes = np.unique(series.to_numpy(), return_inverse=True)
-    if classes.size != 2:
-        raise TableError(
-            f"Only binary classification is supported: the target has {classes.size} class"
-            f"{'es' * (classes.size != 1)} and must have 2; say which levels are positive, or choose another column."
-        )
-    return codes.astype(np.int64), classes

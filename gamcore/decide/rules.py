@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.dates import DAY, stamp
-from gamcore.data.table import BOOLEANS, Feature, TableError, kind_of, read_feature, read_numbers
+from gamcore.data.table import BOOLEANS, Feature, Table, TableError, as_table, read_feature, read_numbers
 from gamcore.types import Bools
 
 MOST_NAMED: Final = 6
@@ -29,7 +29,7 @@ class RuleError(ValueError):
 class Rule:
     """What is true or false of each row of a table."""
 
-    def holds(self, frame: pd.DataFrame) -> Bools:
+    def holds(self, frame: pd.DataFrame | Table) -> Bools:
         """Return the rows (n,) of which the rule is true; TableError where a column is missing or of another kind."""
         raise NotImplementedError
 
@@ -55,10 +55,12 @@ class Rule:
         return tuple(dict.fromkeys(part.column for part in self.parts()))
 
 
-def _column(frame: pd.DataFrame, name: str) -> pd.Series:
-    if name not in frame.columns:
+def _with(frame: pd.DataFrame | Table, name: str) -> Table:
+    """Return the table of a frame; TableError where it lacks a column."""
+    table = as_table(frame)
+    if name not in table:
         raise TableError(f"The table has no column {name!r}, which a rule asks for: choose another table or rule.")
-    return frame[name]
+    return table
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,9 @@ class Range(Rule):
         object.__setattr__(self, "low_in", self.low_in or self.low is None)  # an open end says nothing
         object.__setattr__(self, "high_in", self.high_in and self.high is not None)
 
-    def holds(self, frame: pd.DataFrame) -> Bools:
-        _column(frame, self.column)
-        values = read_feature(frame, Feature(self.column, self.column, "date" if self.date else "number"))
+    def holds(self, frame: pd.DataFrame | Table) -> Bools:
+        table = _with(frame, self.column)
+        values = read_feature(table, Feature(self.column, self.column, "date" if self.date else "number"))
         ends = [self.low, self.high]
         if self.date:  # in whole microseconds: what days lose in floating point must not decide
             values = np.round(values.astype(np.float64) * DAY)
@@ -171,15 +173,15 @@ class Levels(Rule):
     column: str
     levels: tuple[str, ...]
 
-    def holds(self, frame: pd.DataFrame) -> Bools:
-        series = _column(frame, self.column)
-        kind = kind_of(series)
+    def holds(self, frame: pd.DataFrame | Table) -> Bools:
+        table = _with(frame, self.column)
+        kind = table.kind(self.column)
         if kind == "date":
             raise TableError(f"Column {self.column!r} holds dates: a rule can ask for a range of them, not for levels.")
         if kind == "number":
-            return np.isin(read_numbers(series), numbers_of(self.levels))
+            return np.isin(read_numbers(table.frame[self.column]), numbers_of(self.levels))
         levels = BOOLEANS if kind == "boolean" else self.levels
-        codes = read_feature(frame, Feature(self.column, self.column, kind, levels=levels))
+        codes = read_feature(table, Feature(self.column, self.column, kind, levels=levels))
         return np.isin(codes, [levels.index(level) for level in self.levels if level in levels])
 
     def words(self) -> str:
@@ -203,8 +205,8 @@ class Missing(Rule):
 
     column: str
 
-    def holds(self, frame: pd.DataFrame) -> Bools:
-        return np.asarray(_column(frame, self.column).isna(), bool)
+    def holds(self, frame: pd.DataFrame | Table) -> Bools:
+        return np.asarray(_with(frame, self.column).frame[self.column].isna(), bool)
 
     def words(self) -> str:
         return f"{self.column} is missing"
@@ -239,10 +241,11 @@ class _Joined(Rule):
 class All(_Joined):
     """AND: rows of which all of some rules are true; without any, every row."""
 
-    def holds(self, frame: pd.DataFrame) -> Bools:
-        inside = np.ones(len(frame), bool)
+    def holds(self, frame: pd.DataFrame | Table) -> Bools:
+        table = as_table(frame)
+        inside = np.ones(len(table), bool)
         for rule in self.of:
-            inside &= rule.holds(frame)
+            inside &= rule.holds(table)
         return inside
 
     def words(self) -> str:
@@ -255,10 +258,11 @@ class All(_Joined):
 class AnyOf(_Joined):
     """OR: rows of which at least one of some rules is true; without any, no row."""
 
-    def holds(self, frame: pd.DataFrame) -> Bools:
-        inside = np.zeros(len(frame), bool)
+    def holds(self, frame: pd.DataFrame | Table) -> Bools:
+        table = as_table(frame)
+        inside = np.zeros(len(table), bool)
         for rule in self.of:
-            inside |= rule.holds(frame)
+            inside |= rule.holds(table)
         return inside
 
     def words(self) -> str:
@@ -274,7 +278,7 @@ class Not(Rule):
 
     rule: Rule
 
-    def holds(self, frame: pd.DataFrame) -> Bools:
+    def holds(self, frame: pd.DataFrame | Table) -> Bools:
         return ~self.rule.holds(frame)
 
     def words(self) -> str:
@@ -299,12 +303,13 @@ MOST_MOVED: Final = 0.01
 """Share of the rows that rounding may take in or leave out."""
 
 
-def rounded(rule: Rule, frame: pd.DataFrame) -> Rule:
+def rounded(rule: Rule, frame: pd.DataFrame | Table) -> Rule:
     """Return a rule with as few digits as move under 1% of the rows of a table; dates become days."""
-    wanted = rule.holds(frame)
+    table = as_table(frame)
+    wanted = rule.holds(table)
     for digits in range(1, 8):
         candidate = rule.rounded(digits)
-        if (candidate.holds(frame) != wanted).mean() <= MOST_MOVED:
+        if (candidate.holds(table) != wanted).mean() <= MOST_MOVED:
             return candidate
     return rule
 

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, encode_table
+from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import Levels, Missing, Not, Range, Rule, both
 from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
@@ -81,9 +82,9 @@ class HeldOutRows:
     y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None.
     """
 
-    def __init__(self, model: AdditiveModel, X: pd.DataFrame, y: Floats, weight: Floats | None = None) -> None:
-        self.model, self.frame, self.y, self.weight = model, X, np.asarray(y, np.float64), weight
-        self.codes = encode_table(X, model.bins)
+    def __init__(self, model: AdditiveModel, X: pd.DataFrame | Table, y: Floats, weight: Floats | None = None) -> None:
+        self.model, self.table, self.y, self.weight = model, as_table(X), np.asarray(y, np.float64), weight
+        self.codes = encode_table(self.table, model.bins)
         self.score = model.score(self.codes)
 
     @property
@@ -93,7 +94,7 @@ class HeldOutRows:
 
     def evidence(self, rule: Rule, tried: int = 1) -> Evidence:
         """Return what these rows say of a rule."""
-        inside = rule.holds(self.frame)
+        inside = rule.holds(self.table)
         means = [self._mean(part) for part in (inside, ~inside)]
         (mean, interval, n), (rest, _, m) = means
         apart = float("nan"), float("nan")
@@ -172,7 +173,7 @@ class HeldOutRows:
 
 def suggest(
     model: AdditiveModel,
-    X: pd.DataFrame,
+    X: pd.DataFrame | Table,
     y: Floats,
     weight: Floats | None = None,
     threshold: float = 0.0,
@@ -185,6 +186,7 @@ def suggest(
     places at once clears, on the link scale, above the average or below it. Those with under 1% of the training rows
     or of these are left out, and of those that are nearly the same rows all but the one with the most effect x rows.
     """
+    table = as_table(X)
     candidates: list[tuple[Rule, float, tuple[str, ...]]] = []
     for j, bins in enumerate(model.bins):
         if bins.feature.part == "value":
@@ -197,11 +199,11 @@ def suggest(
             surface = explain_pair(model, place, train_share)
             both_names = sides[0].feature.name, sides[1].feature.name
             candidates += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
-    rows = HeldOutRows(model, X, y, weight)
+    rows = HeldOutRows(model, table, y, weight)
     kept: list[tuple[Rule, float, tuple[str, ...]]] = []
     masks: list[Bools] = []
     for rule, size, names in sorted(candidates, key=lambda one: -abs(one[1])):
-        inside = rule.holds(X)
+        inside = rule.holds(table)
         if inside.mean() >= LEAST_SHARE and not any(_alike(inside, other) for other in masks):
             kept.append((rule, size, names))
             masks.append(inside)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.table import as_table
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
@@ -163,7 +164,8 @@ class StrategySet:
 
     def matches(self, frame: pd.DataFrame) -> Matches:
         """Return who matches what in a table."""
-        return Matches.of(self.gate.holds(frame), [strategy.rule.holds(frame) for strategy in self.strategies])
+        table = as_table(frame)
+        return Matches.of(self.gate.holds(table), [strategy.rule.holds(table) for strategy in self.strategies])
 
     def ledger(self, frame: pd.DataFrame) -> Ledger:
         """Return who is reached in a table."""
@@ -171,9 +173,10 @@ class StrategySet:
 
     def assign(self, frame: pd.DataFrame) -> Ints:
         """Return the strategy (n,) of each row by its place; -1 none, -2 not eligible."""
-        places = np.where(self.gate.holds(frame), -1, -2)
+        table = as_table(frame)
+        places = np.where(self.gate.holds(table), -1, -2)
         for k, strategy in enumerate(self.strategies):
-            places[(places == -1) & strategy.rule.holds(frame)] = k
+            places[(places == -1) & strategy.rule.holds(table)] = k
         return places.astype(np.int64)
 
     def moved(self, place: int, to: int) -> StrategySet:

@@ -18,8 +18,8 @@ from gamcore.boosting.half_refits import check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
 from gamcore.boosting.progress import Progress, Watcher
 from gamcore.boosting.rows import Encoded, Source
-from gamcore.data import table
 from gamcore.data.binning import Binned, bin_table, encode_table
+from gamcore.data.table import Table, TableError, learn_features
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TableEstimator, check_parameters, n_threads, plain
 from gamcore.explain import curves as explain
@@ -36,14 +36,14 @@ from gamcore.types import Floats
 class AdditiveEstimator(AdditiveParameters, TableEstimator):
     """What the regressor and the classifier share."""
 
-    _target: Callable[[Any], NDArray[Any]]
+    read_target: Callable[[Any], NDArray[Any]]
     loss: ClassVar[Loss]
     model_: AdditiveModel
 
-    def _fit_encoded(self, frame: pd.DataFrame, y: Floats, weight: Floats | None, clusters: Any, strata: Any) -> None:
+    def _fit_encoded(self, table: Table, y: Floats, weight: Floats | None, clusters: Any, strata: Any) -> None:
         """Bin and fit rows in memory, with bands where they are asked for."""
-        features = table.learn_features(frame, self.categorical_features, self.date_parts)
-        binned = bin_table(frame, features, weight, self.max_bins)
+        features = learn_features(table, self.categorical_features, self.date_parts)
+        binned = bin_table(table, features, weight, self.max_bins)
         data = Encoded(binned, y, weight=weight, loss=self.loss, clusters=clusters, strata=strata)
         if self.bands:
             check_halves(data)
@@ -55,7 +55,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
     def fit_source(self, X: Any, y: Any, source: Source) -> Self:
         """Fit to rows wherever they are; X and y are some of them, for names and classes. Without `bands`."""
         check_parameters(self)
-        self._read_table(X, reset=True)
+        self.read_table(X, reset=True)
         self._learn_classes(y)
         self._fit_source(source, Seeds.of(self.random_state), Watcher(self.callback))
         return self
@@ -165,9 +165,9 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         """Return the rows for a fitted model; with `in_training`, as they were coded there."""
         check_is_fitted(self, "model_")
         check_parameters(self)
-        frame = self._read_table(X, reset=False)
-        frame, target, weight, clusters = self._read_rows(frame, self._target(y), sample_weight, groups)
-        codes = encode_table(frame, self.model_.bins, in_training)
+        table = self.read_table(X, reset=False)
+        table, target, weight, clusters = self.read_rows(table, self.read_target(y), sample_weight, groups)
+        codes = encode_table(table, self.model_.bins, in_training)
         y = target.astype(np.float64)
         strata = y.astype(np.int64) if self.loss.is_binary else None
         return Encoded(
@@ -186,7 +186,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
     def rows_inside(self, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
         """Return which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
         first, second = (self.model_.bins[self._feature_index(name)] for name in surface.names)
-        return surface.inside(chosen, *encode_table(self._read_table(X, reset=False), (first, second)))
+        return surface.inside(chosen, *encode_table(self.read_table(X, reset=False), (first, second)))
 
     def explain_rows(self, X: Any) -> explain.Breakdown:
         """Return the contributions that add up to each row's score."""
@@ -197,9 +197,9 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         """For each feature, the nearest change that takes the score of a table of one row across a line."""
         codes = self._encode(row)
         if codes.shape[1] != 1:
-            raise table.TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
+            raise TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
         if not np.isfinite(line):
-            raise table.TableError(f"The line is {line}: pass a finite score.")
+            raise TableError(f"The line is {line}: pass a finite score.")
         return smallest_changes(self.model_, codes[:, 0], line)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -17,8 +17,9 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, val
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from gamcore.boosting.rows import in_range
-from gamcore.data import table
 from gamcore.data.binning import encode_table
+from gamcore.data.table import Table, TableError
+from gamcore.data.targets import check_unmasked
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.parameters import constraints, document
 from gamcore.io.manifest import ModelFileWarning, Saved
@@ -43,50 +44,50 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             cls._parameter_constraints = constraints(cls)
             cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", document(cls))
 
-    def _read_table(self, X: Any, reset: bool) -> pd.DataFrame:
-        """Return the table as a frame; scikit-learn records, or checks, the number and the names of its columns."""
-        if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
+    def read_table(self, X: Any, reset: bool) -> Table:
+        """Return what comes in as a table; scikit-learn records, or checks, the number and the names of its columns."""
+        if not isinstance(X, pd.DataFrame | Table) and hasattr(X, "to_pandas"):
             X = X.to_pandas()
-        frame = table.as_frame(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if not reset and not isinstance(X, pd.DataFrame):  # an array after a frame: by position, as scikit-learn does
-            return frame.set_axis(list(dict.fromkeys(bins.feature.column for bins in self.model_.bins)), axis=1)
-        return frame
+        table = Table.of(X)
+        validate_data(self, X.frame if isinstance(X, Table) else X, reset=reset, skip_check_array=True)
+        if not reset and not isinstance(X, pd.DataFrame | Table):  # an array after a frame: by position
+            return table.renamed(list(dict.fromkeys(bins.feature.column for bins in self.model_.bins)))
+        return table
 
-    def _read_rows(
-        self, frame: pd.DataFrame, y: NDArray[Any], sample_weight: Any, groups: Any
-    ) -> tuple[pd.DataFrame, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
+    def read_rows(
+        self, table: Table, y: NDArray[Any], sample_weight: Any, groups: Any
+    ) -> tuple[Table, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
         """Return the rows with their weights and clusters; rows of weight 0 are left out, as if they were not there."""
-        if len(frame) != y.size:
-            raise table.TableError(f"The table has {len(frame)} rows and the target {y.size}: give one target per row.")
+        if len(table) != y.size:
+            raise TableError(f"The table has {len(table)} rows and the target {y.size}: give one target per row.")
         clusters = None
         if groups is not None:
-            table.check_unmasked(groups, "groups")
+            check_unmasked(groups, "groups")
             if np.ndim(groups) != 1:
-                raise table.TableError(f"groups has {np.ndim(groups)} dimensions: give one label per row.")
+                raise TableError(f"groups has {np.ndim(groups)} dimensions: give one label per row.")
             clusters, labels = pd.factorize(np.asarray(groups), use_na_sentinel=False)
             if len(labels) < 2 and y.size > 1:
-                raise table.TableError("groups has one label only, so no rows could validate: leave it out.")
+                raise TableError("groups has one label only, so no rows could validate: leave it out.")
             if clusters.size != y.size:
-                raise table.TableError(f"groups has {clusters.size} entries for {y.size} rows: give one per row.")
+                raise TableError(f"groups has {clusters.size} entries for {y.size} rows: give one per row.")
         if sample_weight is None:
-            return frame, y, None, clusters
-        table.check_unmasked(sample_weight, "sample_weight")
+            return table, y, None, clusters
+        check_unmasked(sample_weight, "sample_weight")
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         with np.errstate(over="ignore"):
             if not np.isfinite(weight.sum()):
-                raise table.TableError("The sample weights overflow when they are summed: scale them down.")
+                raise TableError("The sample weights overflow when they are summed: scale them down.")
         kept = weight > 0
         if not kept.any():
-            raise table.TableError("Every sample weight is zero: give some rows a positive weight.")
+            raise TableError("Every sample weight is zero: give some rows a positive weight.")
         if clusters is not None:
             clusters = np.unique(clusters[kept], return_inverse=True)[1]
         weight = weight[kept]
-        return frame[kept], y[kept], in_range(weight, float(weight.mean())), clusters
+        return table.take(kept), y[kept], in_range(weight, float(weight.mean())), clusters
 
     def _encode(self, X: Any) -> NDArray[np.uint8]:
         check_is_fitted(self, "model_")
-        return encode_table(self._read_table(X, reset=False), self.model_.bins)
+        return encode_table(self.read_table(X, reset=False), self.model_.bins)
 
     @property
     def train_share(self) -> float:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.data import table
+from gamcore.data.table import TableError
+from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import ClassifierParameters
@@ -55,14 +56,14 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
         groups : (n,) labels; rows that share one stay together in every split.
         """
         check_parameters(self)
-        frame = self._read_table(X, reset=True)
-        target = table.read_numeric_target(column(y))
-        frame, target, weight, clusters = self._read_rows(frame, target, sample_weight, groups)
-        self._fit_encoded(frame, target, weight, clusters, None)
+        table = self.read_table(X, reset=True)
+        target = read_numeric_target(column(y))
+        table, target, weight, clusters = self.read_rows(table, target, sample_weight, groups)
+        self._fit_encoded(table, target, weight, clusters, None)
         return self
 
-    def _target(self, y: Any) -> Floats:
-        return table.read_numeric_target(column(y))
+    def read_target(self, y: Any) -> Floats:
+        return read_numeric_target(column(y))
 
     def predict(self, X: Any) -> Floats:
         """Return the predictions (n,) in the target's units."""
@@ -88,22 +89,22 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to a table (n, p) and a target (n,) of two classes; see `GAMRegressor.fit`."""
         check_parameters(self)
-        frame = self._read_table(X, reset=True)
-        codes, self.classes_ = table.read_class_target(column(y))
-        frame, codes, weight, clusters = self._read_rows(frame, codes, sample_weight, groups)
+        table = self.read_table(X, reset=True)
+        codes, self.classes_ = read_class_target(column(y))
+        table, codes, weight, clusters = self.read_rows(table, codes, sample_weight, groups)
         if np.ptp(codes) == 0:
-            raise table.TableError("Only one class has rows of positive weight: give the other class some.")
-        self._fit_encoded(frame, codes.astype(np.float64), weight, clusters, codes)
+            raise TableError("Only one class has rows of positive weight: give the other class some.")
+        self._fit_encoded(table, codes.astype(np.float64), weight, clusters, codes)
         return self
 
     def _learn_classes(self, y: Any) -> None:
-        self.classes_ = table.read_class_target(column(y))[1]
+        self.classes_ = read_class_target(column(y))[1]
 
-    def _target(self, y: Any) -> Floats:
+    def read_target(self, y: Any) -> Floats:
         """1.0 for the second class, 0.0 for the first."""
-        codes, classes = table.read_class_target(column(y))
+        codes, classes = read_class_target(column(y))
         if list(classes) != list(self.classes_):
-            raise table.TableError(f"The classes are {list(classes)}; the model knows {list(self.classes_)}.")
+            raise TableError(f"The classes are {list(classes)}; the model knows {list(self.classes_)}.")
         return codes.astype(np.float64)
 
     def decision_function(self, X: Any) -> Floats:
@@ -175,11 +176,11 @@ def suggest_segments(
     what the band of all places at once clears, on the link scale; without refits for a band there is no segment.
     """
     check_is_fitted(model, "model_")
-    frame = model._read_table(X_holdout, reset=False)
-    frame, target, weight, _ = model._read_rows(frame, model._target(y_holdout), sample_weight, None)
+    table = model.read_table(X_holdout, reset=False)
+    table, target, weight, _ = model.read_rows(table, model.read_target(y_holdout), sample_weight, None)
     return suggest(
         model.model_,
-        frame,
+        table,
         y=target.astype(np.float64),
         weight=weight,
         threshold=threshold,

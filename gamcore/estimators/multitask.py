@@ -13,7 +13,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gamcore.data import table
+from gamcore.data.table import Table, TableError, as_table
+from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.base import TableEstimator, check_parameters, column, n_threads, numbers, plain, revive
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
@@ -59,12 +60,12 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         """
         check_parameters(self)
         read = self._read_dict(X, y, task) if _by_task(X) else self._read_one(X, y, task)
-        frame, target, labels, aliases = read
-        numbered = frame.set_axis(pd.RangeIndex(len(frame)), axis=0)
-        numbered, target, weight, clusters = self._read_rows(numbered, target, sample_weight, groups)
-        labels = labels[numbered.index.to_numpy()]
+        table, target, labels, aliases = read
+        numbered = as_table(table.frame.set_axis(pd.RangeIndex(len(table)), axis=0))
+        numbered, target, weight, clusters = self.read_rows(numbered, target, sample_weight, groups)
+        labels = labels[numbered.frame.index.to_numpy()]
         names = ordered_names(labels)
-        rows = TaskRows(numbered.reset_index(drop=True), places(labels, names), names, aliases)
+        rows = TaskRows(as_table(numbered.frame.reset_index(drop=True)), places(labels, names), names, aliases)
         self._check_target(target)
         data = TaskTraining(rows, target.astype(np.float64), weight, clusters)
         fitted = fit_tasks(data, self._plan(), check_random_state(self.random_state).randint(2**31 - 1), self.callback)
@@ -73,31 +74,31 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         self.n_rounds_ = int(self.model_.quits.max(initial=0))
         return self
 
-    def _read_one(self, X: Any, y: Any, task: Any) -> tuple[pd.DataFrame, NDArray[Any], NDArray[Any], dict[str, str]]:
-        frame = self._read_table(X, reset=True)
+    def _read_one(self, X: Any, y: Any, task: Any) -> tuple[Table, NDArray[Any], NDArray[Any], dict[str, str]]:
+        table = self.read_table(X, reset=True)
         target = self._learn_target(y)
         if isinstance(task, str):
-            raise table.TableError(f"task is {task!r}: give one label per row, such as X[{task!r}].")
-        return frame, target, read_labels(task, len(frame)), {}
+            raise TableError(f"task is {task!r}: give one label per row, such as X[{task!r}].")
+        return table, target, read_labels(task, len(table)), {}
 
     def _read_dict(
         self, X: Mapping[Any, Any], y: Any, task: Any
-    ) -> tuple[pd.DataFrame, NDArray[Any], NDArray[Any], dict[str, str]]:
+    ) -> tuple[Table, NDArray[Any], NDArray[Any], dict[str, str]]:
         if y is not None or task is not None:
-            raise table.TableError("A dict of tasks holds its own targets: leave y and task out.")
+            raise TableError("A dict of tasks holds its own targets: leave y and task out.")
         fine = X and all(isinstance(part, tuple) and len(part) == 2 for part in X.values())
         if not fine:
-            raise table.TableError("A dict of tasks has an (X, y) for each task: give at least one.")
+            raise TableError("A dict of tasks has an (X, y) for each task: give at least one.")
         frame, place, aliases = join_tables({name: part[0] for name, part in X.items()})
         validate_data(self, frame, reset=True, skip_check_array=True)
         targets = [pd.Series(column(part[1])).reset_index(drop=True) for part in X.values()]
         for name, targets_of_task, count in zip(X, targets, np.bincount(place, minlength=len(X)), strict=True):
             if len(targets_of_task) != count:
-                raise table.TableError(
+                raise TableError(
                     f"Task {name!r} has {count} rows and {len(targets_of_task)} targets: give one per row."
                 )
         labels = pd.Series(list(X), dtype=object).to_numpy()
-        return frame, self._learn_target(pd.concat(targets, ignore_index=True)), labels[place], aliases
+        return as_table(frame), self._learn_target(pd.concat(targets, ignore_index=True)), labels[place], aliases
 
     def _learn_target(self, y: Any) -> NDArray[Any]:
         raise NotImplementedError
@@ -126,21 +127,21 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         check_is_fitted(self, "model_")
         model = self.model_
         single = len(model.tasks) == 1 and task is None
-        frame = self._read_table(X, reset=False) if single else self._read_part(X)
+        table = self.read_table(X, reset=False) if single else self._read_part(X)
         if single:
-            place = np.zeros(len(frame), np.int64)
+            place = np.zeros(len(table), np.int64)
         elif task is None:
-            place = np.full(len(frame), UNKNOWN)
+            place = np.full(len(table), UNKNOWN)
         else:
-            place = places(read_labels(task, len(frame)), model.tasks)
-        rows = TaskRows(frame, place, model.tasks, model.aliases)
+            place = places(read_labels(task, len(table)), model.tasks)
+        rows = TaskRows(table, place, model.tasks, model.aliases)
         return encode_rows(rows, model.bins, model.owned, model.task_codes), place
 
-    def _read_part(self, X: Any) -> pd.DataFrame:
+    def _read_part(self, X: Any) -> Table:
         """Return a table that may lack columns of tasks that have no row in it."""
         if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas"):
-            return table.as_frame(X if isinstance(X, pd.DataFrame) else X.to_pandas())
-        return self._read_table(X, reset=False)
+            return Table.of(X if isinstance(X, pd.DataFrame) else X.to_pandas())
+        return self.read_table(X, reset=False)
 
     def _place(self, task: Any) -> int:
         """Return the place of a task by its label; None is the common model."""
@@ -185,7 +186,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         shared = np.flatnonzero(self.model_.owned.all(axis=0)).tolist()
         wanted = shared if features is None else [place_of(feature, names) for feature in features]
         if not wanted:
-            raise table.TableError("The tasks have no feature in common: name some to compare.")
+            raise TableError("The tasks have no feature in common: name some to compare.")
         return explain.similarity(self.model_, wanted)
 
     def explain_rows(self, X: Any, task: Any = None) -> Breakdown:
@@ -195,9 +196,9 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
     def additive_model(self, task: Any) -> AdditiveModel:
         """Return the model of one task as terms, where `additive`: the same as that of the GAM estimators."""
         if not self._fitted().additive:
-            raise table.TableError("Trees of several features are no sum of curves: train with additive=True.")
+            raise TableError("Trees of several features are no sum of curves: train with additive=True.")
         if self._place(task) == UNKNOWN:
-            raise table.TableError("An unknown task has no curves of its own: name a task.")
+            raise TableError("An unknown task has no curves of its own: name a task.")
         return explain.additive_model(self.model_, self._place(task))
 
     def rounds(self) -> pd.DataFrame:
@@ -242,7 +243,7 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskTrees):  # type: ignore[m
     loss: ClassVar[Loss] = LOSSES["squared"]
 
     def _learn_target(self, y: Any) -> NDArray[Any]:
-        return table.read_numeric_target(column(y))
+        return read_numeric_target(column(y))
 
     def predict(self, X: Any, task: Any = None) -> Any:
         """Return the predictions (n,) in the target's units; a dict of tables gives a dict.
@@ -269,12 +270,12 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
     loss: ClassVar[Loss] = LOSSES["logistic"]
 
     def _learn_target(self, y: Any) -> NDArray[Any]:
-        codes, self.classes_ = table.read_class_target(column(y))
+        codes, self.classes_ = read_class_target(column(y))
         return codes
 
     def _check_target(self, target: NDArray[Any]) -> None:
         if np.ptp(target) == 0:
-            raise table.TableError("Only one class has rows of positive weight: give the other class some.")
+            raise TableError("Only one class has rows of positive weight: give the other class some.")
 
     def decision_function(self, X: Any, task: Any = None) -> Any:
         """Return the log-odds (n,) of the second class."""

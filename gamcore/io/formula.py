@@ -15,7 +15,7 @@ import pandas as pd
 
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.dates import DAY, stamp_of
-from gamcore.data.table import as_frame
+from gamcore.data.table import Table
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
@@ -63,7 +63,7 @@ class Formula:
 
     def score(self, X: pd.DataFrame) -> Floats:
         """Return the scores (n,) of rows, on the link scale."""
-        codes = encode_table(as_frame(X), self.bins)
+        codes = encode_table(Table.of(X), self.bins)
         totals = np.full(codes.shape[1], self.intercept)
         for feature, scores in self.terms:
             totals += scores[codes[feature]]
@@ -91,14 +91,14 @@ class TaskFormula:
     def score(self, X: pd.DataFrame, task: Any = None) -> Floats:
         """Return the scores (n,) of rows; task : (n,) labels, or one for all. Others, and None, are served by the
         common trees."""
-        frame, model = as_frame(X), self.model
-        place = np.full(len(frame), UNKNOWN)
+        table, model = Table.of(X), self.model
+        place = np.full(len(table), UNKNOWN)
         if task is None and len(model.tasks) == 1:
-            place = np.zeros(len(frame), np.int64)
+            place = np.zeros(len(table), np.int64)
         elif task is not None:
-            labels = [task] * len(frame) if isinstance(task, str) or np.ndim(task) == 0 else task
-            place = places(read_labels(labels, len(frame)), model.tasks)
-        rows = TaskRows(frame, place, model.tasks, model.aliases)
+            labels = [task] * len(table) if isinstance(task, str) or np.ndim(task) == 0 else task
+            place = places(read_labels(labels, len(table)), model.tasks)
+        rows = TaskRows(table, place, model.tasks, model.aliases)
         return model.score(encode_rows(rows, model.bins, model.owned, model.task_codes), place)
 
     def predict(self, X: pd.DataFrame, task: Any = None) -> Floats:

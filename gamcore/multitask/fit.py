@@ -67,7 +67,7 @@ class FittedTasks:
 def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback | None) -> FittedTasks:
     """Fit common trees, and trees of each task."""
     rows, n_tasks = data.rows, len(data.rows.names)
-    features = learn_features(rows.frame, plan.categorical_features, plan.date_parts)
+    features = learn_features(rows.table, plan.categorical_features, plan.date_parts)
     owned = owned_columns(rows, [feature.column for feature in features])
     codes_of_tasks = task_codes(rows.task, n_tasks)
     binned = bin_rows(rows, features, owned=owned, of_task=codes_of_tasks, weight=data.weight, max_bins=plan.max_bins)

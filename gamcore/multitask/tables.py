@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Binned, Bins, fit_bins
-from gamcore.data.table import Feature, TableError, as_frame, kind_of, read_feature, read_texts
+from gamcore.data.table import Feature, Table, TableError, as_frame, kind_of, read_feature, read_texts
 from gamcore.kernels import CODE
 from gamcore.types import Bools, Codes, Ints
 
@@ -36,11 +36,11 @@ MAX_TASK_CODES: Final = 250
 class TaskRows:
     """Rows of several tasks as one table.
 
-    task : (n,) place of each row's task in `names`, UNKNOWN for others; aliases : columns of `frame` that stand for one
+    task : (n,) place of each row's task in `names`, UNKNOWN for others; aliases : columns of `table` that stand for one
     of the same name but another type, with that name.
     """
 
-    frame: pd.DataFrame
+    table: Table
     task: Ints
     names: tuple[Any, ...]
     aliases: dict[str, str]
@@ -153,7 +153,7 @@ def owned_columns(rows: TaskRows, columns: list[str]) -> Bools:
     """Return which task has which column, (T, columns): one that is empty for all rows of a task is absent there."""
     owned = np.ones((len(rows.names), len(columns)), bool)
     for j, column in enumerate(columns):
-        present = rows.frame[column].notna().to_numpy(bool)
+        present = rows.table.frame[column].notna().to_numpy(bool)
         counts = np.bincount(rows.task[present], minlength=len(rows.names))
         if counts.any():  # a column without any value is of no use to anyone; that is seen elsewhere
             owned[:, j] = counts > 0
@@ -183,7 +183,7 @@ def bin_rows(
     codes, bins = _task_line(rows, len(features), of_task), []
     for j, feature in enumerate(features):
         inside = owned[rows.task, j]
-        values = read_feature(rows.frame.loc[inside, [feature.column]], feature)
+        values = read_feature(rows.table.take(inside, [feature.column]), feature)
         bins.append(fit_bins(feature, values, None if weight is None else weight[inside], max_bins - 1))
         codes[j] = bins[-1].size  # absent
         codes[j, inside] = bins[-1].encode_training(values)
@@ -192,7 +192,7 @@ def bin_rows(
 
 def _task_line(rows: TaskRows, n_features: int, of_task: Ints) -> Codes:
     """Return the codes (p + 1, n) of rows, of which the task's line is filled."""
-    codes = np.empty((n_features + 1, len(rows.frame)), CODE)
+    codes = np.empty((n_features + 1, len(rows.table)), CODE)
     codes[-1] = np.where(rows.task != UNKNOWN, of_task[rows.task], int(of_task.max(initial=0)) + 1)
     return codes
 
@@ -205,7 +205,7 @@ def encode_rows(rows: TaskRows, bins: tuple[Bins, ...], owned: Bools, of_task: I
     codes, known = _task_line(rows, len(bins), of_task), rows.task != UNKNOWN
     for j, of_feature in enumerate(bins):
         column = of_feature.feature.column
-        inside = np.where(known, owned[rows.task, j], column in rows.frame.columns)
+        inside = np.where(known, owned[rows.task, j], column in rows.table)
         codes[j] = of_feature.size  # absent
         if not inside.any():
             continue
@@ -217,9 +217,8 @@ def encode_rows(rows: TaskRows, bins: tuple[Bins, ...], owned: Bools, of_task: I
 
 def _read(rows: TaskRows, bins: Bins, inside: Bools) -> Codes:
     column = bins.feature.column
-    there = column if column in rows.frame.columns else rows.aliases.get(column)
-    if there not in rows.frame.columns:
+    there = column if column in rows.table else rows.aliases.get(column, column)
+    if there not in rows.table:
         task = rows.names[rows.task[np.flatnonzero(inside)[0]]]
         raise TableError(f"The table lacks column {column!r}, which task {task!r} was trained on: add it.")
-    frame = rows.frame.loc[inside, [there]].set_axis([column], axis=1)
-    return bins.encode(read_feature(frame, bins.feature))
+    return bins.encode(read_feature(rows.table.take(inside, [there]).renamed([column]), bins.feature))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, ks_2samp
 
 from gamcore.data.dates import as_date
-from gamcore.data.table import Kind, TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
+from gamcore.data.table import Kind, Table, TableError, read_dates, read_numbers, read_texts
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
 from gamcore.types import Floats
 
@@ -118,12 +118,13 @@ class Moved:
 
 def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
     """Hold the newer version of a table against the older one; the rows may come in any order."""
-    then, now = as_frame(then), as_frame(now)
+    older, newer = Table.of(then), Table.of(now)
+    then, now = older.frame, newer.frame
     came = tuple(name for name in now.columns if name not in then.columns)
     went = tuple(name for name in then.columns if name not in now.columns)
     retyped, moves = [], []
     for name in (name for name in now.columns if name in then.columns):
-        old, new = kinds(then[name], now[name])
+        old, new = kinds(older, newer, name)
         if old != new:
             retyped.append((name, old or "unusable", new or "unusable"))
         else:
@@ -132,20 +133,20 @@ def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
     return Moved(len(then), len(now), came=came, went=went, retyped=tuple(retyped), columns=tuple(moves))
 
 
-def kinds(then: pd.Series, now: pd.Series) -> tuple[Kind | None, Kind | None]:
+def kinds(then: Table, now: Table, name: str) -> tuple[Kind | None, Kind | None]:
     """Return the kinds of a column in two versions, None where it cannot be used; one without any value has the
     other's."""
-    old, new = _kind(then), _kind(now)
-    if then.isna().all():
+    old, new = _kind(then, name), _kind(now, name)
+    if then.frame[name].isna().all():
         old = new
-    elif now.isna().all():
+    elif now.frame[name].isna().all():
         new = old
     return old, new
 
 
-def _kind(series: pd.Series) -> Kind | None:
+def _kind(table: Table, name: str) -> Kind | None:
     try:
-        return kind_of(series)
+        return table.kind(name)
     except TableError:
         return None
 

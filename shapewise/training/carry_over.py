@@ -10,6 +10,7 @@ from typing import Any, Final
 import pandas as pd
 import pyarrow.parquet as pq
 
+from gamcore.data.table import Table, as_table
 from gamcore.stats.column_drift import kinds
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
 from shapewise.training.spec import Spec
@@ -98,8 +99,9 @@ def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], of:
         return []
     for column in by.values():
         why = f"has no column {column}" if column not in columns else ""
-        if not why and "time" in by and _differ(space.tables.read(of.id), space.tables.read(table.id), column):
-            why = f"has another type of {column}"
+        if not why and "time" in by:
+            then, now = (as_table(space.tables.read(version.id)) for version in (of, table))
+            why = f"has another type of {column}" if column in _retyped(then, now) else ""
         if why:
             return [f"Rows were held out by {column}, and this version {why}: its first training will decide."]
     space.tables.hold_out_by(table.id, by.get("group"), by.get("time"))
@@ -138,9 +140,7 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
     """
     if spec.target not in now.columns:
         return Carried(None, why=f"The newer version has no column {spec.target}, which is the target.")
-    retyped = (
-        [] if then is None else [name for name in then.columns if name in now.columns and _differ(then, now, name)]
-    )
+    retyped = [] if then is None else _retyped(as_table(then), as_table(now))
     if spec.target in retyped:
         return Carried(None, why=f"The target, {spec.target}, is of another type in the newer version.")
     for field, what in NEEDED.items():
@@ -162,9 +162,10 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
     return Carried(made, left_out, tuple(name for name in retyped if name != spec.target))
 
 
-def _differ(then: pd.DataFrame, now: pd.DataFrame, name: str) -> bool:
-    old, new = kinds(then[name], now[name])
-    return old != new
+def _retyped(then: Table, now: Table) -> list[str]:
+    """Return the columns that both have, of another kind in each."""
+    both = [(name, kinds(then, now, name)) for name in then.names if name in now]
+    return [name for name, (old, new) in both if old != new]
 
 
 def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:

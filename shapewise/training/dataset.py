@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import TableError, as_frame, kind_of, read_numbers
+from gamcore.data.table import Table, TableError, as_table, kind_of, read_numbers
 from gamcore.decide.rules import All
 from gamcore.types import Bools
 from shapewise.training.spec import Spec
@@ -99,7 +99,8 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
 
     held_out_by : what the table's first training set aside its rows by; None goes by the specification.
     """
-    frame = as_frame(frame)
+    table = Table.of(frame)
+    frame = table.frame
     if held_out_by is None:
         held_out_by = {"time": spec.time} if spec.time else {"group": spec.group} if spec.group else {}
     for column in columns_of(spec, held_out_by):
@@ -108,7 +109,7 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
     if not spec.features:
         raise TableError("No features are chosen: turn on at least one.")
     held = held_out_rows(frame, spec.table, held_out_by.get("group"), held_out_by.get("time"))
-    inside, belongs, values = choose(frame, spec)
+    inside, belongs, values = choose(table, spec)
     dropped = int((inside & ~belongs).sum())
     rows = inside & belongs
     _check_rows(values[rows], held[rows], spec)
@@ -132,13 +133,14 @@ def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
     return [spec.target, *spec.features, *[name for name in named if name]]
 
 
-def choose(frame: pd.DataFrame, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
+def choose(frame: pd.DataFrame | Table, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
     """Of each row: whether it passes the row filter, whether it has a target, and which (0/1 or a number)."""
+    table = as_table(frame)
     for column in spec.filter_columns():
-        if column not in frame.columns:
+        if column not in table:
             raise TableError(f"The row filter names {column!r}, which is not a column of the table.")
-    inside = All(tuple(spec.conditions)).holds(frame)
-    target = frame[spec.target]
+    inside = All(tuple(spec.conditions)).holds(table)
+    target = table.frame[spec.target]
     if spec.positive is not None:
         labels = target.astype("string")
         one = np.asarray(labels.isin(spec.positive).fillna(False), bool)
@@ -146,8 +148,8 @@ def choose(frame: pd.DataFrame, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
             (labels.isin(spec.negative) if spec.negative else ~labels.isin(spec.positive)).fillna(False), bool
         )
         zero = zero & np.asarray(target.notna(), bool)
-        return inside, one | zero, pd.Series(one.astype(np.int64), index=frame.index)
-    if kind_of(target) not in ("number", "boolean"):
+        return inside, one | zero, pd.Series(one.astype(np.int64), index=table.frame.index)
+    if table.kind(spec.target) not in ("number", "boolean"):
         raise TableError(f"The target {spec.target!r} is not a number: choose which of its levels count as positive.")
     return inside, np.asarray(target.notna(), bool), target.astype(float)
 

@@ -22,7 +22,7 @@ from gamcore.boosting.row_files import ROW_BYTES, Files
 from gamcore.boosting.rows import in_range
 from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.binning import Bins
-from gamcore.data.table import TableError, as_frame, learn_features
+from gamcore.data.table import Table, TableError, as_frame, learn_features
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.types import Bools
 from shapewise.jobs.process import StoppedError
@@ -105,7 +105,7 @@ def check_kind(spec: Spec) -> None:
 
 def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tuple[Bins, ...]:
     """Return the bins of the sample's training rows of positive weight, (n,) among its rows."""
-    X = as_frame(data.X[known])
+    X = Table.of(data.X[known])
     weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
     features = learn_features(X, model.categorical_features, model.date_parts)
     return learn_bins(X, features, weight, model.max_bins, partial)

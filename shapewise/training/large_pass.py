@@ -20,14 +20,16 @@ from gamcore.data.sampling import BUCKETS, buckets
 from gamcore.data.table import (
     UNSEEN,
     Feature,
+    Table,
     Values,
+    as_table,
     kind_of,
     read_dates,
     read_feature,
     read_numbers,
-    read_numeric_target,
     read_texts,
 )
+from gamcore.data.targets import read_numeric_target
 from gamcore.kernels import CODE
 from gamcore.types import Bools, Floats
 from shapewise.store.batches import Matching, hash_texts
@@ -39,7 +41,7 @@ MOST_NEW_NAMES: Final = 5 * MOST_RARE_NAMES
 
 
 def learn_bins(
-    frame: pd.DataFrame, features: tuple[Feature, ...], weight: Floats | None, max_bins: int, partial: bool
+    table: Table, features: tuple[Feature, ...], weight: Floats | None, max_bins: int, partial: bool
 ) -> tuple[Bins, ...]:
     """Return the bins of the training rows of a sample, (n, p) with weights (n,).
 
@@ -48,7 +50,7 @@ def learn_bins(
     """
     made = []
     for feature in features:
-        values = read_feature(frame, feature)
+        values = read_feature(table, feature)
         bins = fit_bins(feature, values, weight, max_bins)
         full = bins.n_values == min(max_bins - 2, MAX_VALUES)
         if partial and full and feature.kind == "category" and feature.part == "value" and not bins.pooled:
@@ -147,7 +149,7 @@ class Spilling:
         self.sizes += np.bincount(bucket, minlength=BUCKETS)
         codes = np.empty((len(self._bins), len(frame)), CODE)
         for j, of_feature in enumerate(self._bins):
-            read = read_feature(frame, of_feature.feature)
+            read = read_feature(as_table(frame), of_feature.feature)
             self._note(j, frame, read)
             codes[j] = of_feature.encode_training(read)
         self.files.write(codes, y=y, bucket=bucket, **columns)

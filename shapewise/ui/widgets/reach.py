@@ -76,7 +76,7 @@ def _suggested(model: str, bands: int) -> list[Segment]:
     rows, fitted = _held_out(model, bands), state.estimator(model)
     if rows is None or isinstance(fitted.model_, TaskModel):
         return []
-    return suggest(fitted.model_, rows.frame, rows.y, rows.weight, train_share=fitted.train_share)
+    return suggest(fitted.model_, rows.table, rows.y, rows.weight, train_share=fitted.train_share)
 
 
 def suggested(model: ModelAbout) -> list[Segment]:

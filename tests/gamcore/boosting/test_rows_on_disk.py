@@ -335,7 +335,7 @@ from pathlib import Path
 import pandas as pd
 import psutil
 from shapewise.store import batches
-from shapewise.training.large import Place, fit_on_disk
+from shapewise.training.large import TrainingPlace, fit_on_disk
 from shapewise.training.spec import Spec
 
 batches.BATCH_BYTES = 2**20
@@ -344,7 +344,7 @@ sample = pd.read_parquet(folder / "sample.parquet")
 spec = Spec("0123456789abcdef", "y", "large", list(sample.columns.drop("y")), preset="fast", changes={"max_rounds": 20})
 small = folder / "small.parquet"
 sample.to_parquet(small, index=False)
-fit_on_disk(Place(small, folder, 10**9), sample, spec, {})  # compiles, or loads what is compiled
+fit_on_disk(TrainingPlace(small, folder, 10**9), sample, spec, {})  # compiles, or loads what is compiled
 me, peak = psutil.Process(), [0]
 base = me.memory_info().rss
 
@@ -354,7 +354,7 @@ def look():
         time.sleep(0.005)
 
 threading.Thread(target=look, daemon=True).start()
-model, data, counts = fit_on_disk(Place(folder / "table.parquet", folder, int(sys.argv[2])), sample, spec, {})
+model, data, counts = fit_on_disk(TrainingPlace(folder / "table.parquet", folder, int(sys.argv[2])), sample, spec, {})
 print(peak[0] - base, counts["training"], counts["a_refit"], counts["learnt"])
 """
 

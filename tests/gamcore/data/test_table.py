@@ -12,15 +12,16 @@ import pyarrow as pa
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError
+from gamcore.data import table
 from gamcore.data.table import (
     Feature,
+    Table,
     as_frame,
     kind_of,
     learn_features,
-    read_class_target,
     read_feature,
-    read_numeric_target,
 )
+from gamcore.data.targets import read_class_target, read_numeric_target
 
 QUICK = {"max_rounds": 3, "outer_bags": 1, "random_state": 0}
 N = 6
@@ -333,3 +334,35 @@ def test_scales_lines_and_rows_that_are_none_are_refused():
     for rows, line, words in ((2, 0.0, "2 rows"), (1, np.nan, "line is nan"), (1, np.inf, "line is inf")):
         with pytest.raises(TableError, match=words):
             regressor.smallest_changes(NUMBERS.head(rows), line)
+
+
+def test_a_table_is_made_once_and_knows_its_kinds(monkeypatch):
+    made = Table.of(pd.DataFrame({"a": [1.0, np.nan], "b": ["x", None], "c": pd.to_datetime(["2024-01-01", None])}))
+    assert Table.of(made) is made
+    assert [made.kind(name) for name in made.names] == ["number", "category", "date"]
+
+    def infer(series):
+        raise AssertionError(f"{series.name} is inferred again")
+
+    monkeypatch.setattr("gamcore.data.table.kind_of", infer)
+    part = made.take(np.array([False, True]), ["b"])
+    assert (len(part), part.names, part.kind("b")) == (1, ["b"], "category")
+    assert part.renamed(["z"]).kind("z") == "category"
+    assert "z" not in part
+    with pytest.raises(AssertionError, match="again"):
+        Table(made.frame).kind("a")
+
+
+def test_what_is_learnt_of_some_rows_does_not_change_the_table():
+    made = Table.of(pd.DataFrame({"a": np.array([None, 1, 2], object)}))
+    assert made.take(np.array([True, False, False])).kind("a") == "category"  # a column without any value
+    assert made.kind("a") == "number"
+
+
+def test_a_fit_infers_each_column_once(monkeypatch):
+    seen = []
+    real = table.kind_of
+    monkeypatch.setattr("gamcore.data.table.kind_of", lambda series: (seen.append(series.name), real(series))[1])
+    X = pd.DataFrame({"a": np.arange(200.0), "b": ["x", "y"] * 100})
+    GAMRegressor(outer_bags=2, max_rounds=5).fit(X, np.arange(200.0))
+    assert sorted(name for name in seen if name in X) == ["a", "b"]

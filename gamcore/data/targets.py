@@ -1,0 +1,64 @@
+"""Targets and what comes with them: one value per row, checked in words."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+
+from gamcore.data.table import TARGET, TableError, kind_of, read_numbers, valid_text
+
+LARGEST_TARGET: Final = 1e150
+
+
+def _target(y: Any) -> pd.Series:
+    """Return a target as a column that knows that it is one."""
+    if y is None:
+        raise TableError("This estimator requires y to be passed, but the target y is None.")
+    with valid_text("The target"):
+        return pd.Series(y).reset_index(drop=True).rename(TARGET)
+
+
+def check_unmasked(values: Any, name: str) -> None:
+    """TableError where some of the values, one per row, are masked: as an array they would lose their mask."""
+    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise TableError(f"{name} has {masked} masked rows: give every row a value.")
+
+
+def read_numeric_target(y: Any) -> NDArray[np.float64]:
+    """Return a regression target: finite numbers, float64 (n,)."""
+    series = _target(y)
+    if kind_of(series) not in ("number", "boolean"):
+        raise TableError("The target is not a number: choose a numeric column, or train a classifier.")
+    values = read_numbers(series)
+    missing = int(np.isnan(values).sum())
+    if missing:
+        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
+    if np.max(np.abs(values), initial=0.0) > LARGEST_TARGET:
+        raise TableError("The target has values beyond 1e150: divide it by a constant first.")
+    return values
+
+
+def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return a two-class target: codes 0 and 1, (n,), and the classes in order."""
+    series = _target(y)
+    missing = int(series.isna().sum())
+    if missing:
+        raise TableError(f"The target is missing (NaN) in {missing} rows: drop them before training.")
+    if types.is_float_dtype(series.dtype):
+        numbers = read_numbers(series)
+        if np.any(numbers != np.floor(numbers)):
+            raise TableError("Unknown label type: the target is continuous; train a regressor, or choose two classes.")
+    if kind_of(series) == "date":
+        raise TableError("The target holds dates: turn it into text or numbers, or choose another column.")
+    classes, codes = np.unique(series.to_numpy(), return_inverse=True)
+    if classes.size != 2:
+        raise TableError(
+            f"Only binary classification is supported: the target has {classes.size} class"
+            f"{'es' * (classes.size != 1)} and must have 2; say which levels are positive, or choose another column."
+        )
+    return codes.astype(np.int64), classes

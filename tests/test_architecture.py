@@ -15,6 +15,8 @@ APPLICATION = sorted((ROOT / "shapewise").rglob("*.py"))
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 UI = [path for path in APPLICATION if path.is_relative_to(ROOT / "shapewise" / "ui")]
 OURS = [*LIBRARY, *APPLICATION, *PAGES]
+BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 FILE_MAKERS = {"matplotlib", "pptx", "xlsxwriter", "lxml", "fontTools"}
 ARRAYS_ONLY = ("kernels", "model", "boosting", "multitask")
 """Rooms that know arrays, not frames."""
@@ -95,10 +97,85 @@ def test_shared_page_code_draws_nothing_when_imported(path):
 @pytest.mark.parametrize("path", OURS, ids=place)
 def test_files_and_functions_stay_small(path):
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 600
+    assert text.count("\n") <= 400
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno + 1 <= 80, node.name
+            assert node.end_lineno - node.lineno + 1 <= 60, node.name
+        if isinstance(node, ast.ClassDef):
+            assert sum(isinstance(one, ast.FunctionDef) for one in node.body) <= 20, node.name
+
+
+def own_methods(cls):
+    """Names of the methods of a class and of those of ours that it inherits from."""
+    ours = [one for one in cls.__mro__ if one.__module__.split(".")[0] in ("gamcore", "shapewise")]
+    return {name for one in ours for name, what in vars(one).items() if callable(what) or isinstance(what, property)}
+
+
+def test_the_workspace_is_no_class_that_does_everything():
+    from shapewise.store.workspace import Workspace
+
+    assert len({name for name in own_methods(Workspace) if not name.startswith("__")}) <= 22
+
+
+@pytest.mark.parametrize("path", [*OURS, *BENCHMARKS], ids=place)
+def test_names_say_what_values_hold(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        name = node.arg if isinstance(node, ast.arg) else node.id if isinstance(node, ast.Name) else ""
+        assert name not in ("found", "told"), f"line {node.lineno}"
+
+
+def signatures():
+    """Names of our functions and classes, those apart that take any number of arguments, and kernels."""
+    known = {}
+    for path in OURS:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if (isinstance(node, ast.FunctionDef) and node.args.vararg is None) or isinstance(node, ast.ClassDef):
+                known.setdefault(node.name, set()).add(place(path))
+    return {name for name, where in known.items() if not any("/kernels/" in one for one in where)}
+
+
+OWN = signatures()
+
+
+@pytest.mark.parametrize("path", [path for path in OURS if "kernels" not in path.parts], ids=place)
+def test_arguments_are_named_where_they_are_many(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in OWN:
+            assert len(node.args) <= 5, f"line {node.lineno}: {ast.unparse(node)[:80]}"
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=place)
+def test_only_the_losses_know_one_loss_from_another(path):
+    if place(path) in ("gamcore/kernels/losses.py", "gamcore/model/losses.py"):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            words = ast.unparse(node)
+            assert not {"LOGISTIC", "SQUARED"} & set(words.replace(".", " ").split()), words
+            assert "'logistic'" not in words, words
+            assert "'squared'" not in words, words
+
+
+@pytest.mark.parametrize("path", TESTS, ids=place)
+def test_no_test_imports_another(path):
+    for name in imports(path):
+        assert not name.startswith("tests.") or name.startswith("tests.support"), name
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=place)
+def test_benchmarks_draw_and_fit_nothing_when_imported(path):
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            for node in ast.walk(statement.value):
+                if isinstance(node, ast.Call):
+                    assert not {"fit", "default_rng", "code", "read_parquet"} & set(ast.unparse(node.func).split("."))
+
+
+def test_importing_the_library_writes_nothing(tmp_path):
+    environment = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": ""}
+    code = "import sys; sys.dont_write_bytecode = True; import gamcore; gamcore.PRESETS; dir(gamcore)"
+    subprocess.run([sys.executable, "-B", "-c", code], check=True, cwd=ROOT, env=environment)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_pages_are_named_as_their_urls():

@@ -60,7 +60,7 @@ def _read(plain: Any, place: str, count: list[int], depth: int) -> Rule:
     if any(dates) and not all(dates):
         raise RuleError(f"{place}: one end of {column!r} is a date, the other a number.")
     low, high = (_end(asked[next(iter(names))], place) if names else None for names in (lows, highs))
-    return Range(column, low, high, "above" not in lows, "at_most" in highs, all(dates))
+    return Range(column, low, high, low_in="above" not in lows, high_in="at_most" in highs, date=all(dates))
 
 
 def _end(value: Any, place: str) -> float:

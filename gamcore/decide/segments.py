@@ -287,7 +287,7 @@ def range_of(bins: Bins, start: int, end: int) -> Rule:
 def rectangle_rule(sides: Sequence[Bins], surface: Surface, chosen: Rectangle) -> Rule:
     """Return the rule of a rectangle on a surface: an AND of a part of either axis."""
     axes = zip(sides, (surface.first, surface.second), (chosen.rows, chosen.columns), strict=True)
-    return both(axis_rule(bins, axis, *part) for bins, axis, part in axes)
+    return both(axis_rule(bins, axis, start, end) for bins, axis, (start, end) in axes)
 
 
 def axis_rule(bins: Bins, axis: SurfaceAxis, first: int, end: int) -> Rule:

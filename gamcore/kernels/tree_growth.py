@@ -195,9 +195,7 @@ def grow(
     `rows.places` and `rows.stats` are reordered: start and stop of a leaf tell its rows. hist has a slot for each node
     that waits: depth + 1 of them, or as many as leaves where the best leaf is split first.
     """
-    waiting = np.empty(hist.shape[0] + 1, np.int64)
-    free = np.arange(hist.shape[0])
-    n_free = hist.shape[0] - 1
+    waiting, free, n_free = np.empty(hist.shape[0] + 1, np.int64), np.arange(hist.shape[0]), hist.shape[0] - 1
     begin(nodes, 0, 0, rows.places.size, 0, complex(rows.stats.astype(np.complex128).sum()))
     nodes.slot[0] = free[n_free]
     n_nodes, n_waiting, n_leaves = 1, 0, 1

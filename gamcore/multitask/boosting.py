@@ -129,7 +129,14 @@ class _Best:
         """Watchers before the first round."""
         losses = np.bincount(of, rows, n_watchers).astype(np.float64)
         sizes = np.maximum(np.bincount(of, minlength=n_watchers), 1).astype(np.float64)
-        return cls(of, losses, np.zeros(n_watchers, np.int64), sizes, rows.copy(), TOLERANCE * losses)
+        return cls(
+            of,
+            losses,
+            rounds=np.zeros(n_watchers, np.int64),
+            sizes=sizes,
+            rows=rows.copy(),
+            tolerance=TOLERANCE * losses,
+        )
 
     def look(self, losses: Floats, rows: Floats, number: int) -> None:
         """Take the losses (W,) of a round into account, and those of its rows (n,)."""

@@ -64,8 +64,9 @@ class TaskModel:
         """Return what is known of a model before its trees."""
         none, nothing = np.empty(0, np.int64), np.empty(0)
         return cls(
-            bins, tasks, aliases, of_task, owned, common, Forest(empty_trees()),
-            nothing, none, none, none, nothing, (), loss, additive,
+            bins=bins, tasks=tasks, aliases=aliases, task_codes=of_task, owned=owned, common=common,
+            forest=Forest(empty_trees()), base_scores=nothing, common_trees=none, quits=none, own_trees=none,
+            means=nothing, counts=(), loss=loss, additive=additive,
         )  # fmt: skip
 
     @property

@@ -44,7 +44,7 @@ def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: T
         sample = sample_size(rows, memory, limit) if memory > limit else 0
         plain = pa.schema([(column.name, column.kind) for column in columns])
         batches = (plain_table(batch, columns, changed) for part in parts for batch in _batches(part, schema))
-        written = write(batches, plain, rows, sample, into, tell)
+        written = write(batches, plain, rows, sample=sample, into=into, tell=tell)
     changed.tell(notes)
     return written
 

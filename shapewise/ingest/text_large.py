@@ -110,7 +110,7 @@ def read_big_text(source: Path, gz: bool, into: Path, limit: int, notes: list[st
         schema = pa.schema([(column.name, column.kind) for column in columns])
         with _batches(source, gz, first) as batches:
             typed = (_convert(batch, columns, schema) for batch in _first_rows(batches, rows))
-            written = write(typed, schema, rows, sample, into, tell_, share=0.4 + 0.2 * min(turn, 2))
+            written = write(typed, schema, rows, sample=sample, into=into, tell=tell_, share=0.4 + 0.2 * min(turn, 2))
         after = [column.demoted(own[column.name]) for column in columns]
         if after == columns:
             break

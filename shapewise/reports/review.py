@@ -44,28 +44,28 @@ class Review:
     """What parts of a report are made from: a model, perhaps a board, and what is read of them once."""
 
     def __init__(self, space: Workspace, recipe: Recipe, model: str) -> None:
-        self._space, self._recipe = space, recipe
+        self.space, self.recipe = space, recipe
         self.model: ModelAbout = space.models.about(model)
         if self.model.of_tasks:
             raise StoreError("A report is of a model of one target: choose another.")
-        self._estimator: GAMRegressor | GAMClassifier = from_saved(space.models.load(model))
+        self.estimator: GAMRegressor | GAMClassifier = from_saved(space.models.load(model))
         binary = self.model.kind.endswith("classifier")
-        self._scale: Scale = recipe.scale if binary and recipe.scale in ("points", "ratio") else "link"  # type: ignore[assignment]
+        self.scale: Scale = recipe.scale if binary and recipe.scale in ("points", "ratio") else "link"  # type: ignore[assignment]
         self._held: HeldOutPredictions | str | None = ""
 
     def held(self) -> HeldOutPredictions:
         """Return the held-out rows, predicted once."""
         if isinstance(self._held, str):
-            self._held = held_out(self._space, self.model.id)
+            self._held = held_out(self.space, self.model.id)
         if self._held is None:
             raise StoreError("The model has no held-out rows here to be measured on: its table is gone, or too small.")
         return self._held
 
     def board(self) -> tuple[Board, StrategySet]:
         """Return the board that the report is about."""
-        if not self._recipe.board:
+        if not self.recipe.board:
             raise StoreError("The report has no board: choose one.")
-        board = stored.board(self._space, self._recipe.board)
+        board = stored.board(self.space, self.recipe.board)
         return board, board.read()
 
     def ledger(self) -> tuple[StrategySet, Ledger]:
@@ -73,10 +73,10 @@ class Review:
         own."""
         board, made = self.board()
         for table in (self.model.table, board.table):
-            if table not in self._space.ids("tables"):
+            if table not in self.space.ids("tables"):
                 continue
-            if set(made.cascade().columns) <= set(pq.read_schema(self._space.tables.path(table)).names):
-                matches = wholes.matches(self._space, table, made)
+            if set(made.cascade().columns) <= set(pq.read_schema(self.space.tables.path(table)).names):
+                matches = wholes.matches(self.space, table, made)
                 return made, matches.ledger(range(len(made.strategies)))
         raise StoreError("No table here has the columns that the board's rules look at.")
 
@@ -93,19 +93,19 @@ class Review:
 
 
 def _curve(review: Review, item: ReportItem) -> ReportPart:
-    curve = review._estimator.explain_shape(item.of[0]).on(review._scale)
+    curve = review.estimator.explain_shape(item.of[0]).on(review.scale)
     title = review.model.headlines.get(item.of[0])
     return ReportPart(plot=plots.curve(curve, target(review.model), review.detail(curve), title=title))
 
 
 def _pair(review: Review, item: ReportItem) -> ReportPart:
-    surface = review._estimator.explain_pair(*item.of).on(review._scale)
+    surface = review.estimator.explain_pair(*item.of).on(review.scale)
     title = review.model.headlines.get(" × ".join(item.of))
     return ReportPart(plot=plots.surface(surface, target(review.model), review.detail(surface.margins[0]), title=title))
 
 
 def _importance(review: Review, item: ReportItem) -> ReportPart:
-    ranking = review._estimator.importance(review._scale)
+    ranking = review.estimator.importance(review.scale)
     return ReportPart(plot=plots.importance(ranking, detail=f"mean absolute effect on {target(review.model)}"))
 
 
@@ -137,7 +137,7 @@ def _overlap(review: Review, item: ReportItem) -> ReportPart:
 
 
 def _segments(review: Review, item: ReportItem) -> ReportPart:
-    kept = stored.segments(review._space, review.model.table)
+    kept = stored.segments(review.space, review.model.table)
     head = ["Segment", "Who", "Held-out rows inside", "Opportunity (95%)"]
     rows = []
     for one in kept:
@@ -182,7 +182,7 @@ def _lifts(review: Review, item: ReportItem) -> ReportPart:
     tested = board.plan.get("tested")
     made = StrategySet.from_dict(tested) if tested else made
     metrics = board.plan.get("metrics", [])
-    outcome = read_out(made, way, board.outcome[way], metrics, partial(wholes.read, review._space))
+    outcome = read_out(made, way, board.outcome[way], metrics, partial(wholes.read, review.space))
     tone, words = verdicts.overall(outcome)
     text = [f"{verdicts.WORDS[tone]}. {words}"]
     if outcome.stopped:

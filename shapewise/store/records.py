@@ -263,4 +263,4 @@ def audit_log(connection: sa.Connection, most: int, of: str = "") -> list[AuditE
     """Return what was done, the last first; of one thing, where that is named."""
     chosen = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
     chosen = chosen.where(audit.c.thing == of) if of else chosen
-    return [AuditEntry(*row) for row in connection.execute(chosen)]
+    return [AuditEntry(**row) for row in connection.execute(chosen).mappings()]

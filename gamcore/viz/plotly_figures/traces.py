@@ -76,8 +76,8 @@ def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Told]:
     assert_never(mark)
 
 
-def _lines(x: Any, y: Any, **told: Any) -> Told:
-    return {"type": "scatter", "mode": "lines", "x": x, "y": y, **told}
+def _lines(x: Any, y: Any, **options: Any) -> Told:
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, **options}
 
 
 def _path(mark: Path, panel: Panel, color: Palette) -> Told:

@@ -23,7 +23,7 @@ def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
     if asked is None:
         return plot
     spans, missing = _asked(curve, asked)
-    areas = [Area(*span, text="" if k else label, lined=not curve.labels) for k, span in enumerate(spans)]
+    areas = [Area(low, high, text="" if k else label, lined=not curve.labels) for k, (low, high) in enumerate(spans)]
     top = list(plot.panels[0])
     for place, marked_areas in ((0, areas), (1, [Area(-0.4, 0.4)] if missing else [])):
         panel = top[place] if place < len(top) else None

@@ -35,7 +35,7 @@ SECONDS_TO_BEGIN = 300.0
 MOST, TIMES = 64 * 2**20, 8
 LANES = 2
 
-Told = dict[str, Any]
+Outcome = dict[str, Any]
 
 
 def start(seed: int, first: int, levels: Sequence[str], checked: str, errors: IO[str]) -> subprocess.Popen[str]:
@@ -68,7 +68,7 @@ def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
         reader.join()  # before somebody closes what it reads
 
 
-def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Told]:
+def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Outcome]:
     """Yield what a child tells, file by file; last of all the file at which it ended or stood still."""
     number, seconds = first, SECONDS_TO_BEGIN
     while True:
@@ -87,7 +87,7 @@ def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -
             number = int(line)
 
 
-def judged(result: Told) -> Told:
+def judged(result: Outcome) -> Outcome:
     """Return what a child tells, with too much memory as an outcome of its own."""
     if result["outcome"] in FINE and result["peak"] > MOST + TIMES * result["bytes"]:
         message = f"{result['peak']:,} bytes for a file of {result['bytes']:,}"
@@ -95,15 +95,15 @@ def judged(result: Told) -> Told:
     return result
 
 
-def say(results: list[Told]) -> None:
+def say(results: list[Outcome]) -> None:
     """How far a lane is."""
     number = results[-1]["number"]
     print(f"to {number:,} by {LANES}: {len(findings(results))} findings", file=sys.stderr, flush=True)
 
 
-def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str) -> list[Told]:
+def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str) -> list[Outcome]:
     """Return every other file from the first on, by as many children as it takes."""
-    results: list[Told] = []
+    results: list[Outcome] = []
     while first < count:
         with tempfile.TemporaryFile("w+") as errors, start(seed, first, levels, checked, errors) as child:
             with lines(child) as coming:
@@ -122,14 +122,14 @@ def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str)
     return results
 
 
-def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Told]:
+def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Outcome]:
     """Return what became of files 0 to count - 1."""
     with tempfile.TemporaryDirectory() as checked, ThreadPoolExecutor(LANES) as pool:
         lanes = [pool.submit(lane, seed, k, count, levels, checked if k else "") for k in range(LANES)]
         return sorted((result for one in lanes for result in one.result()), key=lambda result: result["number"])
 
 
-def findings(results: list[Told]) -> list[Told]:
+def findings(results: list[Outcome]) -> list[Outcome]:
     """Return the files that were neither refused nor fine."""
     return [one for one in results if one["outcome"] not in FINE]
 

@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note, shapes
-from gamcore.viz.plotly_figures.style import Told, escape, heading, more_pixels, template
+from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
 from gamcore.viz.plots.palette import PALETTES, Mode, Palette
 from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Panel, Plot
@@ -33,9 +33,9 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
     flat : never by the graphics card, which needs a browser's right to make code.
     """
     color = PALETTES[mode]
-    layout: Told = {"template": template(mode), "width": plot.width, "hovermode": "closest"}
+    layout: Options = {"template": template(mode), "width": plot.width, "hovermode": "closest"}
     layout |= _grid(plot) | {"shapes": [], "annotations": []}
-    data: list[Told] = []
+    data: list[Options] = []
     for row, column, panel in plot.each():
         number = _number(plot, row, column)
         place = PanelPlace(f"x{number}", f"y{number}")
@@ -53,20 +53,20 @@ def _number(plot: Plot, row: int, column: int) -> str:
     return str(number) if number > 1 else ""
 
 
-def _grid(plot: Plot) -> Told:
+def _grid(plot: Plot) -> Options:
     """Return where the axes of all panels are: those of a column go by the lowest one's, those of a row by the first
     one's."""
     rows, columns = len(plot.panels), len(plot.panels[0])
     if rows * columns == 1:
         return {"xaxis": {}, "yaxis": {}}
     across, down = _domains(plot.widths, BETWEEN_COLUMNS), _domains(plot.heights, BETWEEN_ROWS)
-    axes: Told = {}
+    axes: Options = {}
     for row in range(rows):
         for column in range(columns):
             number = _number(plot, row, column)
-            x: Told = {"anchor": f"y{number}", "domain": across[column]}
+            x: Options = {"anchor": f"y{number}", "domain": across[column]}
             low, high = down[row]
-            y: Told = {"anchor": f"x{number}", "domain": [1 - high, 1 - low]}
+            y: Options = {"anchor": f"x{number}", "domain": [1 - high, 1 - low]}
             if row < rows - 1:
                 x |= {"matches": f"x{_number(plot, rows - 1, column)}", "showticklabels": False}
             if column:
@@ -82,7 +82,7 @@ def _domains(sizes: tuple[float, ...], between: float) -> list[list[float]]:
     return [[end - size * room, end] for end, size in zip(ends, sizes, strict=True)]
 
 
-def _panel(layout: Told, panel: Panel, place: PanelPlace, color: Palette) -> None:
+def _panel(layout: Options, panel: Panel, place: PanelPlace, color: Palette) -> None:
     """Add to a layout what a panel has beside its data."""
     for mark in panel.marks:
         layout["shapes"] += shapes(mark, panel, place, color)
@@ -97,10 +97,10 @@ def _panel(layout: Told, panel: Panel, place: PanelPlace, color: Palette) -> Non
         layout["shapes"].append(backdrop(place, color.hairline))
 
 
-def _around(plot: Plot, titled: bool, color: Palette) -> Told:
+def _around(plot: Plot, titled: bool, color: Palette) -> Options:
     """Return the height, margins, title and legend."""
     named = len(plot.named())
-    layout: Told = {"showlegend": named > 0, "legend": {}, "dragmode": "pan"}
+    layout: Options = {"showlegend": named > 0, "legend": {}, "dragmode": "pan"}
     top = 100 if titled else 34 if named else BARE
     if plot.legend != "right":
         layout["legend"] = {"x": 0, "xanchor": "left", "y": 1.01, "yanchor": "bottom"}
@@ -123,9 +123,9 @@ def _texts(plot: Plot) -> list[str]:
     return [text for mark in plot.main.marks if isinstance(mark, Bars) and mark.lying for text in mark.texts]
 
 
-def _axis(axis: Axis, color: Palette, most: int | None) -> Told:
+def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
     """Return an axis; most : ticks, about, where there is little room."""
-    drawn: Told = {"title": {"text": escape(axis.title, 60)}, "showticklabels": axis.named}
+    drawn: Options = {"title": {"text": escape(axis.title, 60)}, "showticklabels": axis.named}
     drawn["showgrid"] = axis.grid
     if axis.grid:
         drawn["gridcolor"] = color.hairline
@@ -153,8 +153,8 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Told:
     return drawn
 
 
-def _coloraxis(scale: ColorScale, color: Palette) -> Told:
-    bar: Told = {"thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02}
+def _coloraxis(scale: ColorScale, color: Palette) -> Options:
+    bar: Options = {"thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02}
     bar["title"] = {"text": escape(scale.title, 40), "side": "top"}
     if scale.ticks:
         bar |= {"tickvals": [at for at, _ in scale.ticks], "ticktext": [name for _, name in scale.ticks]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gamcore.viz.plotly_figures.style import Told, escape
+from gamcore.viz.plotly_figures.style import Options, escape
 from gamcore.viz.plotly_figures.traces import places
 from gamcore.viz.plots.palette import Palette
 from gamcore.viz.plots.spec import Area, Frame, Line, Mark, Panel
@@ -20,20 +20,20 @@ class PanelPlace:
     x: str
     y: str
 
-    def at(self, x: bool = False, y: bool = False) -> Told:
+    def at(self, x: bool = False, y: bool = False) -> Options:
         """Return what places are said in: values of the axes that are named, shares of the others' lengths."""
         return {"xref": self.x if x else f"{self.x} domain", "yref": self.y if y else f"{self.y} domain"}
 
-    def upright(self, at: Any, line: Told) -> Told:
+    def upright(self, at: Any, line: Options) -> Options:
         """Return a line across the panel at a place of its x axis."""
         return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": line, **self.at(x=True)}
 
-    def lying(self, at: Any, line: Told) -> Told:
+    def lying(self, at: Any, line: Options) -> Options:
         """Return the same of its y axis."""
         return {"type": "line", "x0": 0, "x1": 1, "y0": at, "y1": at, "line": line, **self.at(y=True)}
 
 
-def shapes(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Told]:
+def shapes(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Options]:
     """Return the shapes of a mark; none of one that is a trace."""
     match mark:
         case Line():
@@ -49,7 +49,7 @@ def shapes(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[
     return []
 
 
-def _area(mark: Area, panel: Panel, place: PanelPlace, paint: str) -> list[Told]:
+def _area(mark: Area, panel: Panel, place: PanelPlace, paint: str) -> list[Options]:
     low, high = places(np.array([mark.low, mark.high]), panel.x.kind)
     filled = {"type": "rect", "x0": low, "x1": high, "y0": 0, "y1": 1, "fillcolor": paint, "opacity": mark.opacity,
               "line": {"width": 0}, "layer": "below", **place.at(x=True)}  # fmt: skip
@@ -57,13 +57,13 @@ def _area(mark: Area, panel: Panel, place: PanelPlace, paint: str) -> list[Told]
     return [filled, *(place.upright(end, {"color": paint, "width": 1}) for end in ends)]
 
 
-def backdrop(place: PanelPlace, paint: str) -> Told:
+def backdrop(place: PanelPlace, paint: str) -> Options:
     """Return a panel filled with a colour."""
     return {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below", "fillcolor": paint,
             "line": {"width": 0}, **place.at()}  # fmt: skip
 
 
-def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Told]:
+def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Options]:
     """Return what is written at a line or an area."""
     if not isinstance(mark, Line | Area) or not mark.text:
         return []
@@ -77,7 +77,7 @@ def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[T
     return [{**style, **at, "yanchor": "bottom", "font": font, **place.at(x=mark.upright, y=not mark.upright)}]
 
 
-def note(text: str, place: PanelPlace, color: Palette) -> Told:
+def note(text: str, place: PanelPlace, color: Palette) -> Options:
     """Return a remark in the corner of a panel."""
     return {"text": escape(text), "x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
             "font": {"size": 11, "color": color.muted}, **place.at()}  # fmt: skip

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette, cut
 
-Told = dict[str, Any]
+Options = dict[str, Any]
 """A part of a figure as plotly is told it."""
 
 LINE, MOST_LINES, LINE_PIXELS = 56, 2, 24

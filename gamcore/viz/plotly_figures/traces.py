@@ -9,7 +9,7 @@ import numpy as np
 
 from gamcore.data.dates import as_date
 from gamcore.types import Floats
-from gamcore.viz.plotly_figures.style import Told, escape
+from gamcore.viz.plotly_figures.style import Options, escape
 from gamcore.viz.plots.palette import Palette
 from gamcore.viz.plots.spec import (
     Area,
@@ -40,7 +40,7 @@ def places(values: Floats, kind: str) -> Any:
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
-def _hover(texts: Sequence[str]) -> Told:
+def _hover(texts: Sequence[str]) -> Options:
     """Return what a mark says where somebody points at it: names are data, so they are escaped, and in no template."""
     if not len(texts):
         return {"hoverinfo": "skip"}
@@ -48,13 +48,13 @@ def _hover(texts: Sequence[str]) -> Told:
             "hoverinfo": "text"}  # fmt: skip
 
 
-def _named(name: str) -> Told:
+def _named(name: str) -> Options:
     if not name:
         return {"showlegend": False}
     return {"name": escape(name, 60), "legendrank": 1 if name == "effect" else 1000}
 
 
-def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Told]:
+def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Options]:
     """Return the traces of a mark; none of one that is a shape. flat : never drawn by the graphics card."""
     match mark:
         case Steps():
@@ -76,11 +76,11 @@ def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Told]:
     assert_never(mark)
 
 
-def _lines(x: Any, y: Any, **options: Any) -> Told:
+def _lines(x: Any, y: Any, **options: Any) -> Options:
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, **options}
 
 
-def _path(mark: Path, panel: Panel, color: Palette) -> Told:
+def _path(mark: Path, panel: Panel, color: Palette) -> Options:
     line = {"color": color.of(mark.role), "width": mark.width, "dash": mark.dash or "solid"}
     style = _named(mark.name) | _hover(mark.hover)
     return _lines(places(mark.x, panel.x.kind), mark.y, line=line, opacity=mark.opacity, **style)
@@ -91,7 +91,7 @@ def _corners(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
     return np.repeat(edges, 2)[1:-1], np.repeat(values, 2)
 
 
-def _steps(mark: Steps, panel: Panel, color: Palette) -> Told:
+def _steps(mark: Steps, panel: Panel, color: Palette) -> Options:
     along, across = _corners(mark.edges, mark.values)
     x, y = (across, places(along, panel.y.kind)) if mark.upright else (places(along, panel.x.kind), across)
     line = {"color": color.of(mark.role), "width": mark.width, "dash": "dot" if mark.dotted else "solid"}
@@ -99,8 +99,8 @@ def _steps(mark: Steps, panel: Panel, color: Palette) -> Told:
     return _lines(x, y, line=line, opacity=mark.opacity, **style)
 
 
-def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Told]:
-    quiet: Told = {"line": {"width": 0}, "hoverinfo": "skip"}
+def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Options]:
+    quiet: Options = {"line": {"width": 0}, "hoverinfo": "skip"}
     x, lower = _corners(mark.edges, mark.lower)
     at, fill = places(x, panel.x.kind), color.shade(mark.role, color.wide if mark.wide else color.band)
     upper = np.repeat(mark.upper, 2)
@@ -110,14 +110,14 @@ def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Told]:
     ]
 
 
-def _bars(mark: Bars, panel: Panel, color: Palette) -> Told:
+def _bars(mark: Bars, panel: Panel, color: Palette) -> Options:
     n = len(mark.sizes)
     along, width = places(mark.at, (panel.y if mark.lying else panel.x).kind), mark.width
     if panel.x.kind == "date" and not mark.lying:
         width = np.asarray(mark.width) * DAY_MS
     paint = color.of(mark.roles) if isinstance(mark.roles, str | int) else [color.of(mark.role(k)) for k in range(n)]
     edge = {"color": color.zero, "width": 1} if mark.outlined else {"width": 0}
-    drawn: Told = {"type": "bar", "width": width, "base": mark.base, "marker": {"color": paint, "line": edge}}
+    drawn: Options = {"type": "bar", "width": width, "base": mark.base, "marker": {"color": paint, "line": edge}}
     if len(mark.texts):
         inside = color.ink if mark.outlined else color.background
         drawn |= {"text": [escape(text) for text in mark.texts], "cliponaxis": False, "textangle": 0,
@@ -128,7 +128,7 @@ def _bars(mark: Bars, panel: Panel, color: Palette) -> Told:
     return drawn | _named(mark.name) | _hover(mark.hover)
 
 
-def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Told]:
+def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Options]:
     """Return an error bar a place, and an entry in the legend, which error bars alone do not get."""
     middle = (mark.lower + mark.upper) / 2
     paint = color.of(mark.role)
@@ -143,7 +143,7 @@ def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Told]:
     return [bars, _lines([None], [None], line={"color": paint, "width": mark.width}, **_named(mark.name))]
 
 
-def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Told:
+def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Options:
     paint, dot = color.of(mark.role), mark.symbol == "dot"
     marker = {"color": paint, "size": mark.size, "opacity": mark.opacity, "symbol": SYMBOLS[mark.symbol]}
     if not dot:
@@ -153,9 +153,9 @@ def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Told:
     return drawn | _named(mark.name) | _hover(mark.hover)
 
 
-def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Told]:
+def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Options]:
     """Return the cells that many rows are behind, and the pale ones."""
-    shared: Told = {
+    shared: Options = {
         "type": "heatmap", "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind), "xgap": mark.gap,
         "ygap": mark.gap, "hoverongaps": False, "hoverinfo": "text" if mark.hover.size else "skip",
     }  # fmt: skip

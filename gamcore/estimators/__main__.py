@@ -1,0 +1,24 @@
+"""Print docs/parameters.md, the settings of all estimators: `python -m gamcore.estimators > docs/parameters.md`."""
+
+from __future__ import annotations
+
+from gamcore.estimators.additive_parameters import ClassifierParameters
+from gamcore.estimators.multitask_parameters import MultiTaskParameters
+from gamcore.estimators.parameters import table
+
+
+def page() -> str:
+    """Return the page."""
+    lines = ["# Settings of the estimators", "", "Written by `python -m gamcore.estimators > docs/parameters.md`."]
+    parts = (
+        ("GAMRegressor and GAMClassifier", ClassifierParameters),
+        ("MultiTaskTreesRegressor and MultiTaskTreesClassifier", MultiTaskParameters),
+    )
+    for title, cls in parts:
+        lines += ["", f"## {title}", "", "| setting | default | meaning | in the papers |", "|---|---|---|---|"]
+        lines += [f"| `{name}` | `{default}` | {meaning} | {paper} |" for name, default, meaning, paper in table(cls)]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(page())

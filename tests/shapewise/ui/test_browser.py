@@ -616,7 +616,7 @@ def test_what_should_not_fail_has_a_number_that_only_the_log_explains(chromium, 
         path.write_bytes(whole)
         space.edit("tables", table.id, lambda about: about | {"roles": 5})  # what no code of ours writes
         page.reload()
-        page.get_by_text("Something failed here").wait_for()
+        page.get_by_text("Something went wrong").wait_for()
         told = page.inner_text("body")
         number = re.search(r"error ([0-9a-f]{8})", told)[1]
         assert "Traceback" not in told

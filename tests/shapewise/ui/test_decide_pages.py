@@ -109,7 +109,7 @@ def test_the_three_quantities_keep_their_names(acted):
     assert labels.count("Opportunity") == labels.count("Model contrast") == labels.count("Scenario value") == 3
     helped = {m.label: m.help for m in app.metric if m.help}
     assert "association" in helped["Opportunity"]
-    assert "no measurement" in helped["Scenario value"]
+    assert "not a measurement" in helped["Scenario value"]
     everything = " ".join([*labels, captions(app), *(m.value for m in app.markdown)])
     assert "uplift" not in everything.lower()
     assert "measured lift" not in " ".join(labels).lower()
@@ -123,7 +123,7 @@ def test_each_view_of_a_board(acted):
     assert len(charts(app)) == 2
     choose(app, "More", "scenarios")
     assert len(charts(app)) == 4
-    assert "Strategy A is read off here" in captions(app)
+    assert "Strategy A is based on this curve" in captions(app)
     choose(app, "More", "alike")
     assert "sex (sex)" in " ".join(one.value for one in app.warning)
     assert "four-fifths" in captions(app)

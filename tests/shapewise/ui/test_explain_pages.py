@@ -110,7 +110,7 @@ def test_a_threshold_follows_the_costs(sure):
 def test_a_regression_has_residuals(full):
     app = open_page("overview", model=full[2].id)
     told = captions(app)
-    assert "a prediction is right" in told
+    assert "predictions are exact" in told
     assert "off 0" in told
 
 

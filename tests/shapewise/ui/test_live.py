@@ -161,13 +161,13 @@ def test_a_refit_stopped_for_time_is_not_remembered_and_not_compared(full, monke
     app = open_page("shapes", model=full[2].id)
     monkeypatch.setattr(live, "MOST_SECONDS", 0.0)
     settle_on(app, "Leaves per tree", 5)
-    assert any("stopped for time" in caption.value for caption in app.caption)
+    assert any("stopped early" in caption.value for caption in app.caption)
     assert not app.metric[0].delta
     monkeypatch.setattr(live, "MOST_SECONDS", 60.0)
     settle_on(app, "Leaves per tree", 4)
     assert not app.metric[0].delta  # nothing whole to compare with
     settle_on(app, "Leaves per tree", 5)
-    assert not any("stopped for time" in caption.value for caption in app.caption)
+    assert not any("stopped early" in caption.value for caption in app.caption)
     assert app.metric[0].delta
 
 

@@ -111,7 +111,7 @@ def test_a_time_that_is_no_time_any_more_decides_nothing(space):
 def test_the_same_table_is_not_stored_again(months):
     space, old, new, *_ = months
     before = space.tables.listed()
-    for frame, message in ((a_month(), "holds the same table"), (space.tables.read(new.id), "here already")):
+    for frame, message in ((a_month(), "holds the same table"), (space.tables.read(new.id), "already been loaded")):
         with pytest.raises(StoreError, match=message):
             add(space, frame, old)
     with pytest.raises(StoreError, match="holds an older version"):
@@ -333,7 +333,7 @@ def test_a_model_without_its_target_is_refused_and_lost_features_are_named(month
 def test_a_version_without_models_says_so(months):
     space, _, new, *_ = months
     third, _ = add(space, a_month(90, 5), new)
-    assert "no model that could be trained again" in written(opened("renewed", third))
+    assert "no model to retrain" in written(opened("renewed", third))
 
 
 # Other pages

@@ -10,8 +10,6 @@ Names are imported when they are first asked for, so that a part of the library 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gamcore._version import __version__
-
 if TYPE_CHECKING:
     from gamcore.boosting.progress import Progress
     from gamcore.data.table import TableError
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
     from gamcore.io.manifest import ModelFileError
     from gamcore.kernels.warmup import warmup
+
+__version__ = "0.1.0"
 
 __all__ = [
     "PRESETS",

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from gamcore._version import __version__
+from gamcore import __version__
 from gamcore.decide.rules import All
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson

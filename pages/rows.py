@@ -157,16 +157,6 @@ def cells_of(row: pd.DataFrame) -> dict[str, str]:
     return cells
 
 
-def parts(breakdown: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers behind the waterfall."""
-    cells = cells_of(row)
-    frame = pd.DataFrame({"term": breakdown.features, "contribution": breakdown.contributions[0]})
-    frame.insert(
-        1, "cell", [" × ".join(cells.get(part, "") for part in name.split(" × ")) for name in breakdown.features]
-    )
-    return frame.sort_values("contribution", key=np.abs, ascending=False)
-
-
 def flips(row: pd.DataFrame) -> None:
     """Show the smallest single changes that take the prediction across a line."""
     assert data is not None
@@ -233,7 +223,7 @@ with drawing.container(border=True):
     truth = data.y.iloc[place]
     tiles.metric("It was", ("yes" if truth else "no") if binary else number(float(truth)), border=True)
     plot = plots.waterfall(breakdown, 0, state.goal(model), scale, cells_of(made))
-    plot = replace(plot, name=f"row {place}", numbers=parts(breakdown, made))
+    plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, cells_of(made)))
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     st.caption(
         "The parts add up exactly, on the log-odds; in points each is what it adds after those above it."

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.explain.curves import Breakdown, Curve
+from gamcore.explain.curves import Curve
 from gamcore.explain.tasks import TASK, Agreement
 from gamcore.viz import files as export
 from gamcore.viz import plots
@@ -192,7 +192,11 @@ def one_row() -> None:
     row = data.X.iloc[[places[number - 1]]]
     breakdown = estimator.explain_rows(row, task)
     plot = plots.waterfall(breakdown, 0, state.goal(model), scale)
-    plot = replace(plot, name=f"{task} row {number}", numbers=_parts(breakdown, row))
+    plot = replace(
+        plot,
+        name=f"{task} row {number}",
+        numbers=breakdown.parts(0, {name: str(row.iloc[0][name]) for name in row.columns}),
+    )
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     score, truth = float(breakdown.scores[0]), data.y.iloc[places[number - 1]]
     words = f"a chance of {1 / (1 + np.exp(-score)):.1%}" if data.binary else f"{score:,.4g}"
@@ -201,14 +205,6 @@ def one_row() -> None:
         f"Predicted: {words}; it was {was if data.binary else f'{truth:,.4g}'}. The parts add up exactly: each is what "
         "the splits on a feature change on the row's way through the trees."
     )
-
-
-def _parts(breakdown: Breakdown, row: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers behind the waterfall: a feature, its cell, its contribution."""
-    cells = {name: str(row.iloc[0][name]) for name in row.columns}
-    frame = pd.DataFrame({"feature": breakdown.features, "contribution": breakdown.contributions[0]})
-    frame.insert(1, "cell", [cells.get(name, "") for name in breakdown.features])
-    return frame.sort_values("contribution", key=np.abs, ascending=False)
 
 
 st.subheader("The tasks", anchor=False)

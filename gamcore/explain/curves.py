@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -222,6 +223,15 @@ class Breakdown:
         table.insert(0, "(intercept)", self.intercept)
         table["(score)"] = self.scores
         return table
+
+    def parts(self, row: int, cells: Mapping[str, str]) -> pd.DataFrame:
+        """Return the parts of one row's score, the largest first: term, cell, contribution; a pair has both cells."""
+        frame = pd.DataFrame({
+            "term": self.features,
+            "cell": [" × ".join(cells.get(part, "") for part in name.split(" × ")) for name in self.features],
+            "contribution": self.contributions[row],
+        })  # fmt: skip
+        return frame.sort_values("contribution", key=np.abs, ascending=False)
 
 
 def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL_SHARE) -> Curve:

@@ -159,3 +159,14 @@ def test_groups_may_miss_labels_but_not_be_one():
     assert GAMClassifier(**QUICK).fit(X, y, groups=who).n_rounds_ >= 1
     with pytest.raises(ValueError, match="one label"):
         GAMClassifier(**QUICK).fit(X, y, groups=[1] * 200)
+
+
+def test_parts_of_a_row_come_with_their_cells_largest_first():
+    X, y = friendly(600)
+    model = GAMClassifier(outer_bags=1, max_rounds=20, interactions=[("a", "c")], random_state=0).fit(X, y)
+    row = X.iloc[:1]
+    parts = model.explain_rows(row).parts(0, {name: str(row.iloc[0][name]) for name in row})
+    assert parts["contribution"].abs().is_monotonic_decreasing
+    cells = parts.set_index("term")["cell"]
+    assert cells["c"] == row.iloc[0]["c"]
+    assert cells["a × c"] == f"{row.iloc[0]['a']} × {row.iloc[0]['c']}"

@@ -33,7 +33,7 @@ estimator = state.estimator(model.id)
 binary = estimator.model_.loss.is_binary
 data = state.data(model)
 if data is None:
-    st.info("Rows need the table that the model was trained on, and it is no longer here.", icon=":material/table:")
+    st.info("This page needs the table of the model, which has been deleted.", icon=":material/table:")
     st.stop()
 
 

@@ -159,7 +159,9 @@ def likeness(names: list[str]) -> None:
         return
     cards.figure(plots.similarity(cosines), f"alike-{model.id}", model.name, state.card(model), titled=False)
     more = f" The {MOST_ALIKE} tasks of most rows are shown." if len(tasks) > MOST_ALIKE else ""
-    st.caption(f"By the curves of {len(features)} features that all tasks have: 1: same shape, -1: reversed.{more}")
+    st.caption(
+        f"Based on the curves of {len(features)} features that all tasks have; 1 is the same shape, -1 reversed.{more}"
+    )
 
 
 def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:

@@ -12,8 +12,10 @@ A child ends with its server, and may be ended for the memory or the time it tak
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
+import stat
 import sys
 import threading
 import time
@@ -24,13 +26,14 @@ from typing import Any, Final
 
 import psutil
 
-from shapewise.store.atomic_files import SPARE, read_json, use_spare, write_json
+from shapewise.store.atomic_files import SPARE, use_spare, write_json
 
 ABOUT: Final = "about.json"
 LOG: Final = "log.txt"
 PROGRESS: Final = "progress.json"
 END: Final = "end.json"
-FILES: Final = (ABOUT, LOG, PROGRESS, END, SPARE)
+FILES: Final = (ABOUT, PROGRESS, END, SPARE)
+MOST_READ: Final = 2**20
 REPORT_SECONDS: Final = 0.1
 LOOK_SECONDS: Final = 0.5
 
@@ -58,14 +61,41 @@ class Reporter:
     def __call__(self, share: float, words: str) -> None:
         self._check()
         if self._pace.due():
-            write_json(self._folder / PROGRESS, {"share": round(min(share, 1.0), 4), "words": words})
+            report(self._folder, share=round(min(share, 1.0), 4), words=words)
+
+
+def report(folder: Path, **progress: Any) -> None:
+    """Write how far the work is. Where it cannot be written, the work goes on: a report is not worth ending it."""
+    making = folder / f".{PROGRESS}.tmp"
+    with contextlib.suppress(OSError):
+        making.write_text(json.dumps(progress), encoding="utf-8")
+        making.replace(folder / PROGRESS)
 
 
 def read_progress(folder: Path) -> dict[str, Any]:
-    """Return what the child last reported; nothing before its first report."""
+    """Return what the child last reported; nothing before its first report. ValueError where it is no report."""
     with contextlib.suppress(FileNotFoundError):
-        return dict(read_json(folder / PROGRESS))
+        return _read(folder / PROGRESS)
     return {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read what a child wrote, which may have been led astray by a file: no link, no pipe, and not much of it."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        file = os.open(path, flags)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path.name} is no file") from error
+    with os.fdopen(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise ValueError(f"{path.name} is no file")
+        text = opened.read(MOST_READ + 1)
+    content = json.loads(text) if len(text) <= MOST_READ else None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} is no object")
+    return content
 
 
 def write_end(folder: Path, end: dict[str, Any]) -> None:
@@ -77,14 +107,18 @@ def write_end(folder: Path, end: dict[str, Any]) -> None:
 def read_end(folder: Path) -> dict[str, Any] | None:
     """Return how the work ended; None while it goes on, or where the child died before it could say."""
     with contextlib.suppress(FileNotFoundError):
-        return dict(read_json(folder / END))
+        return _read(folder / END)
     return None
 
 
 def tail(folder: Path, size: int = 2000) -> str:
     """Return the last of what a child printed."""
     path = folder / LOG
-    return path.read_text(encoding="utf-8", errors="replace")[-size:].strip() if path.is_file() else ""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4 * size))
+        return file.read(4 * size).decode("utf-8", "replace")[-size:].strip()
 
 
 def incident() -> str:

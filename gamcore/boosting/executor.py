@@ -3,8 +3,9 @@
 Kernels release the interpreter lock, so threads suffice. Results come back in the order of the items, and each piece of
 work writes to places of its own, so a model does not depend on the number of workers.
 
-A refit is submitted as a task: plain data that can be pickled. So an executor of other processes, or of other machines,
-needs no more than to answer to `Executor`.
+A refit is submitted as a task: plain data that can be pickled where its rows are in memory. So an executor of other
+processes, or of other machines, needs no more than to answer to `Executor`, and a way to carry what `tell` is told. A
+share of rows on disk (`rows_on_disk`) stays in the process that opened its files.
 """
 
 from __future__ import annotations

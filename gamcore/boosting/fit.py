@@ -95,7 +95,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
 
 
 def with_halves(
-    data: Encoded, model: AdditiveModel, plan: FitPlan, n_refits: int, seeds: Seeds, watcher: Watcher
+    data: Encoded, model: AdditiveModel, recipe: HalfRecipe, n_refits: int, seeds: Seeds, watcher: Watcher
 ) -> AdditiveModel:
     """Return the model with half-sample refits, which tell how sure it is; as it was where they are stopped."""
     if len(model.pairs) > MOST_BANDED_PAIRS:
@@ -103,7 +103,6 @@ def with_halves(
             f"Bands of {len(model.pairs)} pairs would not fit into a model file: use at most {MOST_BANDED_PAIRS} "
             "pairs, or no bands."
         )
-    recipe = HalfRecipe(plan.parameters, plan.n_groups, plan.validation_fraction, plan.pairs)
     about = {"part": watcher.next_part()}
     halves = fit_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
     return model if watcher.stopped else replace(model, halves=halves)

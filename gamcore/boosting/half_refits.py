@@ -1,11 +1,12 @@
 """Complete refits on halves of the rows, whose spread tells how sure a model is (`bands`).
 
-Each half is drawn again, whole clusters where rows come in clusters, and dealt into groups again: refits that shared
-one deal would have as few degrees of freedom as that has groups.
+Every refit draws a half of its own, whole clusters where rows come in clusters, and deals it into groups of its own:
+refits that shared one deal would have as few degrees of freedom as that has groups.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -123,7 +124,9 @@ class HalfTask:
     def run(self, within: Executor | None) -> Loop[PairRefit]:
         """Draw the half, and boost its main effects, then its pairs."""
         recipe = self.recipe
-        for_half, for_deal, for_split, for_bags = self.seed.spawn(4)
+        for_half, for_deal, for_split, for_bags = copy(self.seed).spawn(
+            4
+        )  # `spawn` counts: a second run draws the same
         half = self.data.half(for_half)
         dealt = half.deal(recipe.n_groups, for_deal)
         split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]

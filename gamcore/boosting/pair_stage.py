@@ -142,8 +142,8 @@ class PairState(RefitState):
 
 
 def _lines(table: CodedTable, start: Start) -> CodedTable:
-    """Return the table of a pair stage: a line of codes per feature, where they are boosted too, and a line of cells a
-    pair."""
+    """Return the table of a pair stage: a line of codes per feature, where they are boosted too, and one
+    of cells per pair."""
     n_mains = len(table.codes) if start.joint else 0
     codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)
     codes[:n_mains] = table.codes[:n_mains]

@@ -96,5 +96,6 @@ class Relay:
             with self._lock:
                 seconds = time.monotonic() - self._started
                 passed_on = replace(progress, refit=refit, seconds=seconds, **self._about)
-                self.stopped = bool(self._callback(passed_on)) or self.stopped
+                if self._callback(passed_on):
+                    self.stopped = True  # never back to False: another thread may have set it meanwhile
         return self.stopped

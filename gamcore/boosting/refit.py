@@ -134,7 +134,7 @@ class RefitState:
         Smoothing rounds, if asked for, cut anywhere: the mean of many such trees bends where a best cut would jump.
         Coarse rounds find most of every shape in a fraction of the steps; they end when the validation loss fails to
         fall for a single round. Fine rounds go on until `early_stopping_rounds` have not lowered it by a share of
-        `tolerance` (a young refit is given fewer, see `course.Rule`).
+        `tolerance` (a young refit is given fewer, see `early_stopping.StopRule`).
         """
         parameters, fine, no_end = self.parameters, self.settings(), self.parameters.max_rounds
         n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.rounds import MAX_LEAVES, Reals, StepwiseRounds, first_cells, weigh_groups
 from gamcore.data.sampling import RowList, bootstraps, subsamples, tour
-from gamcore.kernels import N_CODES
+from gamcore.kernels import N_CODES, subagging_masks
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import subagging as rowbags
-from gamcore.kernels import subagging_masks as rowmask
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Settings, aligned, make_work
 from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.subagging import RowLists
@@ -28,7 +27,7 @@ def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> 
     return RowLists(np.concatenate(lists).astype(np.int32), offsets, repeated)
 
 
-def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) -> rowmask.Membership:
+def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) -> subagging_masks.Membership:
     """Return the training rows in the order of each feature's bins, filled up to whole lanes, and the bags that hold
     them."""
     inside = np.zeros((len(bags), table.codes.shape[1]), bool)
@@ -41,7 +40,7 @@ def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) 
         sorted_rows = rows[np.argsort(line[rows], kind="stable")]
         code = line[sorted_rows]
         size = np.bincount(code, minlength=N_CODES)
-        ends[j, 1:] = np.cumsum(-(-size // rowmask.LANES) * rowmask.LANES)
+        ends[j, 1:] = np.cumsum(-(-size // subagging_masks.LANES) * subagging_masks.LANES)
         place = np.arange(rows.size) + (ends[j, :-1] - np.cumsum(size) + size)[code]
         order = np.zeros(ends[j, -1], np.int32)
         word = np.zeros((held.shape[0], ends[j, -1]), np.uint8)
@@ -49,7 +48,7 @@ def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) 
         word[:, place] = held[:, sorted_rows]
         by_bin.append(order)
         words.append(word)
-    return rowmask.Membership(tuple(by_bin), tuple(words), ends)
+    return subagging_masks.Membership(tuple(by_bin), tuple(words), ends)
 
 
 Fill = Callable[[int, Reals, Reals], None]
@@ -92,10 +91,10 @@ def row_strategy(
             rowbags.walk_tree(codes[j], gradient, paired, walk.order, walk.parent, added, removed, out)
 
         return along, lists
-    member, run = membership(table, rows, bags), aligned((2, rowmask.RUN), dtype)
+    member, run = membership(table, rows, bags), aligned((2, subagging_masks.RUN), dtype)
 
     def mask(j: int, gradient: Reals, out: Reals) -> None:
-        rowmask.masked(member.by_bin[j], member.words[j], member.ends[j], gradient, paired, run, out)
+        subagging_masks.masked(member.by_bin[j], member.words[j], member.ends[j], gradient, paired, run, out)
 
     return mask, lists
 

@@ -153,7 +153,7 @@ def splits(n_groups: int, fraction: float, n_refits: int, seed: Seed) -> list[Sp
 
 
 def bag_pool(n_groups: int, share: float, n_bags: int, seed: Seed) -> Ints:
-    """Return the bags as sets of groups: (draws, n_bags, groups a bag), ascending indices into the training groups."""
+    """Return the bags as sets of groups: (draws, n_bags, groups per bag), ascending, of the training groups."""
     rng = np.random.default_rng(seed)
     size = min(max(1, round(share * n_groups)), n_groups)
     draws = 1 if size == n_groups else POOL_DRAWS

@@ -116,7 +116,7 @@ class ReadOut:
         return any(ratio.alarm for ratio in self.ratios)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row an effect."""
+        """Return one row per effect."""
         return pd.DataFrame([_told(effect) for effect in self.effects])
 
 

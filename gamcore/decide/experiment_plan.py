@@ -167,8 +167,8 @@ class ExperimentPlan:
         )  # fmt: skip
 
     def found_in(self, days: Sequence[int]) -> pd.DataFrame:
-        """Return the smallest lift that each row finds after so many days; a column a number of days, NaN where
-        none."""
+        """Return the smallest lift that each row finds after so many days: one column per number of days, NaN
+        where none."""
         control = (1 - self.share) / self.share
         rows = []
         for row in self.rows:

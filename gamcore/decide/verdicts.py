@@ -59,7 +59,7 @@ def verdict(effect: Effect) -> tuple[Tone, str]:
 
 
 def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
-    """Return nothing was changed there: it should not move, and the test should have been able to see it move."""
+    """Return the verdict where nothing was changed: it should not move, and the test should be able to see it move."""
     if effect.found:
         return "bad", f"Moved though nothing there was changed: {change}, {p_words(effect.holm)}: check the set-up."
     if effect.smallest <= effect.planned:

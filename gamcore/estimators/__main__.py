@@ -11,7 +11,7 @@ def page() -> str:
     """Return the page."""
     lines = ["# Settings of the estimators", "", "Written by `python -m gamcore.estimators > docs/parameters.md`."]
     parts = (
-        ("GAMRegressor and GAMClassifier", ClassifierParameters),
+        ("GAMRegressor and GAMClassifier (`boosting`: the classifier alone)", ClassifierParameters),
         ("MultiTaskTreesRegressor and MultiTaskTreesClassifier", MultiTaskParameters),
     )
     for title, cls in parts:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
-from gamcore.boosting.half_refits import check_halves
+from gamcore.boosting.half_refits import HalfRecipe, check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
 from gamcore.boosting.progress import Progress, Watcher
 from gamcore.boosting.rows import Encoded, Source
@@ -94,9 +94,14 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         )
 
     def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
-        plan = self._plan(data.y.size, [bins.feature.name for bins in self.model_.bins])
-        plan = replace(plan, pairs=replace(plan.pairs, joint=getattr(self, "pair_joint_", False)))
-        self.model_ = with_halves(data, self.model_, plan=plan, n_refits=n_refits, seeds=seeds, watcher=watcher)
+        options = self.pair_options(data.y.size, n_threads(self.n_jobs))
+        recipe = HalfRecipe(
+            parameters=self.boosting_parameters(data.y.size),
+            n_groups=self.n_groups,
+            validation_fraction=self.validation_fraction,
+            pairs=replace(options, joint=getattr(self, "pair_joint_", False)),
+        )
+        self.model_ = with_halves(data, self.model_, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
 
     def add_bands(
         self,

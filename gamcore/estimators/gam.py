@@ -159,6 +159,8 @@ def rank_pairs(
     what the strongest pair would have without any interaction.
     """
     loss = default_loss(pd.Series(column(y)).nunique() == 2).name if objective == "auto" else objective
+    if loss not in ESTIMATORS:
+        raise ValueError(f'objective is {objective!r}: it must be "auto" or one of {", ".join(map(repr, ESTIMATORS))}.')
     model = ESTIMATORS[loss](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
     return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
 

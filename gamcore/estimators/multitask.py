@@ -46,7 +46,6 @@ def _by_task(X: Any) -> bool:
 class MultiTaskTrees(MultiTaskParameters, TableEstimator):
     """What the regressor and the classifier share."""
 
-    _kind: ClassVar[str]
     loss: ClassVar[Loss]
     model_: TaskModel
 

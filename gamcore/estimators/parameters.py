@@ -105,7 +105,7 @@ class CommonParameters:
     random_state: int | np.random.RandomState | None = parameter(None, ["random_state"], "Seed of every random draw.")
     callback: Callable[[Progress], bool | None] | None = parameter(
         None, [callable, None],
-        "Called with a `Progress` for every round, up to 64 rounds at a time when they are done. Returning true stops "
+        "Called with every `Progress`, in turn; rounds may come up to 64 at a time. Returning true stops "
         "the fit at its best round so far.",
     )  # fmt: skip
 

@@ -331,9 +331,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _read_array(archive: zipfile.ZipFile, manifest: dict[str, Any], name: str, sizes: dict[str, int]) -> NDArray[Any]:
     member = f"arrays/{name}.npy"
     data = _read_member(archive, member)
-    expected_shape = manifest["members"][member]
-    require(expected_shape["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
-    require(hashlib.sha256(data).hexdigest() == expected_shape["sha256"], f"{member} does not match its checksum")
+    entry = manifest["members"][member]
+    require(entry["bytes"] == len(data) == sizes[member], f"{member} has the wrong length")
+    require(hashlib.sha256(data).hexdigest() == entry["sha256"], f"{member} does not match its checksum")
     begin = len(MAGIC) + 2
     end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
     header = HEADER.fullmatch(data[begin:end])

@@ -20,7 +20,7 @@ CODE: Final = np.uint8
 
 SUM: Final = np.float32
 """Scores, gradients and histograms: half the memory traffic of float64. A group has few enough rows per bin for
-float32; the sums *along* a line of bins are float64 (see linecut). Every kernel also takes float64 throughout, for
+float32; the sums *along* a line of bins are float64 (see `line_cuts`). Every kernel also takes float64 throughout, for
 proof."""
 
 CURVE: Final = np.float64
@@ -48,7 +48,8 @@ def reduction(function: Callable[..., Any]) -> Kernel:
 
     The only use of fastmath here. NaN, infinities and divisions keep their meaning. The order is the compiler's: the
     same for every number of threads, but another machine may round otherwise: in a sum of 1,024 values within 1e-5
-    (float32) or 1e-13 (float64) of the sum of their magnitudes. So only rowmask uses it, for the paper's bags of rows.
+    (float32) or 1e-13 (float64) of the sum of their magnitudes. So only `subagging_masks` uses it, for the paper's
+    bags of rows.
     """
     return _compile(function, fastmath={"reassoc"})
 

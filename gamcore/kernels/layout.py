@@ -57,7 +57,7 @@ class Sets(NamedTuple):
     """
 
     train: NDArray[np.int64]  # (T,) groups
-    member: NDArray[np.int64]  # (draws, B, groups a bag) indices into `train`
+    member: NDArray[np.int64]  # (draws, B, groups per bag) indices into `train`
     first: NDArray[np.int64]  # (p + 1,)
     total: NDArray[np.float64]  # (cells,) of all training rows
     weight: NDArray[np.floating]  # (draws, B, cells)

@@ -41,8 +41,8 @@ FLUSH: Final = 65_536
 millions would round every row it is given the same way."""
 
 AXIS, AT, PART = 0, 1, 2
-"""Places in `Board.tree`: the root's axis, its cut, and from PART on the cuts of the other axis below it, above it and
-where the root's feature is missing."""
+"""Places in `PairScratch.tree`: the root's axis, its cut, and from PART on the cuts of the other axis below it,
+above it and where the root's feature is missing."""
 
 
 class PairScratch(NamedTuple):
@@ -89,7 +89,7 @@ def run_up(
 ) -> None:
     """Running sums of a grid whose largest codes are `ends`.
 
-    cells : as in Board; weight : (N_CELLS,) row weights of the cells, where cells are not paired.
+    cells : as in `PairScratch`; weight : (N_CELLS,) row weights of the cells, where cells are not paired.
     """
     for a in range(ends[0] + 1):
         g = h = 0.0

@@ -86,7 +86,7 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
     """Turn board.tree into a step: shrunken leaf values are added to the pair's surface and left pending for the rows.
 
     Leaves of missing rows that are lighter than the floor stay 0. The pair's gain is the drop of the loss's quadratic
-    model, as in step.py.
+    model, as in `curve_step`.
     """
     tree, run = board.tree, board.run
     fit.factor[:] = no_change(settings.loss)

@@ -8,7 +8,7 @@ and a share alpha of the rows in each:
                  (Algorithm 4); about 2 alpha (1 - alpha) n B
     complement   all rows minus those left out: (1 - alpha) n B
     mask         the rows of a bin side by side, each bag adding those whose membership bit is 1; n B, but in vector
-                 lanes (see rowmask.py)
+                 lanes (see subagging_masks.py)
 
 Every kernel fills out (B, 2 V) in the layout of layout.py. `gradient` is (n,), or (2 n,) with the hessians beside them
 where they are paired, zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel, reduction
 
 WORD: Final = 8
-"""Bags a membership word. Short words leave the loads to the gradients."""
+"""Bags per membership word. Short words leave the loads to the gradients."""
 
 LANES: Final = 16
 """Rows of a bin come in multiples of it, so that next to none are left over for a scalar loop."""

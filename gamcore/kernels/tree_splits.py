@@ -180,7 +180,7 @@ def order_line(total: Sums, last: int, nominal: bool, search: Search) -> None:
 
 @kernel
 def sum_tasks(hist: Sums, j: int, n_codes: int, search: Search) -> complex:
-    """Totals of a feature's codes over tasks into `found.total`, those of the tasks into `found.whole`; of all."""
+    """Write totals of a feature's codes to `search.total`, those of the tasks to `search.whole`; return that of all."""
     search.total[:n_codes] = 0
     search.whole[:] = 0
     for t in range(hist.shape[0]):
@@ -203,7 +203,7 @@ def note(
 
 @kernel
 def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting, search: Search) -> None:
-    """Best split of one feature, if better than those in `found.by_score` and `found.by_gain`. Ties: the first cut."""
+    """Keep a feature's best split where it beats `search.by_score` or `search.by_gain`; of ties, the first cut."""
     n_codes, apart = last + 3, how.criterion != NONE
     whole = sum_tasks(hist, j, n_codes, search)
     total, absent = search.total, last + 2

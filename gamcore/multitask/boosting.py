@@ -253,8 +253,8 @@ class MultiTaskRefit:
 
 
 def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, watch: bool) -> Loop[TaskRefit]:
-    """Return both stages of one refit; yields a `Progress` a round of the first and a task of the second. Send True to
-    stop.
+    """Boost both stages of one refit, and return it: one `Progress` per round of the first stage and per task of the
+    second. Send True to stop.
 
     A stopped refit keeps the best rounds so far; tasks whose turn has not come have no trees of their own.
     """

@@ -15,7 +15,7 @@ import pyarrow.dataset
 import pyarrow.ipc
 import pyarrow.parquet
 
-from shapewise.errors import FULL_DISK
+from shapewise.errors import FULL_DISK, StoreError
 from shapewise.ingest.arrow_types import Changed, plain_columns, plain_table
 from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
 
@@ -33,7 +33,7 @@ def refusing(what: str) -> Iterator[None]:
     """Errors of the Arrow library as one sentence about a file of some kind."""
     try:
         yield
-    except ReaderError:
+    except (ReaderError, StoreError):
         raise
     except OSError as error:
         if error.errno in FULL_DISK:  # it is not the file that is at fault

@@ -24,8 +24,8 @@ from shapewise.ingest.read import read_file
 from shapewise.ingest.streams import read_part, unpacked
 from shapewise.ingest.text_large import read_big_text
 from shapewise.ingest.writer import Written, sample_size, sampled_rows, threshold
-from shapewise.processes import ABOUT, PROGRESS, Reporter, leave_with, write_end
-from shapewise.store.atomic_files import read_json, write_json
+from shapewise.processes import ABOUT, Reporter, leave_with, report, resident, write_end
+from shapewise.store.atomic_files import read_json
 
 TEXT_TIMES: Final = 16
 """Bytes of memory that reading a byte of text whole may take: decoded, parsed, typed, each for a moment twice."""
@@ -104,7 +104,7 @@ def main(argument: str) -> None:
     folder = Path(argument)
     job = read_json(folder / ABOUT)
     leave_with(job["server"])
-    write_json(folder / PROGRESS, {"share": 0.0, "words": "Reading the file"})  # ready: all is imported
+    report(folder, share=0.0, words="Reading the file", base=resident(os.getpid()))  # ready: all is imported
     end: dict[str, Any] = {"state": "failed"}
     try:
         with room():

@@ -110,14 +110,14 @@ class Reading:
         self._kind, self._source = kind_of(source, name), source
         self._staging = into / f".loading.{secrets.token_hex(4)}.tmp"
         self.base = self.peak = 0  # bytes: when the child was ready, and at most
-        self.seconds = 0.0  # since it was ready
+        self.seconds = self._began = 0.0  # since it was ready, and when that was
 
     def finish(self) -> Loading:
         """Read to the end; see `load`."""
         made = not self._into.exists()
         self._staging.mkdir(parents=True)
         try:
-            loading = Loading(**self._watch(self._begin()))
+            loading = self._watch(self._begin())
             self._keep()
             return loading
         except BaseException:
@@ -148,44 +148,48 @@ class Reading:
                 env=_environment(),
             )
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
-        """Return the table that the child says it wrote. The child does not outlive this call."""
-        began, seen = time.monotonic(), 0.0
+    def _watch(self, process: subprocess.Popen[bytes]) -> Loading:
+        """Return what the child says it wrote. The child does not outlive this call."""
+        self._began, last = time.monotonic(), (0.0, "")
         try:
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(POLL_SECONDS)
-                if not self.base and (self._staging / processes.PROGRESS).exists():
-                    self.base, began = processes.resident(process.pid), time.monotonic()
-                end = processes.read_end(self._staging)
-                self.peak = max(self.peak, processes.resident(process.pid), (end or {}).get("peak", 0))
-                self.seconds = time.monotonic() - began
-                if end is not None:
-                    self.base = self.base or self.peak  # it was done before anybody looked
-                    return self._ended(end)
+                progress, loading = self._hear(process)
+                if loading is not None:
+                    return loading
                 if process.returncode is not None:
                     raise self._crash(process.returncode)
-                seen = self._pass_on(seen)
+                if progress != last:
+                    last = progress
+                    self._tell(*last)
                 self._check()
         finally:
             process.kill()
             process.wait()
 
-    def _pass_on(self, seen: float) -> float:
-        """Tell what the child reported since; when that was written."""
-        with contextlib.suppress(FileNotFoundError):
-            written = (self._staging / processes.PROGRESS).stat().st_mtime
-            if written > seen:
-                progress = processes.read_progress(self._staging)
-                self._tell(progress["share"], progress["words"])
-                return written
-        return seen
+    def _hear(self, process: subprocess.Popen[bytes]) -> tuple[tuple[float, str], Loading | None]:
+        """Return what the child last reported, and what it wrote once it is done; the crash of one that talks nonsense,
+        as it may where a hostile file has taken hold of it."""
+        held = processes.resident(process.pid)
+        try:
+            progress, end = processes.read_progress(self._staging), processes.read_end(self._staging)
+            if progress and not self.base:  # what it held before it began to read, as it measured itself
+                self.base, self._began = min(int(progress.get("base", held)), held or 2**62), time.monotonic()
+            self.seconds = time.monotonic() - self._began
+            self.peak = max(self.peak, held, int(end.get("peak", 0)) if end else 0)
+            said = float(progress.get("share", 0.0)), str(progress.get("words", ""))
+            return said, self._ended(end) if end is not None else None
+        except ReaderError:
+            raise
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._crash(process.returncode or 0) from error
 
-    def _ended(self, end: dict[str, Any]) -> dict[str, Any]:
+    def _ended(self, end: dict[str, Any]) -> Loading:
         if end["state"] != "done":
-            raise ReaderError(end["message"])
+            raise ReaderError(str(end["message"]))
         self._check_disk()
-        return dict(end["table"])
+        return Loading(**end["table"])
 
     def _crash(self, code: int) -> ReaderError:
         """Return the refusal of a file that its reader broke on; the log has what is known, under the same number."""

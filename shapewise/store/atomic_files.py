@@ -69,8 +69,11 @@ def keep_spare(folder: Path, size: int = SPARE_BYTES) -> None:
     """Keep some room of the disk in a folder, for what must be written when the disk is full; not where it is."""
     place = folder / SPARE
     if size_of(place) < size:
-        with suppress(OSError):
+        try:
             place.write_bytes(bytes(size))
+        except OSError:  # else a part of it would take the last room
+            with suppress(OSError):
+                place.unlink(missing_ok=True)
 
 
 def use_spare(folder: Path) -> None:

@@ -365,7 +365,7 @@ class Remote:
         return self._cache.is_marked(digest)
 
     def is_wanted(self, digest: str) -> bool:
-        """Return other machines' marks are not seen from here: what is younger than a day may be theirs."""
+        """Return whether it is marked, or may be: other machines' marks are not seen from here, so a day is waited."""
         return self.is_marked(digest) or time.time() - self.stored(digest) < A_DAY
 
 

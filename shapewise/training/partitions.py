@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.dates import as_date
-from gamcore.data.table import TableError, kind_of, read_dates, read_numbers
+from gamcore.data.table import TableError, kind_of, read_dates, read_numbers, read_texts
 from gamcore.decide.rules import Levels, Range, Rule
 
 MOST_PARTS: Final = 6
@@ -32,11 +32,17 @@ def split(frame: pd.DataFrame, column: str) -> list[TablePart]:
     elif kind == "number":
         parts = _ranges(series)
     else:
-        levels = series.dropna().astype("string").value_counts().index[:MOST_PARTS]
-        parts = [(str(level), Levels(column, (str(level),))) for level in levels]
+        parts = [(level, Levels(column, (level,))) for level in frequent_levels(series, MOST_PARTS)]
     if len(parts) < 2:
         raise TableError(f"{column!r} has one value only: choose a column with at least two.")
     return parts
+
+
+def frequent_levels(series: pd.Series, most: int) -> list[str]:
+    """Return the most frequent levels of a column, by the names that rules know."""
+    codes, names = read_texts(series)
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    return [names[k] for k in np.argsort(-counts, kind="stable")[:most] if counts[k]]
 
 
 def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[str]]:

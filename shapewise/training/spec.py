@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from gamcore.data.table import TableError, kind_of
-from gamcore.decide.rules import Rule
+from gamcore.decide.rules import Levels, Range, Rule
 from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS
 
@@ -61,7 +61,7 @@ class Spec:
     def from_dict(cls, plain: dict[str, Any]) -> Spec:
         """Return the inverse of `to_dict`."""
         known = {name: plain[name] for name in (f.name for f in fields(cls)) if name in plain}
-        conditions = [from_dict(rule) for rule in plain.get("conditions", [])]
+        conditions = [_rule(kept) for kept in plain.get("conditions", [])]
         outcomes = [Outcome(**outcome) for outcome in plain.get("outcomes", [])]
         return cls(**{**known, "conditions": conditions, "outcomes": outcomes})
 
@@ -103,3 +103,15 @@ def target_levels(series: pd.Series) -> list[str]:
         return sorted(levels, key=float)
     except ValueError:
         return sorted(levels)
+
+
+def _rule(kept: Any) -> Rule:
+    """Return a condition of a row filter, also as it was kept before conditions were rules."""
+    if not isinstance(kept, dict) or "levels" not in kept:
+        return from_dict(kept)
+    if kept["levels"] is not None:
+        return Levels(kept["column"], tuple(kept["levels"]))
+    high = kept.get("high") if kept.get("high") is not None else kept.get("below")
+    return Range(
+        kept["column"], kept.get("low"), high, high_in=kept.get("high") is not None, date=bool(kept.get("date"))
+    )

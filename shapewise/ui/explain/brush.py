@@ -156,7 +156,7 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
             st.button(
                 md(said), key=_key(f"suggestion-{k}", model, curve), icon=icon,
                 on_click=_take_rule, args=(model, curve, one.rule), type="tertiary",
-                help="Where the curve is clearly above the average." if one.up else "Where it is surely below.",
+                help=f"Where the curve is clearly {'above' if one.up else 'below'} the average.",
             )  # fmt: skip
         bend = knee(curve) if own else None
         if bend:
@@ -168,7 +168,7 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
                 help="Where the curve bends most.",
             )  # fmt: skip
     if not own and state.data(model) is not None:
-        what = "" if model.bands else " Measured bands tell more."
+        what = "" if model.bands else " Measure the bands for a more precise answer."
         st.caption(f"No part of this curve clearly differs from the average.{what}")
 
 

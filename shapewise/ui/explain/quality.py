@@ -145,7 +145,7 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
             f"From {chosen:.5g} on, a row costs {number(said)} (unweighted). The cheapest line on these rows is "
             f"{costs.best:.5g} ({number(costs.least)} per row); for exact chances it would be {fair:.3f}. Never saying "
             "yes "
-            f"costs {number(costs.never)} a row, always {number(costs.always)}."
+            f"costs {number(costs.never)} per row, always {number(costs.always)}."
         )
 
 

@@ -19,6 +19,7 @@ from shapewise.ingest.doctor import ColumnReport, leaks
 from shapewise.store.workspace import TableAbout
 from shapewise.training.cost import estimate_bands
 from shapewise.training.dataset import HELD_OUT
+from shapewise.training.partitions import frequent_levels
 from shapewise.training.spec import Spec, suggest_task, target_levels
 from shapewise.training.train import BANDS
 from shapewise.ui.session import state
@@ -136,7 +137,7 @@ def _condition(table: TableAbout, series: pd.Series) -> Rule | None:
         low = left.number_input(f"{md(name)} at least", value=None, placeholder=f"{series.min():g}", key=f"{key}-low")
         high = right.number_input(f"{md(name)} at most", value=None, placeholder=f"{series.max():g}", key=f"{key}-high")
         return Range(name, low, high, high_in=True) if low is not None or high is not None else None
-    levels = series.dropna().astype("string").value_counts().index[:200].tolist()
+    levels = frequent_levels(series, 200)
     kept = st.multiselect(f"{md(name)} is", levels, key=key)
     return Levels(name, tuple(kept)) if kept else None
 
@@ -228,7 +229,7 @@ def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
     rows, features = round((1 - HELD_OUT) * (table.sampled or table.rows)), table.columns
     seconds = estimate_bands(rows, features, parameters, BANDS, state.n_jobs())
     wanted = st.toggle(
-        "Measure how sure the curves are", seconds < BANDS_SECONDS, key=f"bands-{table.id}",
+        "Measure the uncertainty of the curves", seconds < BANDS_SECONDS, key=f"bands-{table.id}",
         help=f"{BANDS} more refits, each on half of the {'sample' if table.sampled else 'rows'}, in the background "
         f"when the model is there: bands point by point and of the whole curve. About {duration(seconds)} here.",
     )  # fmt: skip

@@ -201,4 +201,4 @@ def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
     few = of_tasks.loc[of_tasks["rows"] < 50, "task"].astype(str).tolist()
     if few:
         shown = ", ".join(md(name) for name in few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
-        st.caption(f"Under 50 training rows: {shown}. Such tasks rely on what the tasks share.")
+        st.caption(f"Under 50 training rows: {shown}. These tasks rely mostly on what they share with the others.")

@@ -43,10 +43,10 @@ def verdict(trials: list[dict[str, Any]], own: dict[str, Any]) -> str:
         return "No other settings were better than the current ones."
     others = sum(trial["stage"] == best["stage"] for trial in trials) - 1
     gap, error, whole = -(best["gap"] or 0.0), best["error"] or 0.0, own["loss"] or 1.0
-    words = f"{gap / whole:.2%} of the validation loss, ± {error / whole:.2%} (one standard error)"
+    words = f"{gap / whole:.2%} ± {error / whole:.2%} (one standard error)"
     if gap > float(norm.ppf(1 - CLEAR / max(others, 1))) * error:
-        return f"The best settings lower the loss by {words}."
-    return f"The best settings are no clear improvement: they lower the loss by {words}."
+        return f"The best settings lower the validation loss by {words}."
+    return f"The best settings are no clear improvement: they lower the validation loss by {words}."
 
 
 def result(run: Run) -> None:
@@ -66,8 +66,8 @@ def result(run: Run) -> None:
             changes = known | trial["changes"]
             cells = {settings.label(name): str(changes[name]) for name in names}
             gap = "" if trial["gap"] is None else f"{trial['gap']:+.3g} ± {trial['error']:.2g}"
-            mark = "at hand" if trial is own else ""
-            rows.append({"": mark, **cells, "Validation loss": number(trial["loss"]), "Against those at hand": gap,
+            mark = "current" if trial is own else ""
+            rows.append({"": mark, **cells, "Validation loss": number(trial["loss"]), "Against current": gap,
                          "Rows a fit": count(trial["rows"])})  # fmt: skip
         st.dataframe(pd.DataFrame(rows), hide_index=True, alt="The best settings that were tried, one per row.")
         st.caption(

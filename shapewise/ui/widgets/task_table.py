@@ -89,7 +89,7 @@ def show(model: ModelAbout) -> None:
             "on them."),
             "mean": number("Rate" if binary else "Mean", format="percent" if binary else "%.4g"),
             "common": number("Common rounds", format="%.0f", help="Common trees that it keeps."),
-            "specific": number("Own trees", format="%.0f", help="Trees of its own."),
+            "specific": number("Own trees", format="%.0f", help="Trees fitted to this task alone."),
             names[0]: number("Together", format=digits, help=f"{measure} of this model."),
             names[1]: number("Alone", format=digits, help=f"{measure} of trees of this task's rows only."),
             names[2]: number("One for all", format=digits, help=f"{measure} of trees that know of no tasks."),

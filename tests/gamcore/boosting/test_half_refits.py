@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
@@ -247,6 +248,15 @@ def test_odd_numbers_of_bands_are_refused(n_refits):
     X, y = table(80)
     with pytest.raises(ValueError, match="bands need 10 to"):
         GAMRegressor(random_state=0, max_rounds=5, outer_bags=1).fit(X, y).add_bands(X, y, n_refits=n_refits)
+
+
+@pytest.mark.parametrize("interactions", ["auto", [["a", "no such column"]]])
+def test_bands_take_the_pairs_of_the_model_whatever_its_settings_say(interactions):
+    X, y = table(80)
+    model = GAMRegressor(random_state=0, max_rounds=5, outer_bags=1, validation_fraction=0.0).fit(X, y)
+    plain = clone(model).fit(X, y).add_bands(X, y, n_refits=10)
+    model.set_params(interactions=interactions).add_bands(X, y, n_refits=10)
+    assert model.explain_shape(0).upper.tobytes() == plain.explain_shape(0).upper.tobytes()
 
 
 def test_work_arrays_are_made_for_the_leaves_they_are_given():

@@ -115,6 +115,12 @@ def test_a_planted_xor_is_first_and_additive_data_have_next_to_nothing(p, correl
     assert strongest[True] > 100 * found[True].attrs["chance"]
 
 
+def test_an_objective_that_is_none_is_refused_with_those_that_are():
+    X, y = planted(4, 200, 0.0, xor=True)
+    with pytest.raises(ValueError, match=r"objective is 'mse'.*'squared'.*'logistic'"):
+        rank_pairs(X, y, objective="mse")
+
+
 def test_pairs_that_stand_out_end_at_the_elbow():
     rng = np.random.default_rng(1)
     assert ranking.elbow(np.array([1.0, 0.9, 0.05, *np.sort(rng.uniform(0, 0.01, 40))[::-1]])) in (2, 3)

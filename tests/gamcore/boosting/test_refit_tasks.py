@@ -74,6 +74,23 @@ def test_refits_that_travel_are_the_same_to_the_bit(monkeypatch, executor):
     assert len(begun) >= 6  # of main effects twice, pairs frozen and joint, bands, tasks
 
 
+def test_a_task_of_bands_boosted_twice_is_the_same(monkeypatch):
+    tasks = []
+
+    class Kept(Serial):
+        def submit(self, task, tell):
+            tasks.append(task)
+            return super().submit(task, tell)
+
+    monkeypatch.setattr(loop, "make_executor", lambda n_workers, inside=1: Kept())
+    X, y = table()
+    model = GAMRegressor(outer_bags=1, max_rounds=20, random_state=0).fit(X, y)
+    tasks.clear()
+    model.add_bands(X, y, n_refits=10)
+    once, twice = (run_task(tasks[3], never_stop).main.curves for _ in range(2))
+    assert once.tobytes() == twice.tobytes()
+
+
 @pytest.mark.parametrize("answer", [True, False])
 def test_a_task_stops_where_it_is_told_to(answer):
     X, y = table()

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from shapewise import processes
 from shapewise.ingest import parquet_large as bigparquet
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest import text_large as bigtext
@@ -365,3 +366,33 @@ def test_a_reading_knows_what_it_took(source, tmp_path):
     reading.finish()
     assert reading.peak >= reading.base > 50 * MB
     assert 0 < reading.seconds < 30
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "(folder / 'end.json').write_text('{\"state\": \"done\"}')",
+        "(folder / 'end.json').write_text('[1, 2]')",
+        "(folder / 'end.json').write_text('{\"state\": \"done\", \"table\": {\"rows\": ' + '1' * 2**21 + '}}')",
+        "(folder / 'progress.json').write_text('{\"share\": \"much\"}')",
+        "os.mkfifo(folder / 'end.json')",
+        "os.symlink('/etc/passwd', folder / 'end.json')",
+    ],
+    ids=["no table", "a list", "huge", "odd progress", "a pipe", "a link"],
+)
+@pytest.mark.skipif(os.name == "nt", reason="no pipes and links of this kind")
+def test_a_child_that_a_file_has_taken_hold_of_cannot_block_or_mislead(code, source, tmp_path, monkeypatch):
+    program = f"import os, pathlib, sys, time; folder = pathlib.Path(sys.argv[2]); {code}; time.sleep(60)"
+    monkeypatch.setattr(loader, "PROGRAM", program)
+    began = time.monotonic()
+    with pytest.raises(ReaderError, match="broke off"):
+        load(source, "t.csv", tmp_path / "into", ReadLimits(seconds=1.0))
+    assert time.monotonic() - began < 10
+    assert not (tmp_path / "into").exists()
+
+
+def test_a_report_that_cannot_be_written_does_not_end_the_work(tmp_path):
+    processes.report(tmp_path / "gone", share=0.5, words="x")
+    assert processes.read_progress(tmp_path) == {}
+    processes.report(tmp_path, share=0.5, words="x")
+    assert processes.read_progress(tmp_path) == {"share": 0.5, "words": "x"}

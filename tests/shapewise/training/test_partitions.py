@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gamcore.data.table import TableError
+from gamcore.decide.rules import Levels, Range
 from shapewise.training.partitions import MOST_PARTS, periods, split
+from shapewise.training.spec import Spec
+from tests.support.spaces import spec_of
 
 
 def table(n=400):
@@ -76,3 +81,24 @@ def test_periods_are_in_order_and_few(column):
     known = frame.loc[codes >= 0, column]
     pairs = pd.DataFrame({"code": codes[codes >= 0], "value": known.to_numpy()}).sort_values("value")
     assert pairs["code"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(
+    ("kept", "rule"),
+    [
+        ({"levels": ["a", "b"]}, Levels("x", ("a", "b"))),
+        ({"low": 1.0, "high": 3.0}, Range("x", 1, 3, high_in=True)),
+        ({"below": 20.0, "date": True}, Range("x", None, 20, date=True)),
+    ],
+)
+def test_specifications_from_before_conditions_were_rules_are_read(kept, rule):
+    spec = spec_of("01")
+    condition = {"column": "x", "levels": None, "low": None, "high": None, "below": None, "date": False, **kept}
+    assert Spec.from_dict({**spec.to_dict(), "conditions": [condition]}).conditions == [rule]
+    assert Spec.from_dict(replace(spec, conditions=[rule]).to_dict()).conditions == [rule]
+
+
+def test_parts_of_numbered_categories_have_rows():
+    table = pd.DataFrame({"c": pd.Categorical([1.0, 2.5, 3.0, 1.0] * 20)})
+    for label, rule in split(table, "c"):
+        assert rule.holds(table).any(), label

@@ -4,7 +4,7 @@
 >>> model = GAMClassifier(random_state=0).fit(X, y)  # doctest: +SKIP
 >>> model.explain_shape("age").frame()  # doctest: +SKIP
 
-Names are imported when they are first asked for, so that a part of the library does not pay for the others.
+Names are imported on first use, so importing one part of the library does not load the others.
 """
 
 from importlib import import_module

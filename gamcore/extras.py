@@ -1,4 +1,4 @@
-"""Say which extra a library comes with, where one is missing: a model needs few, and no more are installed."""
+"""Optional libraries: a missing one is reported with the extra that installs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Import what an extra of the distribution brings; ImportError in one sentence where it is not installed."""
+    """Guard the import of an extra's libraries: raise ImportError with the command that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Numbers turned into random ones, the same wherever they are met: in kernels, in numpy, in any process."""
+"""Hash numbers to random ones: the same result in kernels, in numpy and in every process."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Keys = TypeVar("Keys", np.uint64, NDArray[np.uint64])
 
 
 def mixed(keys: Keys) -> Keys:
-    """Return a random number of 64 bits for each key: SplitMix64's finaliser (Steele, Lea and Flood 2014).
+    """Return a random 64-bit number for each key: SplitMix64's finaliser (Steele, Lea and Flood 2014).
 
-    Of one number or, elementwise, of an array.
+    Takes one number or, elementwise, an array.
     """
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""The arrays that the library passes about, by what they hold."""
+"""Array types of the library, by content."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint8]
-"""Bin codes: 0 is missing, then values, the largest is unseen."""
+"""Bin codes: 0 is missing, then come the values; the largest is unseen."""
 
 Bools = NDArray[np.bool_]

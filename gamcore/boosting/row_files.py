@@ -76,7 +76,7 @@ class Files:
         return values
 
     def parts(self, rows: Ints) -> Iterator[tuple[int, int, slice]]:
-        """Yield the first and last row of every chunk, and where its rows stand among some ascending ones."""
+        """Yield where every chunk begins and ends (exclusive), and where its rows stand among some ascending ones."""
         ends = np.searchsorted(rows, self.chunks)
         for (first, end), (low, high) in zip(pairwise(self.chunks), pairwise(ends.tolist()), strict=True):
             yield first, end, slice(low, high)

@@ -1,6 +1,6 @@
 """The rows of a fit as codes, and parts of them as problems to boost.
 
-`Source` is what a fit asks of its rows, wherever they are: here in memory, in `spill` on disk.
+`Source` is what a fit asks of its rows, wherever they are: here in memory, in `rows_on_disk`.
 """
 
 from __future__ import annotations

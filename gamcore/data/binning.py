@@ -5,7 +5,7 @@
 
 Numbers: K - 1 cuts, x >= cut goes right, so bin k holds cuts[k-2] <= x < cuts[k-1]. Each bin is about equally heavy,
 except that a value that fills a bin by itself keeps one of its own (the rule of Lou's MLTK; algorithms.md section 1).
-Categories: a bin a level, the rare ones pooled into the last.
+Categories: a bin per level, the rare ones pooled into the last.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Effects of an experiment: what one comparison of treated and control says, and all of them together.
+"""Effects of an experiment: single comparisons of treated and control, and all of them together.
 
-Only what comes from here is called a *measured lift*.
+Only effects computed here are called a *measured lift*.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gamcore.types import Floats
 
 @dataclass(frozen=True)
 class SampleRatio:
-    """Whether the arms have the sizes they should: customers in each, and p of a chi-squared test."""
+    """Whether the arms have the planned sizes: customers in each, and p of a chi-squared test."""
 
     where: str
     treated: int
@@ -41,12 +41,12 @@ class SampleRatio:
 
     @property
     def alarm(self) -> bool:
-        """Whether something dealt customers into arms in another way than planned."""
+        """Whether customers were assigned to arms in another way than planned."""
         return self.p < MISMATCH
 
 
 def sample_ratio(treated: int, control: int, share: float = 0.5, where: str = "all") -> SampleRatio:
-    """Return the sample-ratio test of two arms, of which the first should have this share."""
+    """Return the sample-ratio test of two arms; `share` is the planned share of the first."""
     total = treated + control
     p = chisquare([treated, control], [total * share, total * (1 - share)]).pvalue if total else math.nan
     return SampleRatio(where, treated, control, float(p))
@@ -54,7 +54,7 @@ def sample_ratio(treated: int, control: int, share: float = 0.5, where: str = "a
 
 @dataclass(frozen=True)
 class Arm:
-    """A metric in one arm of one strategy: customers, mean or rate, and single values where they are known."""
+    """A metric in one arm of one strategy: customers, mean or rate, and the single values where known."""
 
     n: int
     mean: float
@@ -65,11 +65,11 @@ class Arm:
 class Effect:
     """A measured lift: treated against control, among those who would get the same strategy.
 
-    difference, ratio : with 95% intervals of this comparison alone. p : by z of rates, Welch of means; holm : adjusted
-    over all strategies x metrics that are not expected nulls, and over those that are. planned : relative lift that the
-    plan calls worth finding, or NaN: hoped for, or, of the other roles, what a move may not be larger than.
-    reduced : share of the variance that the adjustment by a value from before took away. smallest : relative lift that
-    so many customers find four times in five, at the alpha of Holm's first step.
+    difference, ratio : with 95% intervals of this comparison alone. p : z test for rates, Welch's for means; holm :
+    adjusted over all strategies x metrics, with expected nulls as a family of their own. planned : relative lift that
+    the plan calls worth finding, or NaN; for guardrails and expected nulls, the largest move allowed. reduced : share
+    of the variance removed by the adjustment for pre-experiment values. smallest : relative lift detected with 80%
+    power by this many customers, at the alpha of Holm's first step.
     """
 
     strategy: str
@@ -89,30 +89,30 @@ class Effect:
 
     @property
     def lift(self) -> float:
-        """Relative."""
+        """Relative lift."""
         return self.ratio - 1
 
     @property
     def lift_interval(self) -> Interval:
-        """Relative."""
+        """95% interval of the relative lift."""
         return self.ratio_interval[0] - 1, self.ratio_interval[1] - 1
 
     @property
     def found(self) -> bool:
-        """Whether there is an effect, after Holm."""
+        """Whether the effect is significant after Holm's adjustment."""
         return bool(self.holm < ALPHA)
 
 
 @dataclass(frozen=True)
 class ReadOut:
-    """What an experiment measured. `ratios`: the sample-ratio test of all, then of each strategy."""
+    """Results of an experiment. `ratios`: the sample-ratio test of all rows, then of each strategy."""
 
     ratios: tuple[SampleRatio, ...]
     effects: tuple[Effect, ...]
 
     @property
     def stopped(self) -> bool:
-        """Whether arms of the wrong sizes forbid a verdict."""
+        """Whether a sample-ratio mismatch forbids a verdict."""
         return any(ratio.alarm for ratio in self.ratios)
 
     def frame(self) -> pd.DataFrame:
@@ -154,8 +154,8 @@ def effect_of_means(
     strategy: str, metric: str, role: MetricRole, arms: tuple[Floats, Floats],
     before: tuple[Floats, Floats] | None = None, planned: float = math.nan,
 ) -> Effect:  # fmt: skip
-    """Return the effect on a mean (Welch), treated first; with values from before, adjusted by them as CUPED is (Deng
-    et al., WSDM 2013), with one slope for both arms. Who has none from before counts as average there."""
+    """Return the effect on a mean (Welch), treated first. Pre-experiment values, where given, adjust it as in CUPED
+    (Deng et al., WSDM 2013), with one slope for both arms; a missing one counts as the average."""
     reduced, (treated, control) = 0.0, arms
     unknown = Effect(
         strategy=strategy, metric=metric, role=role,
@@ -178,7 +178,7 @@ def effect_of_means(
 
 
 def _ratio(mean: float, other: float) -> float:
-    """Of two means above 0; of others it says nothing."""
+    """Return the ratio of two means; NaN unless they are positive (the first may be 0)."""
     return mean / other if mean >= 0 and other > 0 else math.nan
 
 
@@ -203,7 +203,7 @@ def _adjusted(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tup
 
 
 def _spread(effect: Effect) -> float | None:
-    """Return the standard deviation of a metric's single values, less what an adjustment took away; None of a rate."""
+    """Return the standard deviation of a metric's single values after the adjustment; None for a rate."""
     values = effect.control.values
     if values is None:
         return None
@@ -211,10 +211,10 @@ def _spread(effect: Effect) -> float | None:
 
 
 def concluded(effects: Sequence[Effect], ratios: Sequence[SampleRatio]) -> ReadOut:
-    """Return a read-out with Holm's adjustment, and the smallest lift that each comparison could have found."""
+    """Return a read-out with Holm's adjustment and the smallest lift that each comparison could detect."""
     holm: dict[int, float] = {}
     sizes = {}
-    for nulls in (False, True):  # what is hoped for, and the checks of the set-up: a family each
+    for nulls in (False, True):  # one family of tests for the metrics, one for the checks of the set-up
         family = [k for k, e in enumerate(effects) if (e.role == "expected null") == nulls and math.isfinite(e.p)]
         sizes[nulls] = max(len(family), 1)
         if family:

@@ -1,7 +1,7 @@
 """Plans of experiments: how many customers an A/B test of strategies needs.
 
-A row is of the strategy that it would get (`StrategySet.assign`), in both arms: the treated of a strategy are held
-against the controls who would have got it.
+In both arms, a row belongs to the strategy that it would get (`StrategySet.assign`): the treated of a strategy are
+compared with the controls who would have got it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MetricRole = Literal["primary", "guardrail", "expected null"]
 
 ROLES: Final[tuple[MetricRole, ...]] = ("primary", "guardrail", "expected null")
 MISMATCH: Final = 0.001
-"""p of the sample ratio below which nothing else is read (Fabijan et al., KDD 2019)."""
+"""p of the sample-ratio test below which no result is read (Fabijan et al., KDD 2019)."""
 
 FEWEST: Final = 2
 
@@ -37,8 +37,9 @@ class ExperimentError(ValueError):
 class Metric:
     """What an experiment measures; more is better.
 
-    base : rate today, or mean. lift : smallest relative lift worth finding. deviation : of single values, where it is a
-    mean; None for a rate. role : "primary" decides; a "guardrail" must not fall; an "expected null" should not move.
+    base : today's rate or mean. lift : smallest relative lift worth finding. deviation : standard deviation of single
+    values for a mean; None for a rate. role : "primary" decides; a "guardrail" must not fall; an "expected null"
+    should not move.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Metric:
     deviation: float | None = None
 
     def check(self) -> None:
-        """ExperimentError where it cannot be planned with."""
+        """Raise ExperimentError where the metric cannot be planned with."""
         if not (math.isfinite(self.base) and math.isfinite(self.lift) and self.lift > 0):
             raise ExperimentError(f"{self.name!r} needs a base and a lift above 0.")
         if (self.deviation is None and not 0 < self.base * (1 + self.lift) < 1) or self.base <= 0:
@@ -61,7 +62,7 @@ class Metric:
 
 
 def _statistics() -> tuple[Any, Any]:
-    """Power by the normal distribution, and what statsmodels has on proportions."""
+    """Return statsmodels' normal power analysis and its module on proportions."""
     with extra("experiments"):
         from statsmodels.stats import proportion
         from statsmodels.stats.power import NormalIndPower
@@ -72,7 +73,7 @@ def sample_size(
     metric: Metric, alpha: float = ALPHA, power: float = 0.8, control: float = 1.0,
     method: Literal["normal", "arcsine"] = "normal",
 ) -> float:  # fmt: skip
-    """Return the customers the treated arm needs, where the other has `control` times as many; two-sided."""
+    """Return the customers that the treated arm needs when control has `control` times as many (two-sided test)."""
     metric.check()
     normal, proportion = _statistics()
     diff = metric.base * metric.lift
@@ -85,7 +86,7 @@ def sample_size(
 
 
 def power_of(metric: Metric, treated: float, alpha: float = ALPHA, control: float = 1.0) -> float:
-    """Return the chance to find the metric's lift with so many treated customers."""
+    """Return the power to detect the metric's lift with this many treated customers."""
     normal, proportion = _statistics()
     diff = metric.base * metric.lift
     if metric.deviation is not None:
@@ -97,8 +98,8 @@ def power_of(metric: Metric, treated: float, alpha: float = ALPHA, control: floa
 def smallest_lift(
     metric: Metric, treated: float, alpha: float = ALPHA, power: float = 0.8, control: float = 1.0
 ) -> float:
-    """Return the smallest relative lift that so many treated customers find with this power; NaN where none is
-    found."""
+    """Return the smallest relative lift that this many treated customers detect with this power; NaN where there is
+    none."""
     if treated < FEWEST:
         return math.nan
 
@@ -116,7 +117,7 @@ def smallest_lift(
 
 @dataclass(frozen=True)
 class PlanRow:
-    """One metric of one strategy: customers per day, alpha, what each arm needs, days, and the chance to find it."""
+    """One metric of one strategy: customers per day, alpha, customers needed in each arm, and days."""
 
     strategy: str
     metric: Metric
@@ -136,8 +137,8 @@ class PlanRow:
 class ExperimentPlan:
     """An A/B test of strategies that run side by side, on the customers of each.
 
-    share : of customers who are treated; tests : comparisons that Holm's procedure guards, of which the first, and so
-    the plan, has alpha / tests. days : of the slowest, primary metrics only; weeks : whole ones.
+    share : of customers who are treated. tests : comparisons under Holm's procedure; the plan uses the alpha of its
+    first step, alpha / tests.
     """
 
     rows: tuple[PlanRow, ...]
@@ -147,16 +148,16 @@ class ExperimentPlan:
 
     @property
     def days(self) -> int:
-        """Until every primary metric can be read."""
+        """Days until every primary metric can be read."""
         return max((row.days for row in self.rows if row.metric.role == "primary"), default=0)
 
     @property
     def weeks(self) -> int:
-        """Whole weeks, because days of the week differ."""
+        """The same in whole weeks, because days of the week differ."""
         return math.ceil(self.days / 7)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per metric of a strategy: what it needs."""
+        """Return one row per strategy and metric with what it needs."""
         return pd.DataFrame(
             [
                 {"strategy": one.strategy, "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
@@ -167,8 +168,8 @@ class ExperimentPlan:
         )  # fmt: skip
 
     def found_in(self, days: Sequence[int]) -> pd.DataFrame:
-        """Return the smallest lift that each row finds after so many days: one column per number of days, NaN
-        where none."""
+        """Return the smallest lift that each row detects: one column per number of days; NaN where there is
+        none."""
         control = (1 - self.share) / self.share
         rows = []
         for row in self.rows:
@@ -183,9 +184,9 @@ class ExperimentPlan:
 def plan(
     a_day: Mapping[str, float], metrics: Sequence[Metric], share: float = 0.5, power: float = 0.8, alpha: float = ALPHA
 ) -> ExperimentPlan:
-    """Plan a test of strategies with so many customers per day each.
+    """Plan a test of strategies; `a_day` is the number of customers per day of each.
 
-    Holm's family is strategies x metrics, without expected nulls, which check the set-up.
+    Holm's family is strategies x metrics, without the expected nulls, which check the set-up.
     """
     if not 0 < share < 1:
         raise ExperimentError(f"The treated share is {share:g}: it has to lie between 0 and 1.")
@@ -215,6 +216,3 @@ def plan(
                 )
             )
     return ExperimentPlan(tuple(rows), share, power, tests)
-
-
-# Read-out

@@ -1,4 +1,4 @@
-"""Experiments read from rows or from counts."""
+"""Read experiments from rows or from counts."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def read_rows(
 ) -> ReadOut:  # fmt: skip
     """Read an experiment from its rows.
 
-    treated : (n,) the arm. assigned : (n,) the strategy that each row would get, by place among `names`; below 0 none.
-    metrics : columns and their roles; 0 and 1 (or truth) is a rate, other numbers a mean. planned : lifts that were
-    hoped for, by (strategy, metric). before : column with the same from before the experiment, by metric.
+    treated : (n,) the arm. assigned : (n,) the strategy that each row would get, as an index into `names`; negative
+    for none. metrics : columns and their roles; 0 and 1 (or booleans) are a rate, other numbers a mean. planned :
+    planned lifts by (strategy, metric). before : by metric, the column with its pre-experiment values.
     """
     inside = assigned >= 0
     if not inside.any():
         raise ExperimentError("No row would get a strategy: check the columns that the rules look at.")
     ratios = [sample_ratio(int((treated & inside).sum()), int((~treated & inside).sum()), share)]
     columns = {name: _outcome(frame, name) for name in {*metrics, *(before or {}).values()}}
-    for metric in metrics:  # who has an outcome at all may depend on the arm
+    for metric in metrics:  # whether an outcome is known may depend on the arm
         known = inside & np.isfinite(columns[metric])
         if known.sum() < inside.sum():
             ratios.append(
@@ -86,8 +86,8 @@ def read_counts(
     counts: pd.DataFrame, roles: Mapping[str, MetricRole], share: float = 0.5,
     planned: Mapping[tuple[str, str], float] | None = None, names: Sequence[str] | None = None,
 ) -> ReadOut:  # fmt: skip
-    """Read an experiment from counts, with the columns of `COUNTS`, a row per metric of a strategy; `names`: the
-    strategies that there are, where they are known."""
+    """Read an experiment from counts: the columns of `COUNTS`, one row per strategy and metric. `names`: the known
+    strategies, if given."""
     lacking = [name for name in COUNTS if name not in counts.columns]
     if lacking:
         raise ExperimentError(f"The counts lack {', '.join(lacking)}: the columns are {', '.join(COUNTS)}.")

@@ -1,4 +1,4 @@
-"""Features that a strategy should not go by unseen, and whether it reaches people alike."""
+"""Fairness: columns that hint at protected characteristics, and whether strategies reach groups equally."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SENSITIVE: Final = {
     "dependents": "family", "disability": "health", "disabled": "health", "health": "health", "diagnosis": "health",
     "orientation": "orientation", "postcode": PLACE, "postal": PLACE, "zip": PLACE, "zipcode": PLACE,
 }  # fmt: skip
-"""Words in names of columns that tell a protected characteristic, or one that stands for it."""
+"""Words in column names that point to a protected characteristic, or to a proxy of one."""
 
 FOUR_FIFTHS: Final = 0.8
-"""Least ratio of selection rates that the four-fifths rule lets pass (Uniform Guidelines, 29 CFR 1607.4 D)."""
+"""Least ratio of selection rates that passes the four-fifths rule (Uniform Guidelines, 29 CFR 1607.4 D)."""
 
 GROUP: Final = "(group)"
 ROWS: Final = "(rows)"
@@ -36,7 +36,7 @@ FEWEST_ROWS: Final = 30
 
 
 def sensitive(columns: list[str]) -> dict[str, str]:
-    """Return the columns whose names tell of a protected characteristic, and of which."""
+    """Return the columns whose names point to a protected characteristic, and which one."""
     named = {}
     for name in columns:
         words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
@@ -47,7 +47,7 @@ def sensitive(columns: list[str]) -> dict[str, str]:
 
 
 def groups_of(series: pd.Series) -> pd.Series:
-    """Return the group of each row by a column: a level, or one of four parts of equal size; missing cells are one."""
+    """Return the group of each row by a column: a level or a quartile; missing cells are a group of their own."""
     kind = kind_of(series)
     if kind in ("number", "date") and series.nunique() > MOST_GROUPS:
         values = pd.Series(read_dates(series) if kind == "date" else read_numbers(series), series.index)
@@ -73,9 +73,9 @@ def _say(value: float, kind: Kind) -> str:
 def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> pd.DataFrame:
     """Return the share of each group's eligible rows that each strategy reaches.
 
-    assigned : (n,) places of strategies; -1 none, -2 not eligible. Columns: (group), (rows) that are eligible, one a
-    strategy, and (any); attrs["ratio"] is the lowest share in the highest of groups with 30 rows or more, by strategy;
-    NaN where there are no two such groups, or none is reached.
+    assigned : (n,) index of each row's strategy; -1 none, -2 not eligible. Columns: (group), eligible (rows), one per
+    strategy, and (any). attrs["ratio"]: by strategy, the lowest share over the highest among groups with 30 rows or
+    more; NaN with fewer than two such groups, or where none is reached.
     """
     eligible = assigned >= -1
     labels = groups_of(column)[eligible]

@@ -1,7 +1,7 @@
 """Rules over the columns of a table: AND, OR and NOT of ranges, levels and missing cells.
 
-A rule is true or false of every row, never unknown: a missing cell is in no range and has no level, so that NOT of a
-range takes missing cells in. Exports (`rulecode`) keep to that.
+A rule is true or false for every row, never unknown. A missing cell is in no range and has no level, so NOT of a range
+includes missing cells. Exports (`rules_code`) follow the same semantics.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True)
 class Rule:
-    """What is true or false of each row of a table."""
+    """A condition that is true or false for each row of a table."""
 
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
-        """Return the rows (n,) of which the rule is true; TableError where a column is missing or of another kind."""
+        """Return a mask (n,) of the rows that match; TableError where a column is missing or of another kind."""
         raise NotImplementedError
 
     def words(self) -> str:
@@ -42,16 +42,16 @@ class Rule:
         raise NotImplementedError
 
     def parts(self) -> Iterator[Range | Levels | Missing]:
-        """Return the conditions on single columns that it is made of, from left to right."""
+        """Yield its conditions on single columns, from left to right."""
         raise NotImplementedError
 
     def rounded(self, digits: int = 2) -> Rule:
-        """Return the rule with its numbers rounded to so many significant digits, and dates to days."""
+        """Return the rule with numbers rounded to `digits` significant digits, and dates to days."""
         return self
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it looks at, each once."""
+        """The columns that it uses, each once."""
         return tuple(dict.fromkeys(part.column for part in self.parts()))
 
 
@@ -67,8 +67,8 @@ def _with(frame: pd.DataFrame | Table, name: str) -> Table:
 class Range(Rule):
     """Values of a column between two ends, either of which may be open.
 
-    low, high : ends; of a date, in days since 1970-01-01. low_in, high_in : whether an end itself is in; usually as in
-    a bin, which begins with its cut.
+    low, high : ends; for dates, in days since 1970-01-01. low_in, high_in : whether the end itself is included; the
+    defaults are those of a bin, which includes its lower cut.
     """
 
     column: str
@@ -79,7 +79,7 @@ class Range(Rule):
     date: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):  # numpy's numbers write themselves in another way
+        for name in ("low", "high"):  # NumPy numbers have another repr
             end = getattr(self, name)
             object.__setattr__(self, name, None if end is None else float(end))
         ends = [end for end in (self.low, self.high) if end is not None]
@@ -89,14 +89,14 @@ class Range(Rule):
             raise RuleError(
                 f"The range of {self.column!r} begins at {self.low:g} and ends before it, at {self.high:g}."
             )
-        object.__setattr__(self, "low_in", self.low_in or self.low is None)  # an open end says nothing
+        object.__setattr__(self, "low_in", self.low_in or self.low is None)  # an open end has one spelling only
         object.__setattr__(self, "high_in", self.high_in and self.high is not None)
 
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         table = _with(frame, self.column)
         values = read_feature(table, Feature(self.column, self.column, "date" if self.date else "number"))
         ends = [self.low, self.high]
-        if self.date:  # in whole microseconds: what days lose in floating point must not decide
+        if self.date:  # in whole microseconds: rounding errors of days must not decide
             values = np.round(values.astype(np.float64) * DAY)
             ends = [None if end is None else float(round(end * DAY)) for end in ends]
         low, high = ends
@@ -140,19 +140,19 @@ class Range(Rule):
     def rounded(self, digits: int = 2) -> Rule:
         low, high = (None if end is None else _nice(end, digits, self.date) for end in (self.low, self.high))
         if low is not None and high is not None and low >= high:
-            return self  # rounding would leave nothing of it
+            return self  # rounding would empty the range
         return replace(self, low=low, high=high)
 
 
 def _nice(value: float, digits: int, date: bool) -> float:
-    """Return a number that a business would choose: of so many significant digits; of dates, a day."""
+    """Return a number rounded to `digits` significant digits; a date, to a day."""
     if date:
         return float(round(value))
     return float(f"{value:.{digits - 1}e}")
 
 
 def numbers_of(levels: Sequence[str]) -> list[float]:
-    """Return the numbers that levels of a number column are called by; truth is 0 and 1."""
+    """Return the numbers that the levels of a number column stand for; False and True are 0 and 1."""
     if set(levels) <= set(BOOLEANS):
         return [float(level == "True") for level in levels]
     values = []
@@ -162,13 +162,13 @@ def numbers_of(levels: Sequence[str]) -> list[float]:
         except ValueError:
             continue
         if math.isfinite(value) and level == (str(int(value)) if value.is_integer() else str(value)):
-            values.append(value)  # any other is what no cell would be called
+            values.append(value)  # no cell has a name written otherwise
     return values
 
 
 @dataclass(frozen=True)
 class Levels(Rule):
-    """Cells of a column that are one of some levels, by their names."""
+    """Cells of a column that have one of some levels, by name."""
 
     column: str
     levels: tuple[str, ...]
@@ -239,7 +239,7 @@ class _Joined(Rule):
 
 
 class All(_Joined):
-    """AND: rows of which all of some rules are true; without any, every row."""
+    """AND: rows that match all of some rules; without rules, every row."""
 
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         table = as_table(frame)
@@ -256,7 +256,7 @@ class All(_Joined):
 
 
 class AnyOf(_Joined):
-    """OR: rows of which at least one of some rules is true; without any, no row."""
+    """OR: rows that match at least one of some rules; without rules, no row."""
 
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         table = as_table(frame)
@@ -274,7 +274,7 @@ class AnyOf(_Joined):
 
 @dataclass(frozen=True)
 class Not(Rule):
-    """NOT: rows of which a rule is false, those with missing cells among them."""
+    """NOT: rows that do not match a rule, including those with missing cells."""
 
     rule: Rule
 
@@ -300,11 +300,11 @@ class Not(Rule):
 EVERYBODY: Final = All(())
 
 MOST_MOVED: Final = 0.01
-"""Share of the rows that rounding may take in or leave out."""
+"""Share of the rows that rounding may add or drop."""
 
 
 def rounded(rule: Rule, frame: pd.DataFrame | Table) -> Rule:
-    """Return a rule with as few digits as move under 1% of the rows of a table; dates become days."""
+    """Return a rule with the fewest digits that change at most 1% of a table's rows; dates become days."""
     table = as_table(frame)
     wanted = rule.holds(table)
     for digits in range(1, 8):
@@ -315,12 +315,12 @@ def rounded(rule: Rule, frame: pd.DataFrame | Table) -> Rule:
 
 
 def both(rules: Iterable[Rule]) -> Rule:
-    """AND of some rules; a single one is itself."""
+    """Join rules by AND; a single one is returned as it is."""
     parts = tuple(rules)
     return parts[0] if len(parts) == 1 else All(parts)
 
 
 def either(rules: Iterable[Rule]) -> Rule:
-    """OR of some rules; a single one is itself."""
+    """Join rules by OR; a single one is returned as it is."""
     parts = tuple(rules)
     return parts[0] if len(parts) == 1 else AnyOf(parts)

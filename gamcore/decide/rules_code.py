@@ -1,6 +1,6 @@
-"""Rules, and strategies in their order, as SQL and as plain Python that pick the same rows as `Rule.holds`.
+"""Rules, and strategies in order, as SQL and as plain Python that select the same rows as `Rule.holds`.
 
-Both are written for the types that a table's columns have: the level 1 of a number column is a number there.
+Both follow the types of the table's columns: the level 1 of a number column is written as a number.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ NOT_ELIGIBLE: Final = "(not eligible)"
 NOBODY: Final = "(none)"
 COLUMN: Final = "strategy"
 ROWS: Final = "t"
-"""What a SELECT calls the table whose columns it reads."""
+"""Alias of the table in a SELECT."""
 
 
 def kinds_of(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, Kind]:
-    """Return how a table stores some of its columns."""
+    """Return the kinds of some columns of a table."""
     return {name: kind_of(frame[name]) for name in columns}
 
 
 @dataclass(frozen=True)
 class Cascade:
-    """Named rules in their order behind a gate: a row gets the name of the first rule that holds."""
+    """Named rules in order behind a gate: an eligible row gets the name of the first rule that matches."""
 
     title: str
     gate: Rule
@@ -38,12 +38,12 @@ class Cascade:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at, each once."""
+        """The columns that it uses, each once."""
         rules = [self.gate, *(rule for _, rule in self.named)]
         return tuple(dict.fromkeys(name for rule in rules for name in rule.columns))
 
     def check(self) -> None:
-        """RuleError where two names are the same or a name is reserved."""
+        """Raise RuleError where a name is duplicate, reserved or not printable, or a text holds a null character."""
         names = [name for name, _ in self.named]
         for name in names:
             if names.count(name) > 1 or not name.strip() or name.startswith("(") or not name.isprintable():
@@ -61,7 +61,7 @@ class Cascade:
 
 
 def free_name(columns: Iterable[str], wanted: str = COLUMN) -> str:
-    """Return a name for a new column, such as that of strategies, that no column has, in any case of letters."""
+    """Return a name for a new column that no existing column has, whatever its case."""
     taken, name = {column.lower() for column in columns}, wanted
     while name in taken:
         name += "_"
@@ -69,9 +69,9 @@ def free_name(columns: Iterable[str], wanted: str = COLUMN) -> str:
 
 
 def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = COLUMN) -> str:
-    """Return an ANSI SELECT of all columns of a table and of the strategy of each row, as one more `column`.
+    """Return an ANSI SELECT of all columns of a table, with the strategy of each row as another `column`.
 
-    Missing is NULL. Dates are compared as ISO 8601 text, which databases take for a timestamp, and SQLite stores.
+    Missing is NULL. Dates are compared as ISO 8601 text, which databases read as timestamps, and SQLite stores.
     """
     cascade.check()
     lines = [f"-- {comment(cascade.title)}", "SELECT", "  *,", "  CASE"]
@@ -88,7 +88,7 @@ def to_sql(cascade: Cascade, table: str, kinds: dict[str, Kind], column: str = C
 
 
 def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
-    """Return a condition that is true or false, never NULL."""
+    """Return the rule as an SQL condition that is true or false, never NULL."""
     match rule:
         case All(of):
             return f"({' AND '.join(sql_of(one, kinds) for one in of)})" if of else "(1 = 1)"
@@ -134,7 +134,7 @@ def _sql_levels(levels: Sequence[str], kind: Kind) -> list[str]:
 
 
 def number_of(value: float) -> str:
-    """Return a literal of double precision: one without an exponent would be a decimal."""
+    """Return a number as a double-precision literal; without an exponent, a fraction would be a decimal."""
     if value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     text = repr(value)
@@ -150,18 +150,18 @@ def name_of(value: str) -> str:
 
 
 def column_of(name: str) -> str:
-    """Return a column of the table, by the table's name: SQLite takes a bare "name" that no column has for a text."""
+    """Return a column qualified by the table's alias: SQLite reads an unknown bare "name" as a text literal."""
     return f"{ROWS}.{name_of(name)}"
 
 
 def as_double(value: str, cuts: Iterable[float]) -> str:
-    """Return a number as models compare it: some databases compare a BIGINT beyond 2^53 exactly, with what it is not
-    there."""
+    """Return a number as models compare it: some databases compare a BIGINT beyond 2^53 exactly, where models round it
+    to a double."""
     return f"CAST({value} AS DOUBLE PRECISION)" if any(abs(cut) >= 2**53 for cut in cuts) else value
 
 
 def comment(text: str) -> str:
-    """Return the text that stays on its line."""
+    """Return the text on one line, for a comment."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
@@ -213,8 +213,8 @@ if __name__ == "__main__":
 
 
 def to_python(cascade: Cascade, kinds: dict[str, Kind]) -> str:
-    """Return a module without dependencies; `assign(row)` gives the strategy of a row, as a program it takes JSON
-    lines."""
+    """Return a module without dependencies: `assign(row)` returns the strategy of a row; run as a program, it reads
+    JSON lines."""
     cascade.check()
     rules, lines = [], []
     for k, (name, rule) in enumerate([(NOT_ELIGIBLE, cascade.gate), *cascade.named]):
@@ -227,7 +227,7 @@ def to_python(cascade: Cascade, kinds: dict[str, Kind]) -> str:
 
 
 def python_of(rule: Rule, kinds: dict[str, Kind]) -> str:
-    """Return an expression of a dict `row`."""
+    """Return the rule as a Python expression over a dict `row`."""
     match rule:
         case All(of):
             return f"({' and '.join(python_of(one, kinds) for one in of)})" if of else "True"

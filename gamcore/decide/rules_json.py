@@ -1,4 +1,4 @@
-"""Rules from plain JSON, which anybody may have written: whatever is wrong is refused by its place."""
+"""Rules from plain, untrusted JSON: errors name the place of what is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def from_dict(plain: Any) -> Rule:
 
 
 def plain_text(value: Any) -> TypeGuard[str]:
-    """Return whether a value is text that every file can hold on one line."""
+    """Return whether a value is valid Unicode text without null characters."""
     if not isinstance(value, str):
         return False
     try:

@@ -1,8 +1,8 @@
-"""Segments: rules read off a model's curves, and what rows that no fit has seen say of them.
+"""Segments: rules read off a model's curves, and their evidence on held-out rows.
 
-Three quantities under three names. *Opportunity*: how the mean of the target inside differs from the rest, an
-association. *Model contrast*: how predictions inside differ from what they would be with the rule's features at their
-average effect, an adjusted association. *Measured lift* comes from an experiment only (`experiments`).
+Three quantities have three names. *Opportunity*: the difference of the target's mean inside and outside, an
+association. *Model contrast*: how predictions inside differ from those with the rule's features at their average
+effect, an adjusted association. *Measured lift* comes only from an experiment (`experiment_effects`).
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from gamcore.stats.intervals import Interval, difference_of_means, newcombe, stu
 from gamcore.types import Bools, Floats
 
 SAME: Final = 0.9
-"""Share of rows in both, of those in either, from which two segments are one."""
+"""Overlap (rows in both over rows in either) above which two segments count as one."""
 
 RECTANGLES: Final = 2
-"""Of each pair and direction."""
+"""Most rectangles per pair and direction."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What held-out rows say of a rule.
+    """Evidence for a rule from held-out rows.
 
-    rows, inside : rows looked at, and those in it. mean, rest : of the target inside and outside (rates, where it is
-    binary), with 95% intervals (Wilson; Student of a number). opportunity : their difference (Newcombe; Welch).
-    contrast : mean change of predictions inside against the average effect of the rule's features; NaN where the model
-    has none of these. agree : share of refits in which its sign is the model's. tried : ranges looked at to find it.
+    rows, inside : held-out rows, and those that match. mean, rest : means of the target inside and outside (rates for
+    a binary one), the first with a 95% interval (Wilson; Student for a number). opportunity : their difference
+    (Newcombe; Welch). contrast : mean change of predictions inside against the average effect of the rule's features;
+    NaN where the model has none of them. agree : share of refits with the model's sign. tried : candidate rules
+    tried to find it.
     """
 
     rows: int
@@ -57,18 +58,18 @@ class Evidence:
 
     @property
     def share(self) -> float:
-        """Of the rows that are inside."""
+        """Share of the rows that are inside."""
         return self.inside / self.rows if self.rows else 0.0
 
     @property
     def size(self) -> float:
-        """Opportunity times reach: what segments are ranked by."""
+        """Opportunity times reach, by which segments are ranked."""
         return abs(self.opportunity) * self.share if math.isfinite(self.opportunity) else 0.0
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A rule with its evidence; `up` tells whether the model has it above the average row, `features` what it is of."""
+    """A rule with its evidence; `up`: whether its effect is above average; `features`: those that it uses."""
 
     rule: Rule
     up: bool
@@ -77,7 +78,7 @@ class Segment:
 
 
 class HeldOutRows:
-    """Rows that no fit has seen, encoded once for the evidence of many rules.
+    """Held-out rows, encoded once to judge many rules.
 
     y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None.
     """
@@ -89,11 +90,11 @@ class HeldOutRows:
 
     @property
     def binary(self) -> bool:
-        """Whether the target is a class."""
+        """Whether the target is binary."""
         return self.model.loss.is_binary
 
     def evidence(self, rule: Rule, tried: int = 1) -> Evidence:
-        """Return what these rows say of a rule."""
+        """Return these rows' evidence for a rule."""
         inside = rule.holds(self.table)
         means = [self._mean(part) for part in (inside, ~inside)]
         (mean, interval, n), (rest, _, m) = means
@@ -122,7 +123,7 @@ class HeldOutRows:
         return (None, None) if self.weight is None else (self.weight[inside], self.weight[~inside])
 
     def _mean(self, part: Bools) -> tuple[float, Interval, float]:
-        """Return the mean of some rows, its interval, and how many rows their weights amount to."""
+        """Return the mean of some rows, its interval, and their effective number."""
         y, w = self.y[part], np.ones(int(part.sum())) if self.weight is None else self.weight[part]
         if not w.sum() > 0:
             return float("nan"), (float("nan"), float("nan")), 0.0
@@ -154,8 +155,8 @@ class HeldOutRows:
     def _refit_means(
         self, mine: list[int], pairs: list[int], codes: NDArray[np.uint8], weight: Floats | None
     ) -> Floats:
-        """Return the mean effect (K,) of some features and pairs over some rows, in each refit on halves, or each outer
-        one."""
+        """Return the mean effect (K,) of some features and pairs over some rows, in each half-sample refit, or in each
+        outer refit where there are none."""
         of = self.model.halves or self.model
         n = codes.shape[1] if weight is None else float(weight.sum())
         means = np.zeros(of.n_refits)
@@ -179,12 +180,12 @@ def suggest(
     threshold: float = 0.0,
     train_share: float = 0.85,
 ) -> list[Segment]:
-    """Return the segments that a model's curves and pairs set apart, with their evidence; the largest opportunity x
-    reach first.
+    """Return the segments suggested by a model's curves and pairs, with their evidence; the largest opportunity x reach
+    first.
 
-    Cuts come from the model alone, so held-out rows may tell what they are worth. `threshold` : what the band of all
-    places at once clears, on the link scale, above the average or below it. Those with under 1% of the training rows
-    or of these are left out, and of those that are nearly the same rows all but the one with the most effect x rows.
+    Cuts come from the model alone, so held-out rows can judge them. `threshold` : distance from the average, on the
+    link scale, that the simultaneous band must clear. Segments with under 1% of the training rows or of these rows are
+    left out; of nearly equal ones, only that with the largest effect x rows is kept.
     """
     table = as_table(X)
     candidates: list[tuple[Rule, float, tuple[str, ...]]] = []
@@ -216,7 +217,7 @@ def _alike(one: Bools, other: Bools) -> bool:
 
 
 def _of_curve(model: AdditiveModel, place: int, threshold: float, train_share: float) -> list[tuple[Rule, float]]:
-    """Return the rules of one feature, each with its mean effect times its training rows."""
+    """Return the rules of one feature, each with the sum of its effect over its training rows."""
     bins, curve = model.bins[place], explain_shape(model, place, train_share)
     column, total = bins.feature.column, float(model.terms[place].counts.sum())
     candidates: list[tuple[Rule, float]] = []
@@ -244,13 +245,13 @@ def _levels(bins: Bins, curve: Curve, threshold: float, up: bool, total: float) 
 
 
 def level_names(bins: Bins, places: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
-    """Return the names of the levels in some value bins of a feature, by place; the last may be several rare ones."""
+    """Return the names of the levels in some value bins of a feature; the last bin may pool several rare levels."""
     named = [name for k in places for name in (bins.levels[k : k + 1] or bins.pooled)]
     return tuple(named)
 
 
 def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Rule, float]]:
-    """Maximal runs of pieces whose band clears the threshold."""
+    """Return the maximal runs of pieces whose band clears the threshold."""
     pieces = simplify(curve)
     clear = [piece.lower > threshold if up else piece.upper < -threshold for piece in pieces]
     candidates: list[tuple[Rule, float]] = []
@@ -267,15 +268,15 @@ def _runs(bins: Bins, curve: Curve, threshold: float, up: bool) -> list[tuple[Ru
 
 
 def cut_of(bins: Bins, k: int) -> float:
-    """Return where value bin k of a number or date begins, as a person would say it: of whole numbers, the first one in
-    it."""
+    """Return where value bin k of a number or date begins, as a person would say it: for whole numbers, the first one
+    inside."""
     value = float(bins.cuts[k - 1])
     whole = bool((np.mod(bins.display, 1) == 0).all()) and bool((np.mod(bins.cuts, 0.5) == 0).all())
     return math.ceil(value) if whole else value
 
 
 def range_of(bins: Bins, start: int, end: int) -> Rule:
-    """Return the rule of the neighbouring value bins from `start` to the one before `end`; the outermost are open."""
+    """Return the rule of the value bins from `start` to `end` (exclusive); the outermost bins have open ends."""
     column, date = bins.feature.column, bins.feature.kind == "date"
     low = cut_of(bins, start) if start > 0 else None
     high = cut_of(bins, end) if end < bins.n_values else None
@@ -285,7 +286,7 @@ def range_of(bins: Bins, start: int, end: int) -> Rule:
 
 
 def rectangle_rule(sides: Sequence[Bins], surface: Surface, chosen: Rectangle) -> Rule:
-    """Return the rule of a rectangle on a surface: an AND of a part of either axis."""
+    """Return the rule of a rectangle on a surface: the AND of a range on each axis."""
     axes = zip(sides, (surface.first, surface.second), (chosen.rows, chosen.columns), strict=True)
     return both(axis_rule(bins, axis, start, end) for bins, axis, (start, end) in axes)
 
@@ -299,10 +300,10 @@ def axis_rule(bins: Bins, axis: SurfaceAxis, first: int, end: int) -> Rule:
 
 
 def _rectangles(surface: Surface, sides: list[Bins], threshold: float) -> list[tuple[Rule, float]]:
-    """Return the rectangles in which a joint effect clears the threshold by most, times their rows: at most two a
+    """Return the rectangles with the largest margin of the joint effect over the threshold x rows: at most two per
     direction.
 
-    The lower ends of the band of all cells, averaged over the rows of a rectangle, are below the lower end of its mean.
+    Averaging the lower ends of the simultaneous band over a rectangle's rows is conservative for its mean effect.
     """
     if not surface.has_whole:
         return []
@@ -319,12 +320,12 @@ def _rectangles(surface: Surface, sides: list[Bins], threshold: float) -> list[t
             if not whole:
                 size = float((surface.scores[part] * surface.counts[part]).sum())
                 candidates.append((rectangle_rule(sides, surface, chosen), size))
-            gains[part] = -np.abs(gains).sum() - 1.0  # the next one lies apart
+            gains[part] = -np.abs(gains).sum() - 1.0  # the next one must not overlap it
     return candidates
 
 
 def largest_rectangle(gains: Floats) -> tuple[Rectangle, float]:
-    """Return the rectangle of a table (m, n) with the largest sum: for each pair of rows, the best run of column
+    """Return the rectangle of a table (m, n) with the largest sum: for each range of rows, the best run of column
     sums."""
     best, rectangle = -np.inf, Rectangle((0, gains.shape[0]), (0, gains.shape[1]))
     for top in range(gains.shape[0]):

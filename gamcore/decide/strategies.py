@@ -1,4 +1,4 @@
-"""Strategies in their order: who is reached by which, what each loses to those above it, and what that may be worth."""
+"""Strategies by priority: whom each reaches, what it loses to those above it, and what that may be worth."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from gamcore.types import Bools, Ints
 
 SCHEMA: Final = "shapewise-strategies/1"
 MOST: Final = 1e12
-"""Of any number that somebody assumes."""
+"""Largest absolute value of an assumed number."""
 
 MOST_STRATEGIES: Final = 16
-"""A row's matches fit into the bits of a small number, so that the ledger of any order is read off a short table."""
+"""A row's matches fit into the bits of an integer, so a short table of counts gives the ledger of any order."""
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """What is done to whom.
+    """An action for a segment.
 
-    rule : its segment. action : in words. metric : what it is to move. base : rate of that metric today; lift :
-    relative lifts assumed, low, mid and high. value : of a conversion; cost : of reaching a customer. scenario : the
-    model that the segment was read off, in words; model : its id.
+    rule : the segment. action : in words. metric : what it should improve. base : today's rate of that metric. lift :
+    assumed relative lifts: low, mid and high. value : of a conversion. cost : of reaching a customer. scenario : the
+    model that suggested the segment, in words; model : its id.
     """
 
     name: str
@@ -45,18 +45,18 @@ class Strategy:
     model: str = ""
 
     def worth(self, reached: int) -> tuple[float, float, float]:
-        """Scenario value of reaching so many customers, by the lifts assumed: no measurement, only arithmetic."""
+        """Return the value of reaching this many customers under the assumed lifts: arithmetic, not a measurement."""
         gains, cost = [reached * self.base * lift * self.value for lift in self.lift], reached * self.cost
         low, mid, high = (0.0 if math.isclose(gain, cost, rel_tol=1e-12) else gain - cost for gain in gains)
         return low, mid, high
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """Return the strategy as plain JSON."""
         return {**asdict(replace(self, rule=EVERYBODY)), "lift": list(self.lift), "rule": self.rule.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Any, place: str = "strategy") -> Strategy:
-        """Return the inverse of `to_dict`; RuleError names what cannot be read."""
+        """Read what `to_dict` returns; RuleError names what cannot be read."""
         if not isinstance(plain, dict) or not isinstance(plain.get("name"), str) or not plain["name"].strip():
             raise RuleError(f"{place} has to be an object with a name and a rule.")
         try:
@@ -85,11 +85,11 @@ class Strategy:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Who is reached, of the rows of a table. All arrays go by priority, the highest first.
+    """Rows of a table that each strategy reaches. Arrays are in order of priority, the highest first.
 
-    raw : (k,) eligible rows that a strategy's rule matches. lost : (k,) of those, rows that a higher one takes.
-    exclusive : (k,) the rest, which it gets. lost_to : (k, k) rows that strategy i loses to the higher j.
-    overlap : (k, k) eligible rows that both match. Invariant: exclusive.sum() + remainder = eligible.
+    raw : (k,) eligible rows that match a strategy's rule. lost : (k,) of these, rows that higher strategies take.
+    exclusive : (k,) the rest, which it gets. lost_to : (k, k) rows that strategy i loses to the higher strategy j.
+    overlap : (k, k) eligible rows that match both. Invariant: exclusive.sum() + remainder = eligible.
     """
 
     rows: int
@@ -104,7 +104,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Matches:
-    """How many rows match which rules: `patterns` (m, k) of matches, and eligible rows (m,) of each."""
+    """How many rows match which rules: `patterns` (m, k) of matches, and `counts` (m,) of eligible rows per pattern."""
 
     rows: int
     patterns: Bools
@@ -112,7 +112,7 @@ class Matches:
 
     @classmethod
     def of(cls, gate: Bools, matched: Sequence[Bools]) -> Matches:
-        """From the rows (n,) that are eligible, and those (n,) that each rule matches."""
+        """Count from masks: the eligible rows (n,), and the rows (n,) that match each rule."""
         if len(matched) > MOST_STRATEGIES:
             raise RuleError(f"There are {len(matched)} strategies, at most {MOST_STRATEGIES} are possible: join some.")
         codes = np.zeros(gate.size, np.uint32)
@@ -125,13 +125,13 @@ class Matches:
 
     @classmethod
     def joined(cls, parts: Sequence[Matches]) -> Matches:
-        """Of all rows of a table, from those of its parts; the same rules in all of them."""
+        """Add up the matches of a table's parts, for the same rules."""
         patterns, place = np.unique(np.concatenate([part.patterns for part in parts]), axis=0, return_inverse=True)
         counts = np.bincount(place.ravel(), np.concatenate([part.counts for part in parts]), len(patterns))
         return cls(sum(part.rows for part in parts), patterns, counts.astype(np.int64))
 
     def ledger(self, order: Sequence[int]) -> Ledger:
-        """Return the ledger of these rules in an order, the highest first."""
+        """Return the ledger for an order of the rules, the highest priority first."""
         patterns = self.patterns[:, list(order)]
         counts, k = self.counts, len(order)
         first = np.where(patterns.any(axis=1), patterns.argmax(axis=1), k) if k else np.zeros(counts.size, np.int64)
@@ -156,23 +156,23 @@ class Matches:
 
 @dataclass(frozen=True)
 class StrategySet:
-    """Strategies, the one of highest priority first, for the rows that a gate lets through."""
+    """Strategies, the highest priority first, for the rows that pass a gate."""
 
     name: str
     strategies: tuple[Strategy, ...] = ()
     gate: Rule = EVERYBODY
 
     def matches(self, frame: pd.DataFrame) -> Matches:
-        """Return who matches what in a table."""
+        """Return which rows of a table match which rules."""
         table = as_table(frame)
         return Matches.of(self.gate.holds(table), [strategy.rule.holds(table) for strategy in self.strategies])
 
     def ledger(self, frame: pd.DataFrame) -> Ledger:
-        """Return who is reached in a table."""
+        """Return which rows of a table each strategy reaches."""
         return self.matches(frame).ledger(range(len(self.strategies)))
 
     def assign(self, frame: pd.DataFrame) -> Ints:
-        """Return the strategy (n,) of each row by its place; -1 none, -2 not eligible."""
+        """Return the index (n,) of each row's strategy; -1 none, -2 not eligible."""
         table = as_table(frame)
         places = np.where(self.gate.holds(table), -1, -2)
         for k, strategy in enumerate(self.strategies):
@@ -180,17 +180,17 @@ class StrategySet:
         return places.astype(np.int64)
 
     def moved(self, place: int, to: int) -> StrategySet:
-        """Return the same with one strategy at another place of the order."""
+        """Return the set with one strategy moved to another place in the order."""
         left = list(self.strategies)
         left.insert(min(max(to, 0), len(left) - 1), left.pop(place))
         return replace(self, strategies=tuple(left))
 
     def cascade(self) -> Cascade:
-        """Return its rules as they are exported."""
+        """Return its rules for export."""
         return Cascade(self.name, self.gate, tuple((strategy.name, strategy.rule) for strategy in self.strategies))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """Return the set as plain JSON."""
         return {
             "schema": SCHEMA, "name": self.name, "gate": self.gate.to_dict(),
             "strategies": [strategy.to_dict() for strategy in self.strategies],
@@ -198,7 +198,7 @@ class StrategySet:
 
     @classmethod
     def from_dict(cls, plain: Any) -> StrategySet:
-        """Return the inverse of `to_dict`; RuleError names what cannot be read."""
+        """Read what `to_dict` returns; RuleError names what cannot be read."""
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             raise RuleError(
                 f"This is no set of strategies: its schema should be {SCHEMA!r}. Export one to see the form."

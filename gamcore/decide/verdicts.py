@@ -1,4 +1,4 @@
-"""What an experiment says, in sentences that a manager and a statistician can both sign."""
+"""Verdicts of an experiment, in sentences that a manager and a statistician can both accept."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ WORDS: Final[dict[Tone, str]] = {"good": "As hoped", "bad": "Attention", "open":
 
 
 def percent(value: float) -> str:
-    """Return a relative lift."""
+    """Return a relative lift in words."""
     return f"{value:+.1%}" if math.isfinite(value) else "not known"
 
 
 def span(interval: Interval) -> str:
-    """Return an interval of relative lifts."""
+    """Return an interval of relative lifts in words."""
     return f"{percent(interval[0])} to {percent(interval[1])}" if all(map(math.isfinite, interval)) else "not known"
 
 
 def p_words(p: float) -> str:
-    """Return a p value with the digits that mean something."""
+    """Return a p value with its meaningful digits."""
     if not math.isfinite(p):
         return "p not known"
     return "p < .0001" if p < 0.0001 else f"p = {p:.2g}".replace("0.", ".")
 
 
 def moved(effect: Effect) -> str:
-    """Return what was measured: a relative lift, or the difference where there is no ratio to tell."""
+    """Return the measurement in words: a relative lift, or the difference where the ratio is not known."""
     if math.isfinite(effect.lift) and all(map(math.isfinite, effect.lift_interval)):
         return f"{percent(effect.lift)} (95% {span(effect.lift_interval)})"
     low, high = effect.difference_interval
@@ -41,7 +41,7 @@ def moved(effect: Effect) -> str:
 
 
 def verdict(effect: Effect) -> tuple[Tone, str]:
-    """Return what one comparison says."""
+    """Return the verdict on one comparison."""
     if not math.isfinite(effect.p):
         return "open", "No verdict: too few customers, or none that differ."
     change = moved(effect)
@@ -52,14 +52,14 @@ def verdict(effect: Effect) -> tuple[Tone, str]:
     if effect.found:
         return "bad", f"A measured fall: {change}, {p_words(effect.holm)} after Holm: do not roll out."
     if effect.role == "guardrail":
-        if effect.lift_interval[0] >= -effect.planned:  # never where one of the two is not known
+        if effect.lift_interval[0] >= -effect.planned:  # False where either is NaN
             return "good", f"Holds: {change}; a fall of {effect.planned:.0%} or more is ruled out."
         return "open", f"Not settled: no fall found, but {change} leaves room for one{_missed(effect, 'fall')}."
     return "open", f"No effect found: {change}, {p_words(effect.holm)} after Holm{_missed(effect, 'lift')}."
 
 
 def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
-    """Return the verdict where nothing was changed: it should not move, and the test should be able to see it move."""
+    """Return the verdict on an expected null: it should not move, in a test large enough to detect a move."""
     if effect.found:
         return "bad", f"Moved though nothing there was changed: {change}, {p_words(effect.holm)}: check the set-up."
     if effect.smallest <= effect.planned:
@@ -68,14 +68,14 @@ def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
 
 
 def _missed(effect: Effect, what: str) -> str:
-    """Return what so few customers may not show."""
+    """Return the move that this sample may have missed."""
     if not math.isfinite(effect.smallest):
         return ""
     return f"; a {what} under {effect.smallest:.0%} could well have been missed"
 
 
 def _against_plan(effect: Effect) -> str:
-    """Return how the plan's lift lies to what was measured."""
+    """Return how the measured lift compares with the planned one."""
     low, high = effect.lift_interval
     if not all(map(math.isfinite, (effect.planned, low, high))):
         return ""
@@ -87,7 +87,7 @@ def _against_plan(effect: Effect) -> str:
 
 
 def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
-    """Return what all comparisons of a strategy amount to."""
+    """Return the verdict on a strategy from all its comparisons."""
     if outcome.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
     tones = [(effect, verdict(effect)[0]) for effect in outcome.effects if effect.strategy == strategy]
@@ -119,7 +119,7 @@ def _short(effect: Effect) -> str:
 
 
 def overall(outcome: ReadOut) -> tuple[Tone, str]:
-    """Return the first sentence of a read-out."""
+    """Return the overall verdict, the first sentence of a read-out."""
     wrong = [ratio for ratio in outcome.ratios if ratio.alarm]
     if wrong:
         ratio = wrong[0]

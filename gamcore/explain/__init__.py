@@ -1,1 +1,1 @@
-"""What a model says, as plain frozen data: curves, surfaces, breakdowns, sentences."""
+"""Explanations of a model as plain frozen data: curves, surfaces, breakdowns, sentences."""

@@ -1,7 +1,7 @@
-"""Curves that trade off: where features go together, a model may give an effect to either, and refits disagree which.
+"""Concurvity: where features are correlated, a model may credit an effect to either, and refits disagree on which.
 
-The concurvity of a generalized additive model (Buja, Hastie and Tibshirani, Annals of Statistics 1989), measured by
-what it does: over refits, one curve goes up on the rows where the other goes down.
+The concurvity of a generalized additive model (Buja, Hastie and Tibshirani, Annals of Statistics 1989) is measured by
+its symptom: over refits, one curve goes up on the rows where the other goes down.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from gamcore.model.additive import AdditiveModel
 
 MARKED: Final = -0.3
-"""Correlation of two curves' deviations below which they are said to trade off: of independent features it stays within
-.1, of latitude and longitude it is -.46, of two copies of a feature -.3 to -.8."""
+"""Correlation of two curves' deviations below which they are said to trade off. It stays within .1 for independent
+features; it is -.46 for latitude and longitude, and -.3 to -.8 for two copies of a feature."""
 
 WORTH: Final = 0.02
-"""Share of the largest deviation that either has at least: what hardly moves trades nothing off."""
+"""Least variance over refits that both curves need, as a share of the largest: flat refits trade nothing off."""
 
 
 @dataclass(frozen=True)
 class Tradeoff:
     """Two features whose curves trade off.
 
-    correlation : over refits and rows, of how far each curve is from its mean there. share : of the variance that the
-    one has by itself which is gone from the sum of the two.
+    correlation : of the curves' deviations from their means over refits, over refits and rows. share : of the variances
+    of both, the part that cancels in the sum of the two curves.
     """
 
     first: str
@@ -37,8 +37,8 @@ class Tradeoff:
 
 
 def tradeoffs(model: AdditiveModel, codes: NDArray[np.uint8]) -> list[Tradeoff]:
-    """Return the features whose curves trade off over rows (p, m), the most marked first; by refits on halves, where
-    there are."""
+    """Return the pairs of features whose curves trade off over rows (p, m), the strongest first; by half-sample refits
+    where there are any."""
     refits = model.halves or model
     if refits.n_refits < 3:
         return []

@@ -1,4 +1,4 @@
-"""What would have to be different: single changes of a row that take its score to the other side of a line."""
+"""Counterfactuals: changes of a single feature that take a row's score across a threshold."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gamcore.types import Floats
 class Change:
     """A change of one feature.
 
-    words : what the feature would have to be; code : of the bin it goes to; score : of the row then.
-    passed : share of training rows whose values lie between the old and the new one; of levels, of all other levels.
+    words : the new value. code : its bin. score : the row's score after the change. passed : share of training rows
+    with values between the old and the new one; for a level, with any other level than the new one.
     """
 
     feature: str
@@ -29,16 +29,17 @@ class Change:
 
 
 def scores_by_code(model: AdditiveModel, codes: NDArray[np.uint8], place: int) -> Floats:
-    """Return the score (size,) of a row (p,) for each code of one of its features, all else as it is."""
+    """Return the score (size,) of a row (p,) for each code of one feature, all else unchanged."""
     row = np.repeat(codes[:, None], model.bins[place].size, axis=1)
     row[place] = np.arange(model.bins[place].size)
     return model.score(row)
 
 
 def smallest_changes(model: AdditiveModel, codes: NDArray[np.uint8], line: float) -> list[Change]:
-    """Of each feature the nearest change that takes a row (p,) across a line of the score, the smallest first.
+    """Return each feature's nearest change that takes the score of a row (p,) across `line`, the smallest first.
 
-    Only to bins with training rows, never to missing; features that are parts of a date do not change alone.
+    Changes go only to bins with training rows, never to missing. Features made from one date column do not change
+    alone, so they are left out.
     """
     above = float(model.score(codes[:, None])[0]) > line
     columns = [bins.feature.column for bins in model.bins]
@@ -59,7 +60,7 @@ def smallest_changes(model: AdditiveModel, codes: NDArray[np.uint8], line: float
 
 
 def _passed(bins: Bins, counts: Floats, code: int) -> Floats:
-    """Return how far (size,) each code is, as a share of the training rows with a value."""
+    """Return the distance (size,) to each code, as a share of the training rows with a value."""
     inside = counts.copy()
     inside[0] = inside[-1] = 0.0
     total = max(float(inside.sum()), 1e-300)
@@ -70,7 +71,7 @@ def _passed(bins: Bins, counts: Floats, code: int) -> Floats:
 
 
 def _words(bins: Bins, old: int, new: int, fits: NDArray[np.bool_]) -> str:
-    """Return what a feature would have to be for a code, and for its neighbours beyond that flip as well."""
+    """Return in words the values of a code, and of its neighbours that also cross the threshold."""
     if bins.feature.is_category:
         return bins.levels[new - 1] if new <= len(bins.levels) else "one of the rare levels"
     if not bins.cuts.size:

@@ -1,4 +1,4 @@
-"""The same feature in two models: one curve minus the other, and how sure the difference is."""
+"""The same feature in two models: the difference of its curves, with a band."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DIFFERENCE: Final = "95% band of the difference, point by point"
 
 
 class CompareError(ValueError):
-    """Two curves that have nothing in common; the message says why."""
+    """Two curves that cannot be compared; the message says why."""
 
 
 def lookup(curve: Curve, edges: Floats) -> NDArray[np.intp]:
-    """Return the bin of a curve that each of some narrower bins (edges: K + 1) lies in."""
+    """Return the bin of a curve that contains each of some narrower bins (edges: K + 1)."""
     middles = (edges[:-1] + edges[1:]) / 2
     return np.searchsorted(curve.edges[1:-1], middles, side="right")
 
@@ -30,7 +30,7 @@ def lookup(curve: Curve, edges: Floats) -> NDArray[np.intp]:
 def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
     """Return two curves on the same bins, both centred over the rows of the two together.
 
-    Numbers and dates: on all borders of both, within the range that both have seen. Levels: those that both have.
+    Numbers and dates: the borders of both, within the range that both have seen. Levels: those that both have.
     """
     if (first.feature, first.kind, first.loss) != (second.feature, second.kind, second.loss):
         raise CompareError(f"{first.feature!r} is not the same kind of feature in both: choose another.")
@@ -63,7 +63,7 @@ def on_common_bins(first: Curve, second: Curve) -> tuple[Curve, Curve]:
 def _taken(
     curve: Curve, pick: NDArray[np.intp], counts: Floats, labels: tuple[str, ...], edges: Floats | None = None
 ) -> Curve:
-    """Return some bins of a curve, perhaps narrower ones."""
+    """Return a curve on some of its bins, or on narrower ones."""
     display = curve.display if edges is None else (edges[:-1] + edges[1:]) / 2
     return replace(
         curve, edges=curve.edges if edges is None else edges, display=display, labels=labels, counts=counts,
@@ -73,7 +73,7 @@ def _taken(
 
 
 def _centred(curve: Curve, weight: Floats) -> Curve:
-    """Return a curve whose mean over some rows is 0."""
+    """Return a curve shifted so that its weighted mean is 0."""
     if not weight.sum() > 0:
         return curve
     shift = float(np.average(curve.scores, weights=weight))
@@ -84,13 +84,13 @@ def _centred(curve: Curve, weight: Floats) -> Curve:
 
 
 def difference(first: Curve, second: Curve, scale: Scale = "link") -> Curve:
-    """Return the second curve minus the first (both on the link scale), with a band where both have refits on halves of
-    rows.
+    """Return the second curve minus the first (both on the link scale), with a band where both have half-sample
+    refits.
 
-    Of ratios, it is the ratio of the two; of points, each model has its own base rate.
+    On the ratio scale it is the ratio of the two; in points, each model has its own base rate.
 
-    The k-th refit of one is taken with the k-th of the other. Models of the same rows and seed halve them alike, so
-    what both owe to the rows goes out; of other rows, the two vary apart, and their variances add up.
+    The k-th refits of both are paired. Models of the same rows and seed are refitted on the same halves, so the noise
+    that they share cancels. With different rows, the two vary independently, and their variances add up.
     """
     first, second = on_common_bins(first, second)
     loss = LOSSES[first.loss]

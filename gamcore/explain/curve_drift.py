@@ -1,4 +1,4 @@
-"""Which curves moved between two fits of a model: on an older and on a newer version of its table."""
+"""Drift of curves between two fits of a model, on an older and on a newer version of its table."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gamcore.types import Floats
 class CurveMove:
     """How far one curve moved, over the newer table's rows.
 
-    distance : mean absolute difference of the centred curves. band_then, band_now : mean half-widths of their bands,
-        point by point; NaN where there is none. clear : share of rows where the band of the difference, of the whole
-        curve, leaves out zero; NaN where there is none. covered : share of rows whose values both curves know.
+    distance : mean absolute difference of the centred curves. band_then, band_now : mean half-widths of their
+        pointwise bands; NaN where there is none. clear : share of rows where the simultaneous band of the difference
+        excludes zero; NaN where there is none. covered : share of rows whose values both curves know.
     """
 
     feature: str
@@ -32,14 +32,14 @@ class CurveMove:
 
 @dataclass(frozen=True)
 class CurveMoves:
-    """All curves of two fits, the most moved first. left : features that cannot be compared, and why."""
+    """Drift of all curves, the largest first. left : features that cannot be compared, and why."""
 
     moves: tuple[CurveMove, ...]
     left: tuple[tuple[str, str], ...]
     scale: Scale
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per curve; of ratios, distances and bands are typical factors."""
+        """Return one row per curve; on the ratio scale, distances and bands are typical factors."""
         table = pd.DataFrame([vars(one) for one in self.moves], columns=list(CurveMove.__annotations__))
         sizes = ["distance", "band_then", "band_now"]
         if self.scale == "ratio":
@@ -48,7 +48,7 @@ class CurveMoves:
 
 
 def curve_moves(then: dict[str, Curve], now: dict[str, Curve], scale: Scale = "link") -> CurveMoves:
-    """Hold curves by feature (on the link scale) against those of a fit to newer rows."""
+    """Compare curves by feature (on the link scale) with those of a fit to newer rows."""
     moves, left = [], []
     for name, new in now.items():
         if name not in then:
@@ -67,10 +67,10 @@ def _moved(then: Curve, now: Curve, scale: Scale) -> CurveMove:
     old, new = on_common_bins(then, now)
     minus = difference(then, now)
     total = float(now.counts.sum() + now.missing[3])
-    if scale == "points":  # each at its own base rate; ratios are compared by their logs
+    if scale == "points":  # each at its own base rate; ratios are compared as logs
         old, new = old.on("points"), new.on("points")
     scores = [np.append(curve.scores, curve.missing[0]) for curve in (old, new)]
-    # Where only one of the two has seen a missing cell, the other's score of it means nothing.
+    # Where only one of the two has seen a missing cell, the other's score for it is meaningless.
     weight = np.append(new.counts, new.missing[3] if old.missing[3] else 0.0)
     if not weight.sum() > 0:
         raise CompareError(f"No row of the newer table has a value of {now.feature!r} that both know.")

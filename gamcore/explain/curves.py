@@ -1,4 +1,4 @@
-"""What a model says, as data: curves, importances, and the parts of a prediction. Figures and files draw from these."""
+"""Curves, importances and the parts of a prediction, as data that figures and files are made from."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ NO_BAND = "no band yet"
 POINTWISE = "95% band, point by point"
 WHOLE = "95% band, whole curve"
 FEW_ROWS = 30
-"""Training rows under which a bin is too thin to be read, and is drawn grey."""
+"""A bin with fewer training rows is too thin to be read, and is drawn grey."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How sure a term is: its standard errors (size,), and the half-widths of bands in these.
+    """Uncertainty of a term: standard errors (size,), and half-widths of bands in units of these.
 
-    words : what the band point by point is; whole : half-width of one that holds at all places at once, NaN where there
-    are too few refits to tell. refits : (K, size) those that the errors are from.
+    words : description of the pointwise band. whole : half-width of the simultaneous band; NaN where there are too few
+    refits. refits : (K, size) from which the errors come.
     """
 
     error: Floats
@@ -46,17 +46,17 @@ class Spread:
 class Curve:
     """One shape function.
 
-    edges : (K + 1,) borders of the value bins, the outer two being the range seen in training; numbers and dates (in
-        days since 1970-01-01). Empty for categories.
+    edges : (K + 1,) borders of the value bins, for numbers and dates (in days since 1970-01-01); the outer two are the
+        range seen in training. Empty for categories.
     labels : (K,) the level of each bin, for categories.
-    scores, lower, upper, counts : (K,) a value bin; effects on `scale`, and training rows.
+    scores, lower, upper, counts : (K,) per value bin: effects on `scale`, and training rows.
     missing, unseen : (score, lower, upper, training rows) of those two bins.
-    band : what `lower` and `upper` are, in words.
-    whole : (2, K) lower and upper end of the band that holds at all places at once; empty where there is none.
+    band : description of the band from `lower` to `upper`.
+    whole : (2, K) lower and upper end of the simultaneous band; empty where there is none.
     reach : half-width of that band on the link scale, in standard deviations over `refits`.
-    base : score of the base rate. refits : (R, K) the refits of the band, on the link scale.
-    rare : levels that share the last bin, because few rows have them.
-    missing_whole : ends of the band of the whole curve at the missing bin; None where there is none.
+    base : score of the base rate. refits : (R, K) the refits behind the band, on the link scale.
+    rare : levels pooled into the last bin because few rows have them.
+    missing_whole : ends of the simultaneous band at the missing bin; None where there is none.
     """
 
     feature: str
@@ -82,7 +82,7 @@ class Curve:
     missing_whole: tuple[float, float] | None = None
 
     def on(self, scale: Scale) -> Curve:
-        """Return the same on another scale; a target in its own units has only one."""
+        """Return the curve on another scale; a target in its own units has only one."""
         check_scale(scale)
         loss = LOSSES[self.loss]
         if scale == self.scale or scale not in loss.scales:
@@ -103,11 +103,11 @@ class Curve:
 
     @property
     def unit(self) -> str:
-        """The unit of its effects; empty where it is that of the target."""
+        """Unit of its effects; empty where it is that of the target."""
         return LOSSES[self.loss].unit(self.scale, "")
 
     def detail(self, target: str) -> list[str]:
-        """Return what its effects are on, in which unit, and at which base rate: the grey line under a plot's title."""
+        """Return the target, unit and base rate of its effects: the grey line under a plot's title."""
         if not self.unit:
             return [f"effect on {target}"]
         base = float(LOSSES[self.loss].inverse_link(np.array(self.base)))
@@ -115,21 +115,21 @@ class Curve:
 
     @property
     def has_whole(self) -> bool:
-        """Whether there is a band of the whole curve."""
+        """Whether there is a simultaneous band."""
         return bool(self.scores.size) and self.whole.shape[1] == self.scores.size
 
     @property
     def zero(self) -> float:
-        """An effect of nothing."""
+        """The value of no effect."""
         return no_effect(self.scale)
 
     @property
     def has_band(self) -> bool:
-        """Whether there are refits to tell how sure the curve is."""
+        """Whether there is a pointwise band."""
         return self.band != NO_BAND
 
     def place(self, k: int) -> str:
-        """Bin k in words: its level, or its range."""
+        """Return bin k in words: its level, or its range."""
         return in_words(k, self.kind, self.edges, self.labels)
 
     def words(self) -> str:
@@ -170,24 +170,24 @@ class Curve:
 class Importance:
     """Terms by how much they move predictions, on a scale.
 
-    mean_abs : the mean |score| over training rows; of ratios, the typical factor: exp of the mean |log|.
-    span : from the lowest score to the highest; of ratios, how many times it is.
+    mean_abs : mean |score| over training rows; on the ratio scale the typical factor, exp of the mean |log|.
+    span : highest minus lowest score; on the ratio scale their quotient.
     """
 
     features: tuple[str, ...]
     mean_abs: Floats
     span: Floats
     loss: str
-    n_pairs: int = 0  # of the last terms
+    n_pairs: int = 0  # pairs are the last terms
     scale: Scale = "link"
 
     @property
     def zero(self) -> float:
-        """No importance."""
+        """The value of no importance."""
         return no_effect(self.scale)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per term, most important first; `pair` tells those of two features."""
+        """Return one row per term, most important first; `pair` marks those of two features."""
         table = pd.DataFrame({"feature": self.features, "mean_abs": self.mean_abs, "range": self.span})
         table["pair"] = np.arange(len(table)) >= len(table) - self.n_pairs
         return table.sort_values("mean_abs", ascending=False, ignore_index=True)
@@ -198,7 +198,7 @@ class Importance:
         return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
     def only(self, names: set[str]) -> Importance:
-        """Return the same of some terms."""
+        """Return the importance of some terms."""
         kept = np.array([name in names for name in self.features], bool)
         n_pairs = int(kept[kept.size - self.n_pairs :].sum())
         features = tuple(name for name in self.features if name in names)
@@ -218,14 +218,14 @@ class Breakdown:
     loss: str = "squared"
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per case: intercept, a column per term, score."""
+        """Return one row per prediction: intercept, one column per term, score."""
         table = pd.DataFrame(self.contributions, columns=list(self.features))
         table.insert(0, "(intercept)", self.intercept)
         table["(score)"] = self.scores
         return table
 
     def parts(self, row: int, cells: Mapping[str, str]) -> pd.DataFrame:
-        """Return the parts of one row's score, the largest first: term, cell, contribution; a pair has both cells."""
+        """Return the parts of one row's score (term, cell, contribution), the largest first; a pair has both cells."""
         frame = pd.DataFrame({
             "term": self.features,
             "cell": [" × ".join(cells.get(part, "") for part in name.split(" × ")) for name in self.features],
@@ -235,8 +235,8 @@ class Breakdown:
 
 
 def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL_SHARE) -> Curve:
-    """Return the curve of one feature, with its band: from refits on halves of the rows where there are some, else a
-    quick one from the outer refits, which trained on `train_share` of the rows each."""
+    """Return the curve of one feature with its band: from half-sample refits where there are any, else a quick one from
+    the outer refits, each trained on `train_share` of the rows."""
     term = model.terms[feature]
     spread = quick_spread(term.refits, train_share)
     if model.halves is not None:
@@ -256,7 +256,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
 
 
 def quick_spread(refits: Floats, train_share: float) -> Spread | None:
-    """Return what the outer refits (K, size) tell by themselves: a wide band, and none of the whole curve."""
+    """Return the spread of the outer refits (K, size): a wide pointwise band, and no simultaneous one."""
     scale = quick_scale(train_share)
     if len(refits) < FEWEST_QUICK or not scale:
         return None
@@ -267,7 +267,7 @@ def quick_spread(refits: Floats, train_share: float) -> Spread | None:
 def make_curve(
     bins: Bins, scores: Floats, spread: Spread | None, counts: Floats, centre: tuple[float, float], loss: str
 ) -> Curve:
-    """Return the curve of a feature's scores and training rows (size,) by code; centre: intercept and base score."""
+    """Return a curve from a feature's scores and training rows (size,) by code; centre: intercept and base score."""
     wide = spread.pointwise * spread.error if spread else np.zeros(scores.size)
     lower, upper = scores - wide, scores + wide
     inside = slice(1, bins.n_values + 1)
@@ -319,7 +319,7 @@ def term_names(model: AdditiveModel) -> tuple[str, ...]:
 
 
 def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
-    """Return the importance of every term, pairs among them; the range is over bins that have training rows."""
+    """Return the importance of every term, pairs included; the range is over bins with training rows."""
     check_scale(scale)
     scale = scale if scale in model.loss.scales else "link"
     terms: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)

@@ -1,4 +1,4 @@
-"""A curve as few constant pieces, and the places where somebody would cut it."""
+"""A curve as a few constant pieces, and where to cut it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gamcore.types import Floats
 
 MOST_PIECES: Final = 10
 LEAST_SHARE: Final = 0.01
-"""Of the rows, at either side of a cut."""
+"""Least share of the rows on either side of a cut."""
 
 CLEAR: Final = 2.0
-"""Standard errors that neighbouring pieces lie apart by at least."""
+"""Least distance of neighbouring pieces, in standard errors."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some neighbouring bins as one: from bin `start` to the one before `end`.
+    """Neighbouring bins as one, from `start` to `end` (exclusive).
 
-    score : their mean effect over training rows; lower, upper : its band that holds for all pieces at once; all on the
-    link scale. rows : training rows.
+    score : their mean effect over training rows. lower, upper : simultaneous band over all pieces. All on the link
+    scale. rows : training rows.
     """
 
     start: int
@@ -39,8 +39,8 @@ class Piece:
 def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
     """Return a curve of a number or date (on the link scale) as constant pieces, from left to right.
 
-    The best of k pieces (least sum of n_v (f_v - mean)^2, by dynamic programming), of the largest k whose jumps are all
-    clear: at least 2 standard errors of the difference over refits, 1% of the rows in each piece.
+    For each k, dynamic programming finds the best k pieces (least sum of n_v (f_v - mean)^2, at least 1% of the rows in
+    each). The largest k is taken whose jumps all exceed 2 standard errors of the difference over refits.
     """
     if curve.labels or not curve.scores.size or curve.counts.sum() <= 0:
         return []
@@ -50,7 +50,7 @@ def simplify(curve: Curve, most: int = MOST_PIECES) -> list[Piece]:
 
 
 def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
-    """Return the first bins of the pieces of the best partition into 1, 2, ... pieces, as far as rows allow."""
+    """Return the best partitions into 1, 2, ... pieces as first bins of the pieces, as far as the rows allow."""
     size = scores.size
     rows, sums, squares = (
         np.concatenate([[0.0], np.cumsum(counts * power)]) for power in (np.ones(size), scores, scores**2)
@@ -58,7 +58,7 @@ def _partitions(scores: Floats, counts: Floats, most: int) -> list[list[int]]:
     least = LEAST_SHARE * rows[-1]
 
     def costs(end: int) -> Floats:
-        """Return the cost (end,) of one piece from each bin to the one before `end`; infinite where it has too few
+        """Return the cost (end,) of one piece from each bin to `end` (exclusive); infinite where it has too few
         rows."""
         n, total = rows[end] - rows[:end], sums[end] - sums[:end]
         cost = squares[end] - squares[:end] - np.where(n > 0, total**2 / np.where(n > 0, n, 1.0), 0.0)
@@ -92,7 +92,7 @@ def _means(values: Floats, counts: Floats, starts: list[int]) -> Floats:
 
 
 def _error_of_refits(curve: Curve) -> float:
-    """Return what the deviation over a curve's refits is to be multiplied by for a standard error."""
+    """Return the factor from the deviation over a curve's refits to its standard error."""
     errors = (curve.upper - curve.lower) / 2 / pointwise(len(curve.refits))
     moved = deviation(curve.refits)
     return float(np.median(errors[moved > 0] / moved[moved > 0])) if (moved > 0).any() else 0.0
@@ -123,7 +123,7 @@ def _pieces(curve: Curve, starts: list[int]) -> list[Piece]:
 
 
 def knee(curve: Curve) -> int | None:
-    """Return the bin at which a curve bends most: where its monotone hull is farthest from the chord; None without a
+    """Return the bin where a curve bends most, its monotone hull farthest from the chord; None without a
     bend.
 
     The hull is the running maximum of a curve that rises from end to end, the running minimum of one that falls.

@@ -1,9 +1,9 @@
-"""Sentences read off curves and heat maps by rule: only what the band of the whole curve supports.
+"""Sentences read off curves and heat maps by rule: only what the simultaneous band supports.
 
-A curve is said to rise from one place to another where its band at the second lies above that at the first; between two
-such turns, and before and after them, as much is called flat as a constant fits into, and the curve hardly moves in. So
-the words hold for all places at once with the confidence of the band, and where a constant fits everywhere, there is no
-clear effect.
+A curve is said to rise from one place to another where its band at the second lies above its band at the first. Before,
+between and after rises and falls, a stretch is called flat where a constant fits into the band and the curve hardly
+moves. So the words hold for all places at once with the confidence of the band. Where a constant fits everywhere, there
+is no clear effect.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gamcore.model.scales import say
 from gamcore.types import Floats
 
 FLAT: Final = 0.1
-"""Share of the height of a way up or down that a flat part may move by."""
+"""Share of the height of a rise or fall that a flat part may move by."""
 
 STEP: Final = 0.2
-"""Share of a curve's height that a single step has at least to be named."""
+"""Least share of a curve's height that a single step needs to be mentioned."""
 
 MOST_LEGS: Final = 3
 MOST_LEVELS: Final = 3
@@ -33,7 +33,7 @@ NO_CLEAR_EFFECT: Final = "no clear effect"
 
 @dataclass(frozen=True)
 class Leg:
-    """A way up or down: from the end of bin `start` to the beginning of bin `end`."""
+    """A rise or fall, from the end of bin `start` to the beginning of bin `end`."""
 
     up: bool
     start: int
@@ -41,7 +41,7 @@ class Leg:
 
 
 def read_curve(curve: Curve) -> str:
-    """Return what a curve does, in a sentence; only its name where it has no band of the whole curve yet."""
+    """Return the shape of a curve in a sentence; only its name where it has no simultaneous band yet."""
     if not curve.scores.size:
         return f"{curve.feature}: no values in training, so no effect"
     if not curve.has_whole:
@@ -54,7 +54,7 @@ def read_curve(curve: Curve) -> str:
 
 
 def _missing(curve: Curve) -> str:
-    """Return what a missing cell does, where it is clearly another thing than the average."""
+    """Return the effect of a missing cell, where it clearly differs from the average."""
     if curve.missing_whole is None or curve.missing[3] < FEW_ROWS:
         return ""
     low, high = curve.missing_whole
@@ -62,18 +62,18 @@ def _missing(curve: Curve) -> str:
 
 
 def thick(curve: Curve) -> NDArray[np.intp]:
-    """Return the bins with rows enough to be read; all where none has."""
+    """Return the bins with enough rows to be read; where none has, all bins with rows."""
     places = np.flatnonzero(curve.counts >= FEW_ROWS)
     return places if places.size else np.flatnonzero(curve.counts > 0)
 
 
 def legs(lower: Floats, upper: Floats, centre: Floats | None = None) -> list[Leg]:
-    """Return the ways up and down that a band cannot do without, from left to right; none where a constant fits.
+    """Return the rises and falls of every curve that fits into a band, from left to right; none where a constant fits.
 
-    A band (n,) is walked with the highest lower end on the way up in hand, or the lowest upper end on the way down:
-    where the band has left it behind, the way has turned there. centre : (n,) the curve, whose own moves are not flat.
+    A walk along the band (n,) keeps the highest lower end on a rise, or the lowest upper end on a fall; once the band
+    lies wholly beyond it, the curve must have turned there. centre : (n,) the curve; where it moves is not flat.
     """
-    turns: list[tuple[int, bool]] = []  # where a way begins, and whether it goes up
+    turns: list[tuple[int, bool]] = []  # where a leg begins, and whether it goes up
     up: bool | None = None
     top = bottom = 0
     for k in range(1, lower.size):
@@ -101,8 +101,8 @@ def legs(lower: Floats, upper: Floats, centre: Floats | None = None) -> list[Leg
 
 
 def _calm(centre: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return where a curve (n,) on its way up is still near its lowest place, or already near its highest; all before
-    the one and after the other, too: what it does there, the band does not support."""
+    """Return where a rising curve (n,) is still near its lowest place, and where already near its highest. All before
+    the lowest and all after the highest counts too: what it does there, the band does not support."""
     low, high, near = int(centre.argmin()), int(centre.argmax()), FLAT * float(np.ptp(centre))
     k = np.arange(centre.size)
     if low > high:
@@ -111,7 +111,7 @@ def _calm(centre: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 
 def _flat_until(lower: Floats, upper: Floats, calm: NDArray[np.bool_]) -> int:
-    """Return the last place up to which a constant fits into a band (n,), and all is calm (n,)."""
+    """Return the last place up to which a constant fits into a band (n,) and every place is calm (n,)."""
     fits = (np.maximum.accumulate(lower) <= np.minimum.accumulate(upper)) & np.logical_and.accumulate(calm)
     return int(np.flatnonzero(fits)[-1])
 
@@ -142,7 +142,7 @@ def _line(curve: Curve) -> str:
 
 
 def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
-    """Return where a leg is: from the end of one flat part to the beginning of the next, or around where they meet."""
+    """Return where a leg is, in words: from one flat part to the next, or around the place where they meet."""
     start, end = int(places[leg.start]), int(places[leg.end])
     if leg.start >= leg.end:
         return f"around {_value(curve, (start + end) // 2)}"
@@ -152,7 +152,7 @@ def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
 
 
 def _single_values(curve: Curve) -> bool:
-    """Return whether each bin is a single value, its borders being halfway between neighbours."""
+    """Return whether each bin holds a single value: its borders are then halfway between neighbours."""
     middles = (curve.display[:-1] + curve.display[1:]) / 2
     return bool(np.allclose(curve.edges[1:-1], middles, rtol=1e-9))
 
@@ -170,12 +170,12 @@ def _edge(curve: Curve, k: int) -> str:
 def _number(curve: Curve, value: float) -> str:
     if curve.kind == "date":
         return str(as_date(value).date())
-    low, high = np.quantile(curve.display, [0.05, 0.95])  # a long tail must not take the digits of the rest
+    low, high = np.quantile(curve.display, [0.05, 0.95])  # a long tail must not cost the rest its digits
     return short(value, float(high - low) or float(np.ptp(curve.edges)))
 
 
 def short(value: float, span: float) -> str:
-    """Return a number with digits for a hundredth of a span, and no more than it has."""
+    """Return a number to about a hundredth of a span, without trailing zeros."""
     digits = max(0, 2 - int(np.floor(np.log10(span)))) if span > 0 else 6
     if not digits:
         return f"{round(value):,}"
@@ -184,8 +184,8 @@ def short(value: float, span: float) -> str:
 
 
 def _steepest(curve: Curve, places: NDArray[np.intp]) -> int | None:
-    """Return the bin that the largest step leads to, where the refits agree on it and it is a good part of the
-    whole."""
+    """Return the bin that the largest step leads to, where the refits agree on it and it is large enough to
+    mention."""
     if places.size < 3 or len(curve.refits) < 2:
         return None
     scores = curve.refits[:, places].mean(axis=0)
@@ -197,7 +197,7 @@ def _steepest(curve: Curve, places: NDArray[np.intp]) -> int | None:
 
 
 def _levels(curve: Curve) -> str:
-    """Return the levels that are clearly above or below the average row."""
+    """Return the levels that are clearly above or below average, in words."""
     places = thick(curve)
     lower, upper = curve.whole[:, places]
     if not places.size or lower.max() <= upper.min():
@@ -214,7 +214,7 @@ def _levels(curve: Curve) -> str:
 
 
 def _named(labels: list[str]) -> str:
-    """Return some names; the rest as a number."""
+    """Return the first names, and the number of the rest."""
     more = len(labels) - MOST_LEVELS
     if more > 0:
         return f"{', '.join(labels[:MOST_LEVELS])} and {more} more"
@@ -222,8 +222,8 @@ def _named(labels: list[str]) -> str:
 
 
 def read_surface(surface: Surface) -> str:
-    """Return where two features together do more, or less, than each alone; only its name without a band of all
-    cells."""
+    """Return the largest clear joint effect of two features in a sentence; only its name without a simultaneous
+    band."""
     first, second = surface.names
     together = f"{first} and {second} together"
     if not surface.has_whole:
@@ -238,7 +238,7 @@ def read_surface(surface: Surface) -> str:
 
 
 def _cell(axis: SurfaceAxis, k: int) -> str:
-    """Return a bin of an axis in words, with digits that mean something."""
+    """Return a bin of an axis in words, with meaningful digits."""
     if axis.labels or axis.kind == "date":
         return f"{axis.feature} is {axis.place(k)}"
     low, high = float(axis.edges[k]), float(axis.edges[k + 1])

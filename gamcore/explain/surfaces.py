@@ -1,4 +1,4 @@
-"""What a model says of two features at once, as data."""
+"""Joint effects of two features, as data."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from gamcore.types import Floats
 
 @dataclass(frozen=True)
 class SurfaceAxis:
-    """One side of a surface: as many bins as it shows. `edges` and `labels` as in `Curve`.
+    """One axis of a surface, with the bins that it shows; `edges` and `labels` as in `Curve`.
 
-    merge : (size,) 1 + the bin of each of the feature's codes; 0 where it is missing or was never seen.
+    merge : (size,) for each code of the feature, 1 + its bin; 0 for missing and unseen.
     """
 
     feature: str
@@ -35,7 +35,7 @@ class SurfaceAxis:
     merge: NDArray[np.uint8]
 
     def place(self, k: int) -> str:
-        """Bin k in words: its level, or its range."""
+        """Return bin k in words: its level, or its range."""
         return in_words(k, self.kind, self.edges, self.labels)
 
     @property
@@ -44,7 +44,7 @@ class SurfaceAxis:
         return len(self.labels) or max(self.edges.size - 1, 0)
 
     def nearest(self, low: float, high: float) -> tuple[int, int]:
-        """Return the bins that a dragged range means, first and one beyond the last: whole ones, at least one."""
+        """Return the whole bins nearest to a dragged range, first and last (exclusive): at least one."""
         borders = np.arange(self.size + 1) - 0.5 if self.labels else self.edges  # levels are drawn around 0, 1, ...
         first, end = (int(np.abs(borders - value).argmin()) for value in (low, high))
         if first == end:  # inside one bin
@@ -53,7 +53,7 @@ class SurfaceAxis:
         return first, min(max(end, first + 1), self.size)
 
     def range_words(self, first: int, end: int) -> str:
-        """Return some neighbouring bins in words."""
+        """Return neighbouring bins in words."""
         if self.labels:
             return f"{self.feature} is {' or '.join(self.labels[first:end])}"
         return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], ())}"
@@ -61,7 +61,7 @@ class SurfaceAxis:
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Some neighbouring bins of both axes of a surface: first ones, and those beyond the last."""
+    """Neighbouring bins on both axes of a surface: (first, last) on each, the last exclusive."""
 
     rows: tuple[int, int]
     columns: tuple[int, int]
@@ -71,13 +71,13 @@ class Rectangle:
 class Surface:
     """The interaction of two features.
 
-    scores, lower, upper : (K_1, K_2) by bins of the axes, on `scale`; the band point by point, of the same kind as that
-        of the curves. whole : (2, K_1, K_2) the band of all cells at once; empty where there is none.
+    scores, lower, upper : (K_1, K_2) by bins of the axes, on `scale`, with a pointwise band of the same kind as that
+        of the curves. whole : (2, K_1, K_2) the simultaneous band over all cells; empty where there is none.
     counts : (K_1, K_2) training rows.
     missing_first : (K_2,) scores where the first feature is missing; missing_second : (K_1,); missing_both.
-    margins : the curves of the two features in the model, over all their bins; alone : (K_1,), (K_2,) their means in
+    margins : the curves of the two features in the model, over all their bins. alone : (K_1,), (K_2,) their means in
         the bins of the axes.
-    pure : whether the main effects that the surface held are in those curves instead.
+    pure : whether the surface's main effects were moved to those curves.
     """
 
     first: SurfaceAxis
@@ -97,7 +97,7 @@ class Surface:
     scale: Scale = "link"
 
     def on(self, scale: Scale) -> Surface:
-        """Return the same on another scale; a target in its own units has only one."""
+        """Return the surface on another scale; a target in its own units has only one."""
         margins = self.margins[0].on(scale), self.margins[1].on(scale)
         loss = LOSSES[self.margins[0].loss]
         if scale == self.scale or scale not in loss.scales:
@@ -110,12 +110,12 @@ class Surface:
 
     @property
     def has_whole(self) -> bool:
-        """Whether there is a band of all cells."""
+        """Whether there is a simultaneous band over all cells."""
         return self.whole.size == 2 * self.scores.size > 0
 
     @property
     def zero(self) -> float:
-        """An effect of nothing."""
+        """The value of no effect."""
         return self.margins[0].zero
 
     @property
@@ -125,13 +125,13 @@ class Surface:
 
     @property
     def reach(self) -> float:
-        """The largest effect, either way, of a cell with training rows: the limit of a symmetric colour scale; of the
-        logs of ratios."""
+        """Largest absolute effect of a cell with training rows, the limit of a symmetric colour scale; for ratios, of
+        their logs."""
         seen = self.scores[self.counts > 0]
         return float(np.abs(np.log(seen) if self.scale == "ratio" else seen).max(initial=0.0))
 
     def turned(self) -> Surface:
-        """Return the same with its axes exchanged."""
+        """Return the surface with its axes exchanged."""
         return replace(
             self,
             first=self.second,
@@ -184,8 +184,8 @@ class Surface:
     def frame(self) -> pd.DataFrame:
         """Return the numbers behind the surface, one row per cell.
 
-        The bins in words under the names of the features; for numbers and dates (in days since 1970-01-01) also their
-        edges; score, lower, upper and rows in parentheses, which no feature's name is likely to have.
+        Columns named after the features hold the bins in words; numbers and dates (in days since 1970-01-01) also have
+        their edges. The names (score), (lower), (upper) and (rows) have parentheses to differ from features' names.
         """
         cells = [(self.first.place(i), self.second.place(j)) for i, j in np.ndindex(*self.scores.shape)]
         table = pd.DataFrame(cells, columns=list(self.names))
@@ -203,10 +203,10 @@ class Surface:
 
 
 def pair_worth(model: AdditiveModel, codes: NDArray[np.uint8], y: Floats, weight: Floats | None) -> pd.DataFrame:
-    """Return what each pair is worth on rows with codes (p, n), targets and weights (n,).
+    """Return the worth of each pair on rows with codes (p, n), targets and weights (n,).
 
-    One row per pair, in the model's order: feature_1, feature_2, worth (what the mean loss would rise by without its
-    surface: squared error or log-loss), share (of the loss without it).
+    One row per pair, in the model's order: feature_1, feature_2, worth (rise of the mean loss, squared error or
+    log-loss, without its surface), share (of the loss without it).
     """
     loss, score, names = model.loss, model.score(codes), [bins.feature.name for bins in model.bins]
     whole = np.average(loss.loss(y, score), weights=weight)
@@ -219,10 +219,10 @@ def pair_worth(model: AdditiveModel, codes: NDArray[np.uint8], y: Floats, weight
 
 
 def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SHARE) -> Surface:
-    """Return the surface of one of the model's pairs, with a band as that of a curve (`explain.explain_shape`).
+    """Return the surface of one of the model's pairs, with bands like those of a curve (`curves.explain_shape`).
 
-    Bins are merged to as many as rows allow (`model.reading_bins`); a cell's score is then the mean over its training
-    rows, so that it stays what those rows get.
+    Bins are merged to as many as the rows allow (`additive.reading_bins`). A cell's score is the mean over its training
+    rows.
     """
     term = model.pairs[place]
     n_rows = float(term.counts.sum())
@@ -260,12 +260,12 @@ def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SH
 
 
 def _drawn(term: PairTerm, sides: list[SurfaceAxis]) -> Floats:
-    """Return the scores of each refit by the bins of the axes, missing first, (K, 1 + K_1, 1 + K_2)."""
+    """Return each refit's scores by the bins of the axes, missing first, (K, 1 + K_1, 1 + K_2)."""
     return np.stack([_merged(term.refit(k), term.counts, sides) for k in range(len(term.surfaces))])
 
 
 def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
-    """Return the reading bins of one feature; levels in the order of their main effects, and merged where they are
+    """Return the reading bins of one feature as an axis; levels in order of their main effects, merged where there are
     many."""
     feature = bins.feature
     if feature.is_category:
@@ -292,13 +292,13 @@ def _alone(term: Term, axis: SurfaceAxis) -> Floats:
 
 
 def _added(values: Floats, sides: list[SurfaceAxis]) -> Floats:
-    """Return the sums of a table over the codes that are merged; never seen codes have no place."""
+    """Return the sums of a table over merged codes, leaving out the unseen code."""
     first, second = (np.eye(int(side.merge.max(initial=0)) + 1)[side.merge[:-1]] for side in sides)
     return np.asarray(first.T @ values[:-1, :-1] @ second)
 
 
 def _merged(scores: Floats, counts: Floats, sides: list[SurfaceAxis]) -> Floats:
-    """Return the means of scores over the rows of each merged cell; over its bins where it has no row."""
+    """Return the mean score of each merged cell over its rows; over its bins where it has no rows."""
     rows, cells = _added(counts, sides), _added(np.ones_like(counts), sides)
     with_rows = _added(scores * counts, sides) / np.where(rows > 0, rows, 1.0)
     return np.where(rows > 0, with_rows, _added(scores, sides) / cells)

@@ -1,4 +1,4 @@
-"""What multi-task trees say, as data: curves of a task, importances, parts of a prediction, and how alike tasks are."""
+"""Explanations of multi-task trees, as data: curves of a task, importances, parts of a prediction, task similarity."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gamcore.stats.bands import USUAL_SHARE
 from gamcore.types import Codes, Floats, Ints
 
 TASK: Final = "(task)"
-"""Name of the task where it stands among features."""
+"""Name of the task where it is listed among the features."""
 
 AGREES: Final = 0.5
-"""Correlation with the common curve from which a task's curve agrees with it."""
+"""Least correlation at which a task's curve agrees with the common one."""
 
 FLAT: Final = 0.1
 """Share of the strongest task's mean effect below which a curve is called flat."""
@@ -27,9 +27,9 @@ FLAT: Final = 0.1
 
 @dataclass(frozen=True)
 class TaskImportance:
-    """Gain of the splits on each feature: how much they took off the loss of the training rows, a mean over refits.
+    """Gain of the splits on each feature: their reduction of the training loss, averaged over refits.
 
-    common : (p,) in trees that tasks share; specific : (T, p) in the trees of each task.
+    common : (p,) in the trees that tasks share. specific : (T, p) in each task's own trees.
     """
 
     features: tuple[str, ...]
@@ -38,7 +38,7 @@ class TaskImportance:
     specific: Floats
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per feature, the most important first: shares of all gain that are common and specific."""
+        """Return one row per feature, the most important first: its common and specific shares of the total gain."""
         whole = max(float(self.common.sum() + self.specific.sum()), 1e-300)
         own = self.specific.sum(axis=0)
         table = pd.DataFrame({"feature": self.features, "common": self.common / whole, "specific": own / whole}).assign(
@@ -57,8 +57,8 @@ def task_importance(model: TaskModel) -> TaskImportance:
 def task_shape(
     model: TaskModel, feature: int, t: int, part: TreePart = "whole", train_share: float = USUAL_SHARE
 ) -> Curve:
-    """Return what a feature does to the score of a task; UNKNOWN: of the common trees, over all tasks. The refits
-    trained on `train_share` of the rows each."""
+    """Return the curve of a feature for a task; for UNKNOWN, of the common trees over all tasks. Each refit trained on
+    `train_share` of the rows."""
     refits = model.curve(feature, t, part)
     weights, mean = model.weights(feature, t), float(model.means[:, t].mean())
     spread = quick_spread(refits, train_share)
@@ -73,8 +73,8 @@ def task_shape(
 
 
 def additive_model(model: TaskModel, t: int) -> AdditiveModel:
-    """Return the model of one task where trees have one feature each: its features, a term each, and an intercept;
-    exact."""
+    """Return the exact model of one task where each tree uses one feature: one term per feature of the task, and an
+    intercept."""
     own = np.flatnonzero(model.owned[t])
     terms = []
     for place, j in enumerate(own):
@@ -89,8 +89,8 @@ def task_breakdown(model: TaskModel, codes: Codes, task: Ints) -> Breakdown:
     """Return the parts of the scores of some rows; the intercept is the mean score of all training rows by the common
     trees.
 
-    A task keeps its own rounds, so its trees begin elsewhere: what it differs by counts as the task's contribution. So
-    does what splits on columns that it lacks change: that they are absent is the task's doing.
+    Each task keeps its own number of rounds, so its mean score differs from the intercept. The difference counts as the
+    task's contribution, and so do the effects of columns that the task lacks.
     """
     bias, parts = model.contributions(codes, task)
     intercept = float(model.means[:, UNKNOWN].mean())
@@ -106,10 +106,10 @@ def task_breakdown(model: TaskModel, codes: Codes, task: Ints) -> Breakdown:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a feature's curve in each task goes with that of the common trees.
+    """Agreement of a feature's curve in each task with that of the common trees.
 
     correlation : (T,) over the task's training rows; NaN where either is constant, or the task lacks the feature.
-    verdict : of each task "agrees", "reverses" (in every refit), "differs", "flat" or "absent".
+    verdict : per task "agrees", "reverses" (in every refit), "differs", "flat" or "absent".
     """
 
     feature: str
@@ -145,7 +145,7 @@ def agreement(model: TaskModel, feature: int) -> Agreement:
 
 
 def _verdict(owned: bool, flat: bool, correlation: float, highest: float) -> str:
-    """`highest` is the correlation of the refit that goes most with the common curve."""
+    """Return a task's verdict; `highest` is the largest correlation of a refit with the common curve."""
     if not owned:
         return "absent"
     if flat or np.isnan(correlation):
@@ -165,10 +165,10 @@ def correlate(a: Floats, b: Floats, weights: Floats) -> float:
 
 
 def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:
-    """Return how alike the curves of two tasks are over some features, (T, T): 1 the same up to a factor, -1 reversed.
+    """Return the similarity of tasks' curves over some features, (T, T): 1 the same up to a factor, -1 reversed.
 
-    The cosine of all centred curves, end to end, over codes that both tasks have training rows in, weighted by the
-    geometric mean of their shares; NaN where nothing can be compared.
+    This is the cosine of all curves, concatenated, over the codes where both tasks have training rows, weighted by
+    the geometric mean of their shares; NaN where nothing can be compared.
     """
     of_features = [_curves(model, j) for j in features]
     curves, shares = (np.concatenate(parts, axis=1) for parts in zip(*of_features, strict=True))
@@ -181,7 +181,7 @@ def similarity(model: TaskModel, features: list[int]) -> pd.DataFrame:
 
 
 def _curves(model: TaskModel, feature: int) -> tuple[Floats, Floats]:
-    """Return the curves (T, size) of a feature in all tasks, and the share (T, size) of a task's rows in each code."""
+    """Return the curves (T, size) of a feature in all tasks, and the share (T, size) of each code in a task's rows."""
     every = range(len(model.tasks))
     curves = np.stack([model.curve(feature, t).mean(axis=0) for t in every])
     counts = np.stack([model.weights(feature, t) for t in every])

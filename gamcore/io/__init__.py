@@ -1,4 +1,4 @@
-"""A model for other programs: as SQL, as Python without dependencies, as JSON. All predict as the model does."""
+"""Models for other programs: SQL, Python without dependencies, JSON. All predict as the model does."""
 
 from gamcore.io.formula import Formula, ScoringError, TaskFormula, formula_of
 from gamcore.io.score_json import from_json, to_dict, to_json

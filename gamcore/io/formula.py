@@ -1,4 +1,4 @@
-"""A model as plain tables, for those who score rows elsewhere: what JSON, SQL and Python are written from.
+"""A model as plain tables for scoring elsewhere: the source of its JSON, SQL and Python.
 
 A formula predicts and nothing else: training rows, refits and bands are left behind.
 """
@@ -24,12 +24,12 @@ from gamcore.types import Floats
 
 
 class ScoringError(ValueError):
-    """A model that cannot be written so, or a file that is none; the message says what to do."""
+    """A model that cannot be written in a format, or a text that is not a model; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What makes a prediction of a score, as text of each language: `{score}` stands for the score."""
+    """How a score becomes a prediction, as code in each language; `{score}` stands for the score."""
 
     sql: str
     python: str
@@ -37,7 +37,7 @@ class Prediction:
 
 PREDICTIONS: Final[dict[str, Prediction]] = {
     "squared": Prediction(sql="{score}", python="return {score}"),
-    "logistic": Prediction(  # never EXP of a large number, which some databases refuse
+    "logistic": Prediction(  # never EXP of a large number, which some databases reject
         sql="CASE WHEN {score} >= 0 THEN 1 / (1 + EXP(-{score})) ELSE EXP({score}) / (1 + EXP({score})) END",
         python="""given = {score}
     return 1 / (1 + math.exp(-given)) if given >= 0 else math.exp(given) / (1 + math.exp(given))""",
@@ -47,11 +47,11 @@ PREDICTIONS: Final[dict[str, Prediction]] = {
 
 @dataclass(frozen=True)
 class Formula:
-    """An additive model as tables: score = intercept + scores by the codes of features + scores by those of pairs.
+    """An additive model as tables: score = intercept + a score per feature + a score per pair, looked up by code.
 
-    bins : of each feature; code 0 is missing, 1 to K its values, K + 1 unseen (`binning`). terms : (size,) by feature's
-    place; pairs : (size_1, size_2) by two places. loss : "squared", where the prediction is the score, or "logistic",
-    where the chance of the second of `classes` is 1 / (1 + exp(-score)).
+    bins : one per feature; code 0 is missing, 1 to K its values, K + 1 unseen (`binning`). terms : feature index and
+    scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared", where the prediction is
+    the score, or "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score)).
     """
 
     bins: tuple[Bins, ...]
@@ -78,19 +78,22 @@ class Formula:
 
 @dataclass(frozen=True)
 class TaskFormula:
-    """Multi-task trees as they are: what `TaskModel` needs to predict."""
+    """Multi-task trees, unchanged: what `TaskModel` needs to predict."""
 
     model: TaskModel
     classes: tuple[Any, ...] = ()
 
     @property
     def loss(self) -> str:
-        """As in `Formula`."""
+        """The name of the loss, as in `Formula`."""
         return self.model.loss.name
 
     def score(self, X: pd.DataFrame, task: Any = None) -> Floats:
-        """Return the scores (n,) of rows; task : (n,) labels, or one for all. Others, and None, are served by the
-        common trees."""
+        """Return the scores (n,) of rows on the link scale.
+
+        task : (n,) labels, or one label for all rows. Unknown labels get the common trees, and so does None if there
+        are several tasks.
+        """
         table, model = Table.of(X), self.model
         place = np.full(len(table), UNKNOWN)
         if task is None and len(model.tasks) == 1:
@@ -102,12 +105,12 @@ class TaskFormula:
         return model.score(encode_rows(rows, model.bins, model.owned, model.task_codes), place)
 
     def predict(self, X: pd.DataFrame, task: Any = None) -> Floats:
-        """Return the predictions (n,), as of `Formula`."""
+        """Return the predictions (n,), as in `Formula`."""
         return self.model.loss.inverse_link(self.score(X, task))
 
 
 def formula_of(model: Any) -> Formula | TaskFormula:
-    """Return the formula of a fitted estimator, or of what a model file holds (`Saved`)."""
+    """Return the formula of a fitted estimator or of a loaded model file (`Saved`)."""
     if isinstance(model, Formula | TaskFormula):
         return model
     inner = getattr(model, "model_", None) or getattr(model, "model", None)
@@ -123,18 +126,17 @@ def formula_of(model: Any) -> Formula | TaskFormula:
 
 
 def moment(cut: float) -> int:
-    """Return the first microsecond since 1970 that is not below a cut in days: a date is compared as a count of
-    these."""
+    """Return the first microsecond since 1970 that is not below a cut in days; dates compare as microseconds."""
     near = math.floor(cut * DAY)
     return next(k for k in range(near - 64, near + 65) if float(k) / DAY >= cut)
 
 
 def stamp(cut: float) -> str:
-    """Return that moment as ISO 8601."""
+    """Return the `moment` of a cut as ISO 8601."""
     return stamp_of(moment(cut))
 
 
 def runs(values: Sequence[Any]) -> list[tuple[int, int]]:
-    """Return where neighbours are equal: first places and those beyond the last."""
+    """Return the runs of equal neighbours as (first, one past the last)."""
     starts = [k for k in range(len(values)) if k == 0 or values[k] != values[k - 1]]
     return list(zip(starts, [*starts[1:], len(values)], strict=True))

@@ -1,7 +1,7 @@
-"""Models as `.gamx` files: a ZIP of `manifest.json` and plain `.npy` arrays. No pickle, nothing that can run.
+"""Models as `.gamx` files: a ZIP of `manifest.json` and plain `.npy` arrays. No pickle, no executable content.
 
-The file is data from outside: sizes are bounded before anything is allocated, every number is checked before a kernel
-may see it, and whatever is wrong ends in `ModelFileError`. Members are stored end to end:
+Files are not trusted: sizes are bounded before anything is allocated, every number is checked before it reaches a
+kernel, and every fault raises `ModelFileError`. Arrays of features and terms are concatenated:
 
     edges.npy    cuts of all number features            offsets by manifest features[j].n_cuts
     display.npy  display values of their bins           features[j].n_display
@@ -9,24 +9,24 @@ may see it, and whatever is wrong ends in `ModelFileError`. Members are stored e
     counts.npy   training rows per bin, (sum of sizes,)
     intercepts.npy  (K,)
 
-and, where the model has pairs, end to end by pair:
+and, if the model has pairs, concatenated by pair:
 
     surfaces.npy (K, pairs SIDE SIDE)   merges.npy (K, sum of size_1 + size_2)   effects.npy (K, sum of
-    1 + size_1 + size_2): mean, rows and columns of each surface    cells.npy (2, m): where the cells with training rows
-    stand among all cells (sum of size_1 size_2), ascending, and their rows
+    1 + size_1 + size_2): mean, rows and columns of each surface    cells.npy (2, m): indices of the cells with training
+    rows among all cells (sum of size_1 size_2), ascending, and their row counts
 
-A model with bands also has the refits on halves of its rows: half_scores, half_intercepts and, with pairs,
-half_surfaces, half_merges and half_effects, each as its namesake.
+A model with bands also has its half-sample refits: half_scores, half_intercepts and, with pairs, half_surfaces,
+half_merges and half_effects, each laid out like its namesake.
 
-Multi-task trees have, beside edges and display:
+Multi-task trees have, besides edges and display:
 
     rows.npy     training rows by task and code, absent included, (T, sum of sizes + 1)
-    nodes.npy    feature (-1: a leaf), left child, value, weight and gain of all nodes, trees end to end, (5, N)
+    nodes.npy    feature (-1: a leaf), left child, value, weight and gain of all nodes, trees concatenated, (5, N)
     ends.npy     where each tree begins, and the end (trees + 1,)      left.npy  codes that go left, bits (N, 32) bytes
     refits.npy   base score, first common tree, rounds kept, own trees and mean score by task, (K, 2 + 3 (T + 1))
 
-A file of a later minor schema is read where it can be: fields that are not known are passed over, members too where
-`optional` lists them. What `required` lists has to be known, else the file is refused with its schema.
+A file of a later minor schema is read if possible: unknown fields are ignored, and so are unknown members that
+`optional` lists. Everything that `required` lists has to be known, else the file is rejected and its schema named.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ MAX_DEPTH: Final = 32
 MAX_MEMBERS: Final = 64
 MAX_DIRECTORY: Final = 2**16
 SPARE: Final = 2**21
-"""Bytes that a small file may unpack to, manifest alone; eight times as much with its arrays (`_check_entries`)."""
+"""Bytes that a small file's manifest may unpack to; all members may unpack to eight times that (`_check_entries`)."""
 
-END: Final = b"PK\x05\x06"  # of the record that ends a ZIP, 22 bytes long where it has no comment
-FAR: Final = b"PK\x06\x07"  # of the record before it, 20 bytes long, where a ZIP is larger than ours ever are
+END: Final = b"PK\x05\x06"  # signature of the record that ends a ZIP, 22 bytes without a comment
+FAR: Final = b"PK\x06\x07"  # signature of the 20-byte record before it in a ZIP64, which ours never are
 TOKEN: Final = re.compile(r'[\[\]{},]|"[^"]*"?')
 MAGIC: Final = b"\x93NUMPY\x01\x00"
 HEADER: Final = re.compile(
     rb"\{'descr': '(<f8|\|u1)', 'fortran_order': False, 'shape': \((\d{1,10})(?:,|, (\d{1,10}))\), \} *\n"
 )
-"""What numpy writes before an array. Matched, not evaluated as numpy does: nothing in a file is ever parsed as code."""
+"""Header that numpy writes before an array. It is matched, not evaluated as numpy does: no content is run as code."""
 
 PAIRED: Final = (*MEMBERS, *PAIR_MEMBERS)
 CONTENTS: Final = (
@@ -89,18 +89,18 @@ CONTENTS: Final = (
     (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS),
     TASK_MEMBERS,
 )
-"""Arrays of an additive model, of one with pairs, of both with bands, and of multi-task trees."""
+"""Arrays of an additive model, of one with pairs, of each with bands, and of multi-task trees."""
 
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "classes", "features", "terms", "pairs", "base", "about",
     "tasks", "task_codes", "owned", "common", "aliases", "additive", "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
-"""Fields of a manifest, and members, that this version reads: all that a file may require of it."""
+"""Manifest fields and members that this version reads: all that a file may list as `required`."""
 
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
-    """Write a model; the file appears whole or not at all."""
+    """Write a model file, whole or not at all."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -146,7 +146,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _type(name: str) -> np.dtype[Any]:
-    """Return what the numbers of an array are kept as."""
+    """Return the dtype in which an array is stored."""
     return np.dtype(np.uint8 if name in BYTE_MEMBERS else np.float64)
 
 
@@ -157,15 +157,15 @@ def _npy(array: NDArray[Any], kept: np.dtype[Any]) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
-    """Read a model file; ModelFileError names what is wrong with it."""
+    """Read a model file; raise ModelFileError, which names the fault, if it cannot be read."""
     try:
         status = Path(path).stat()
-        if not stat.S_ISREG(status.st_mode):  # a pipe would never end, nor would a device
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device might never end
             raise ModelFileError(f"{str(path)[-80:]!r} is not a regular file, so it cannot be a model: choose another.")
         if status.st_size > MAX_FILE:
             raise ModelFileError(f"The model file has {status.st_size:,} bytes, more than the {MAX_FILE:,} allowed.")
         with Path(path).open("rb") as file:
-            data = file.read(status.st_size + 1)  # no more, should it grow while it is read
+            data = file.read(status.st_size + 1)  # bounded, in case the file grows while it is read
     except OSError as error:
         raise ModelFileError(f"The model file cannot be read: {error}.") from error
     return from_bytes(data)
@@ -187,17 +187,17 @@ def from_bytes(data: bytes) -> Saved:
         raise ModelFileError(f"This is not a whole .gamx model file: {_said(error)}.") from error
     except KeyError as error:
         raise ModelFileError(f"The model file is damaged: it does not tell {_said(error)}.") from error
-    except Exception as error:  # a hostile file reaches many corners of zipfile, json and numpy
+    except Exception as error:  # a malicious file can raise almost any error in zipfile, json and numpy
         raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {_said(error)}.") from error
 
 
 def _said(error: Exception) -> str:
-    """Return what an error says, as part of a sentence: some of them quote the whole file."""
+    """Return an error's message as part of a sentence, cut: some messages quote the whole file."""
     return " ".join(str(error)[:200].split()).rstrip(".")
 
 
 def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Saved:
-    """Return the model; where a newer schema does not fit the checks of this one, the way out is a newer version."""
+    """Return the model; if a newer schema fails the checks, the error asks for a newer version."""
     try:
         return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
     except Exception as error:
@@ -220,8 +220,10 @@ def _files(names: tuple[str, ...]) -> set[str]:
 
 
 def _check_end(data: bytes) -> None:
-    """The file is one ZIP from its first byte to its last, with a short directory: `zipfile` makes an object of each
-    entry before anybody can count them."""
+    """Require that the file is one ZIP from first to last byte, with a short directory.
+
+    `zipfile` creates an object per entry before the entries can be counted.
+    """
     end, before = data[-22:], data[-42:-38]
     whole = len(end) == 22 and end[:4] == END and end[20:] == b"\0\0" and before != FAR
     size, offset = (int.from_bytes(end[place : place + 4], "little") for place in (12, 16))
@@ -231,8 +233,11 @@ def _check_end(data: bytes) -> None:
 
 
 def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, int]:
-    """Few members, plain, and small enough to open: a small file unpacks to 16 MiB, a large one to about twice its
-    size. Reading takes up to four times that, so never more than 64 MiB and eight times the file."""
+    """Return the members' sizes; require few plain members that are small enough to open.
+
+    A file may unpack to 16 MiB plus twice its size. Reading takes up to four times that: at most 64 MiB plus eight
+    times the file.
+    """
     entries = archive.infolist()
     sizes = {entry.filename: entry.file_size for entry in entries}
     require(len(sizes) == len(entries) <= MAX_MEMBERS, "it has a member twice, or too many")
@@ -251,7 +256,7 @@ def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, int]:
 
 
 def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
-    """Return the arrays of a file. One of a newer minor schema may hold more: what it calls optional is passed over."""
+    """Return the names of a file's arrays; unknown members that the manifest lists as optional are ignored."""
     required, optional = (manifest.get(key, []) for key in ("required", "optional"))
     lists = all(isinstance(listed, list) and all(isinstance(n, str) for n in listed) for listed in (required, optional))
     require(lists, "what it requires is not a list of names")
@@ -268,7 +273,7 @@ def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
 
 
 def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return a member's bytes, never more than its entry says: a forged entry must not unpack without end."""
+    """Return a member's bytes, never more than its entry states: a forged entry must not unpack without end."""
     limit = archive.getinfo(name).file_size
     parts, size = [], 0
     with archive.open(name) as stream:
@@ -291,15 +296,15 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise ModelFileError(
             f"The model file has schema {schema[0]}.{schema[1]}, and this version reads {SCHEMA[0]}.x: update gamcore."
         )
-    if "\\u" in text:  # escapes can spell halves of characters, which nothing can be written with
+    if "\\u" in text:  # escapes can spell lone surrogates, which cannot be encoded
         json.dumps(manifest, ensure_ascii=False).encode("utf-8")
     return dict(manifest)
 
 
 def _check_extent(text: str) -> None:
-    """Few brackets within each other and few values, counted without recursion and without a copy of any."""
-    bare = text.replace("\\\\", "").replace('\\"', "")  # so that a quotation mark begins or ends a text
-    # A value takes about 70 bytes in memory, however short its text; ours take more than 8 characters each.
+    """Require shallow nesting and few values, counted without recursion and without copying the values."""
+    bare = text.replace("\\\\", "").replace('\\"', "")  # so that every quotation mark begins or ends a text
+    # A value takes about 70 bytes in memory, however short its text; ours have more than 8 characters each.
     most = 2**16 + len(text) // 8
     depth = n_values = n_texts = 0
     for token in TOKEN.finditer(bare):
@@ -312,7 +317,7 @@ def _check_extent(text: str) -> None:
 
 
 def _finite(text: str) -> float:
-    """Return a number that is one: JSON spells 1e999, which Python reads as infinite."""
+    """Return a finite number: Python reads the valid JSON number 1e999 as infinity."""
     number = float(text)
     require(math.isfinite(number), "a number of its manifest is not finite")
     return number

@@ -1,7 +1,7 @@
-"""A model as what a file holds: a manifest of plain values, and arrays; and back, every number checked.
+"""Conversion of a model to a file's manifest of plain values and arrays, and back, with every number checked.
 
-A file is data from outside: whatever does not fit ends in `ModelFileError`, before a kernel may see it. `serialize`
-tells where the arrays stand.
+Files are not trusted: every mismatch raises `ModelFileError` before the numbers reach a kernel. `gamx` documents the
+layout of the arrays.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PAIR_MEMBERS: Final = ("surfaces", "merges", "cells", "effects")
 HALF: Final = "half_"
 HALF_MEMBERS: Final = tuple(HALF + name for name in ("scores", "intercepts"))
 HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", "effects"))
-"""The same of the refits on halves of the rows; bins, counts and cells are those of the model."""
+"""Arrays of the half-sample refits; they share bins, counts and cells with the model."""
 
 WIDE: Final = (
     "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
     "half_scores", "half_surfaces", "half_merges", "half_effects",
 )  # fmt: skip
-"""Members of two dimensions: a line per refit, or the two of cells."""
+"""Two-dimensional members, such as those with a row per refit."""
 
 SCORED: Final = ("scores", "intercepts", "surfaces", "effects")
 
@@ -44,7 +44,7 @@ MAX_FEATURES: Final = 100_000
 MAX_REFITS: Final = 10_000
 MAX_SCORE: Final = 1e200
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
-"""Of the years 1 and 9999, in days since 1970-01-01: there are no dates beyond them."""
+"""Days of the years 1 and 9999, since 1970-01-01: Python has no dates beyond them."""
 
 
 class ModelFileError(ValueError):
@@ -52,14 +52,14 @@ class ModelFileError(ValueError):
 
 
 class ModelFileWarning(UserWarning):
-    """Something that a model file says beside its model cannot be used, and was left out."""
+    """Additional content of a model file that cannot be used and was left out."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A model with what is known of its making; `about` is plain JSON (parameters, versions, data fingerprint)."""
+    """A model with its provenance; `about` is plain JSON (parameters, versions, data fingerprint)."""
 
-    kind: str  # "regressor" or "classifier", "multitask_" before it where there are tasks
+    kind: str  # "regressor" or "classifier", with the prefix "multitask_" if there are tasks
     model: AdditiveModel | TaskModel
     classes: tuple[str | int | float | bool, ...] = ()
     about: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def require(condition: bool, what: str) -> None:
 
 
 def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
-    """Cuts and display values of all features, end to end."""
+    """Return the cuts and display values of all features, concatenated."""
     return {
         "edges": np.concatenate([np.empty(0), *[of_feature.cuts for of_feature in bins]]),
         "display": np.concatenate([np.empty(0), *[of_feature.display for of_feature in bins]]),
@@ -79,7 +79,7 @@ def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
 
 
 def arrays_of(model: AdditiveModel) -> Arrays:
-    """Return the arrays of a model; ModelFileError where a file cannot hold them."""
+    """Return the arrays of a model; raise ModelFileError if a file cannot hold them."""
     if len(model.pairs) > MAX_PAIRS or sum(pair.counts.size for pair in model.pairs) > MAX_CELLS:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
@@ -97,7 +97,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
 
 
 def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
-    """Return what each refit of a model has of its own."""
+    """Return the arrays that differ between a model's refits."""
     pairs, n_refits = model.pairs, model.n_refits
     arrays = {
         "scores": np.concatenate([np.empty((n_refits, 0)), *[term.refits for term in model.terms]], axis=1),
@@ -115,7 +115,7 @@ def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
 
 
 def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
-    """Return what a manifest says of a model."""
+    """Return the manifest's entries for a model."""
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
@@ -129,7 +129,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
 
 
 def describe(bins: Bins) -> dict[str, Any]:
-    """Return what a manifest says of a feature."""
+    """Return the manifest's entry for a feature."""
     feature = bins.feature
     return {
         "name": feature.name,
@@ -157,7 +157,7 @@ def count_of(value: Any, most: int, what: str) -> int:
 
 
 def read_feature(entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...]) -> Feature:
-    """Return what one feature is made from, checked; levels with bins of their own, and those that share one."""
+    """Return a checked feature. levels : those with their own bins; pooled : those that share a bin."""
     name, column, kind, part = (entry[key] for key in ("name", "column", "kind", "part"))
     require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
     require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
@@ -173,7 +173,7 @@ def read_feature(entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[s
 
 
 def _read_bins(entry: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
-    """Return one feature's bins, checked: a code they give never reaches beyond the scores of its term."""
+    """Return one feature's checked bins: their codes never index beyond the scores of its term."""
     levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
     feature = read_feature(entry, levels, pooled)
     require(display.size <= MAX_VALUES, "a feature has too many bins")
@@ -198,7 +198,7 @@ def _read_bins(entry: dict[str, Any], edges: NDArray[np.float64], display: NDArr
 
 
 def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tuple[Bins, ...]:
-    """Return the bins of all features, checked."""
+    """Return the checked bins of all features."""
     features = manifest["features"]
     require(isinstance(features, list) and 0 < len(features) <= MAX_FEATURES, "it has no features")
     cut_ends = np.cumsum([count_of(f["n_cuts"], MAX_VALUES, "a number of cuts") for f in features])
@@ -208,7 +208,7 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     bins = tuple(_read_bins(f, c, d) for f, c, d in zip(features, cuts, displays, strict=True))
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
     read_as: dict[str, set[str]] = {}
-    for b in bins:  # a month or a weekday is of a date
+    for b in bins:  # a month or weekday is part of a date
         kind = b.feature.kind if b.feature.part == "value" else "date"
         read_as.setdefault(b.feature.column, set()).add(kind)
     require(all(len(kinds) == 1 for kinds in read_as.values()), "a column is read in two ways")
@@ -227,8 +227,7 @@ def read_labels(entries: Any, what: str) -> tuple[str | int | float | bool, ...]
 
 
 def read_classes(entries: Any, kind: str) -> tuple[str | int | float | bool, ...]:
-    """Return the labels of two classes, or of none where the target is a number; of one type, as an array of them
-    is."""
+    """Return the labels of two classes, or none if the target is a number; all are of one type, as in an array."""
     classes = read_labels(entries, "classes")
     require(len(classes) == (2 if kind.endswith("classifier") else 0), "classes do not match")
     numbers = {float if type(label) is int else type(label) for label in classes}
@@ -237,7 +236,7 @@ def read_classes(entries: Any, kind: str) -> tuple[str | int | float | bool, ...
 
 
 def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return what a file says beside the model."""
+    """Return a file's `about`: its description of the model."""
     require(isinstance(manifest["about"], dict), "its description is not a table")
     return dict(manifest["about"])
 
@@ -268,7 +267,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
 def _build_model(
     manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
 ) -> AdditiveModel:
-    """Return the model of some refits, checked."""
+    """Return the checked model of some refits."""
     n_refits = arrays["intercepts"].size
     require(0 < n_refits <= MAX_REFITS and arrays["scores"].shape[0] == n_refits, "refits do not match")
     ends = np.cumsum([b.size for b in bins])
@@ -291,7 +290,7 @@ def _build_model(
 def _build_pairs(
     entries: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
 ) -> tuple[PairTerm, ...]:
-    """Return the pairs of a file, checked: no code leads beyond a surface."""
+    """Return the checked pairs of a file: no code indexes beyond a surface."""
     require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
     require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
     if not entries:
@@ -337,7 +336,7 @@ def _build_pairs(
 
 
 def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
-    """Return the rows of every cell of all pairs."""
+    """Return the row counts of all cells of all pairs (n_cells,)."""
     require(cells.shape[0] == 2, "cells are not two lines")
     places, rows = cells
     require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
@@ -348,7 +347,7 @@ def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
 
 
 def _read_pair(entry: Any, n_features: int) -> tuple[int, int]:
-    """Return the places of a pair's features, lower first."""
+    """Return the indices of a pair's features, the lower first."""
     features = entry["features"]
     fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
     require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")

@@ -1,4 +1,4 @@
-"""Multi-task trees as what a file holds: a manifest of plain values, and arrays; and back, every index checked."""
+"""Conversion of multi-task trees to a file's manifest and arrays, and back, with every index checked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TASK_MEMBERS: Final = ("edges", "display", "rows", "nodes", "ends", "left", "ref
 BYTE_MEMBERS: Final = ("left",)
 NODE_BYTES: Final = 72
 MAX_NODES: Final = 512 * 2**20 // NODE_BYTES
-"""A file of more would not fit."""
+"""Most nodes that fit into a file."""
 
 
 def task_arrays(model: TaskModel) -> Arrays:
@@ -56,7 +56,7 @@ def task_arrays(model: TaskModel) -> Arrays:
 
 
 def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
-    """Return what a manifest says of a model."""
+    """Return the manifest's entries for a model."""
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
@@ -73,7 +73,7 @@ def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
 
 
 def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
-    """Return a model from a manifest and arrays, checked: no code, and no node, leads outside."""
+    """Return a checked model from a manifest and arrays: no code or node points outside."""
     bins = read_bins(manifest, arrays)
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature leaves no code for absent")
     kind, loss = manifest["kind"], manifest["loss"]
@@ -137,13 +137,13 @@ def _read_counts(rows: NDArray[np.float64], bins: tuple[Bins, ...], n_tasks: int
 
 
 def _whole(values: NDArray[np.float64], low: int, high: int, what: str) -> NDArray[np.int64]:
-    """Whole numbers within limits."""
+    """Return values as integers; require whole numbers within limits."""
     require(bool(np.all((values == np.floor(values)) & (values >= low) & (values <= high))), f"{what} is out of range")
     return values.astype(np.int64)
 
 
 def _read_trees(arrays: Arrays, n_features: int) -> Trees:
-    """Return the trees whose nodes each have one parent, before them and in the same tree: walks end."""
+    """Return checked trees: each node but a root has one parent, earlier in the same tree, so every walk ends."""
     nodes, left = arrays["nodes"], arrays["left"]
     require(nodes.shape[0] == 5 and left.shape == (nodes.shape[1], N_BYTES), "nodes do not match")
     n = nodes.shape[1]
@@ -155,7 +155,7 @@ def _read_trees(arrays: Arrays, n_features: int) -> Trees:
         bool(ends.size and ends[0] == 0 and ends[-1] == n and np.all(np.diff(ends) > 0)), "trees do not match nodes"
     )
     split = np.flatnonzero(feature >= 0)
-    last = np.repeat(ends[1:], np.diff(ends))[split]  # one past the tree of each split
+    last = np.repeat(ends[1:], np.diff(ends))[split]  # one past the end of each split's tree
     require(bool(np.all((child[split] > split) & (child[split] + 1 < last))), "a child is not in its tree")
     parents = np.zeros(n, np.int64)
     np.add.at(parents, child[split], 1)
@@ -178,13 +178,13 @@ def _read_trees(arrays: Arrays, n_features: int) -> Trees:
 
 
 def _one_feature_each(trees: Trees) -> bool:
-    """Return whether all splits of a tree are on its root's feature."""
+    """Return whether all splits of each tree are on its root's feature."""
     root = np.repeat(trees.feature[trees.ends[:-1]], np.diff(trees.ends))
     return bool(np.all((trees.feature == root) | (trees.feature < 0)))
 
 
 def _read_refits(refits: NDArray[np.float64], n_tasks: int, n_trees: int) -> tuple[NDArray[Any], ...]:
-    """Base scores, first common trees, quits, own trees and means of the refits: every range of trees exists."""
+    """Return base scores, first common trees, quits, own trees and means of the refits; every range of trees exists."""
     require(0 < refits.shape[0] <= MAX_REFITS and refits.shape[1] == 2 + 3 * (n_tasks + 1), "refits do not match")
     base, (kept, ranges, means) = refits[:, 0], np.split(refits[:, 2:], 3, axis=1)
     first = _whole(refits[:, 1], 0, n_trees, "a refit's first tree")

@@ -1,4 +1,4 @@
-"""A model as JSON, after the schema of docs/scoring.md, and back."""
+"""A model as JSON, with the schema of docs/scoring.md, and back."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ VERSION: Final = 1
 
 
 def to_json(model: Any, indent: int | None = None) -> str:
-    """Return a fitted model as JSON text; numbers are written so that they are read back to the last bit."""
+    """Return a fitted model as JSON text; numbers are written so that they are read back exactly."""
     return json.dumps(to_dict(model), ensure_ascii=True, indent=indent, allow_nan=False)
 
 
 def to_dict(model: Any) -> dict[str, Any]:
-    """Return a fitted model as plain JSON."""
+    """Return a fitted model as plain JSON values."""
     formula = formula_of(model)
     kind = "additive" if isinstance(formula, Formula) else "tasks"
     head = {"format": FORMAT, "version": VERSION, "model": kind, "loss": formula.loss,
@@ -70,7 +70,7 @@ def _feature(bins: Bins) -> dict[str, Any]:
 
 
 def from_json(text: str | bytes) -> Formula | TaskFormula:
-    """Return what predicts as the model that `to_json` wrote; ScoringError where the text is none."""
+    """Return a formula that predicts as the model that `to_json` wrote; raise ScoringError for any other text."""
     try:
         plain = json.loads(text, parse_constant=_refuse)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
@@ -91,7 +91,7 @@ def _refuse(constant: str) -> float:
 
 
 def _place(entry: Any, n: int) -> int:
-    """Return a place among features."""
+    """Return the checked index of a feature."""
     if type(entry) is not int or not 0 <= entry < n:
         raise ScoringError(f"The model's JSON names feature {entry!r} of {n}: it is damaged.")
     return entry
@@ -118,15 +118,17 @@ def _number(value: Any, what: str) -> float:
 
 
 def _whole(values: Any, what: str) -> NDArray[np.int64]:
-    """Return a list of whole numbers, or a list of such lists."""
+    """Return an integer array from a list, or a list of lists, of whole numbers."""
     if not _are(values, int):
         raise ScoringError(f"The {what} of the model's JSON are not whole numbers: it is damaged.")
     return np.array(values, np.int64)
 
 
 def _are(values: Any, *kinds: type) -> bool:
-    """Return whether a value, or everything in lists of lists, is of these types: numpy would make texts of them all,
-    each as long as the longest, and numbers of truths."""
+    """Return whether a value, or every value in nested lists, is exactly of these types.
+
+    numpy would turn mixed values into texts, each as long as the longest, and booleans into numbers.
+    """
     return all(_are(value, *kinds) for value in values) if isinstance(values, list) else type(values) in kinds
 
 
@@ -218,7 +220,7 @@ def _aliases(entry: Any) -> dict[str, str]:
 
 
 def _check_trees(trees: Trees, n_features: int) -> None:
-    """Refuse trees that a walk would leave, or never end in: kernels do not check."""
+    """Raise ScoringError for trees that a walk would leave, or in which it would never end: kernels do not check."""
     n = trees.feature.size
     sizes = [trees.child.size, trees.value.size, len(trees.left)]
     whole = trees.ends.size and trees.ends[0] == 0 and trees.ends[-1] == n and bool((np.diff(trees.ends) > 0).all())

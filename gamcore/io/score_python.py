@@ -1,4 +1,4 @@
-"""A model as one Python module without dependencies: the model's JSON, and the few lines that score a row with it."""
+"""A model as one Python module without dependencies: the model's JSON, and the code that scores a row with it."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def score(row, task=None):
 
 
 def to_python(model: Any, title: str = "") -> str:
-    """Return a module of plain Python (3.11 or newer) that predicts as a fitted model; see its first lines."""
+    """Return a module of plain Python (3.11 or newer) that predicts as a fitted model; its docstring says how."""
     formula = formula_of(model)
     additive = isinstance(formula, Formula)
     more = "" if additive else ", task=None"

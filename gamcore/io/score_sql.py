@@ -1,4 +1,4 @@
-"""An additive model as one SELECT of ANSI SQL: a CASE a term, NULL first, joined by plus."""
+"""An additive model as one SELECT in ANSI SQL: a sum of one CASE per term, NULL first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gamcore.io.formula import PREDICTIONS, Formula, ScoringError, formula_of, r
 
 Output = Literal["link", "response"]
 MOST_ADDED: Final = 50
-"""Terms of a sum in one bracket: databases bound how deep an expression may be."""
+"""Most summands in one bracket: databases bound the depth of an expression."""
 
 
 def to_sql(
@@ -22,11 +22,11 @@ def to_sql(
 ) -> str:  # fmt: skip
     """Return a SELECT of all columns of a table and of the model's score.
 
-    output : "link" adds a column `score` (log-odds, or the target's units); "response" adds `prediction` to it: the
-    chance of the second class, or the target. kinds : how the table stores columns where that is not as in training,
-    such as {"zip": "number"} for levels that are numbers there. columns : of the table beside the model's, so that the
-    new ones are called otherwise ("score_"). Missing is NULL; dates are compared as the text that databases write them
-    in, which SQLite stores, with a space or a T between day and time.
+    output : "link" adds a column `score` (log-odds, or the target's units); "response" also adds `prediction`: the
+    chance of the second class, or the target. kinds : how the table stores columns if not as in training, such as
+    {"zip": "number"} for levels stored as numbers. columns : further columns of the table; the new columns get other
+    names than these ("score_"). Missing is NULL. Dates are compared as text, as SQLite stores them, with a space or a
+    T between day and time.
 
     Raises ScoringError for multi-task trees: use `to_python` or `to_json`.
     """
@@ -54,7 +54,7 @@ def to_sql(
 
 
 def _sum(parts: Sequence[str]) -> str:
-    """Return a sum of many parts, in brackets of some."""
+    """Return a sum of parts, in brackets of at most `MOST_ADDED`."""
     while len(parts) > MOST_ADDED:
         parts = [
             "(" + "\n  + ".join(parts[k : k + MOST_ADDED]) + ")" for k in range(0, len(parts), MOST_ADDED)
@@ -63,7 +63,7 @@ def _sum(parts: Sequence[str]) -> str:
 
 
 def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
-    """Return the leaf, one per code, that a row's value leads to."""
+    """Return an expression for the leaf that a row's value selects. leaves : one per code."""
     if len(set(leaves)) == 1:
         return leaves[0]
     feature, column = bins.feature, column_of(bins.feature.column)
@@ -71,7 +71,7 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
         raise ScoringError(f"Column {feature.column!r} or one of its levels has a character that SQL cannot write.")
     if not feature.is_category:
         if not bins.n_values:
-            return leaves[0]  # nothing but missing cells in training: so is every cell
+            return leaves[0]  # all cells were missing in training, so every cell counts as missing
         stored = kinds.get(feature.column)
         value = column
         if stored == "boolean":
@@ -90,19 +90,19 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
 
 
 def _text(column: str) -> str:
-    """Return a date or timestamp as text that sorts as time does, whatever type the database has for it."""
+    """Return a date or timestamp as text that sorts by time, whatever its type in the database."""
     return f"REPLACE(CAST({column} AS VARCHAR(30)), 'T', ' ')"
 
 
 def _shortest(moment: str) -> str:
-    """Return a moment without the zeros at its end: what is written longer sorts behind it, as it should."""
+    """Return a moment without trailing zeros: the same moment written longer then sorts after it, as it should."""
     if "." in moment:
         return moment.rstrip("0")
     return moment.removesuffix(":00").removesuffix(" 00:00")
 
 
 def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
-    """Nested halves of a line of bins, so that a row is compared with few of its cuts; equal neighbours are one."""
+    """Return nested CASEs that bisect the bins, so that a row meets few cuts; equal neighbours are merged."""
     spans = runs(leaves)
     if len(spans) == 1:
         return leaves[0]
@@ -112,7 +112,7 @@ def _halves(column: str, cuts: Sequence[str], leaves: Sequence[str]) -> str:
 
 
 def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str:
-    """Return the levels with one score together; a level that was never seen last."""
+    """Return a CASE over levels, those with equal scores together, unseen levels last."""
     named = [(level, leaves[k + 1]) for k, level in enumerate(bins.levels)]
     named += [(level, leaves[bins.n_values]) for level in bins.pooled]
     by_leaf: dict[str, list[str]] = {}
@@ -121,7 +121,7 @@ def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str
             by_leaf.setdefault(leaf, []).append(level)
     value = column
     if stored == "category" and any(len(level) == LONGEST_LEVEL for level, _ in named):
-        value = f"SUBSTR({column}, 1, {LONGEST_LEVEL})"  # longer ones were cut in training
+        value = f"SUBSTR({column}, 1, {LONGEST_LEVEL})"  # longer levels were cut in training
     cases = [f"WHEN {column} IS NULL THEN {leaves[0]}"]
     for leaf, names in by_leaf.items():
         literals = _literals(names, stored)
@@ -139,12 +139,15 @@ def _literals(levels: Sequence[str], stored: Kind) -> list[str]:
 
 
 def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
-    """Month or weekday of a date written as ISO text; the weekday by Zeller's congruence, since databases disagree."""
+    """Return a CASE over the month or weekday of a date in ISO text.
+
+    The weekday is computed by Zeller's congruence, since databases differ.
+    """
     text = _text(column)
     year, month, day = (f"CAST(SUBSTR({text}, {at}, {n}) AS INTEGER)" for at, n in ((1, 4), (6, 2), (9, 2)))
     value = month
     if part == "weekday":
-        late = f"CASE WHEN {month} < 3 THEN 1 ELSE 0 END"  # January and February end the year before
+        late = f"CASE WHEN {month} < 3 THEN 1 ELSE 0 END"  # January and February count to the year before
         y, m = f"({year} - {late})", f"({month} + 12 * {late})"
         whole = [_whole(f"13 * ({m} + 1)", 5), _whole(y, 4), _whole(y, 400)]
         value = f"(({day} + {whole[0]} + {y} + {whole[1]} - {_whole(y, 100)} + {whole[2]} + 5) % 7 + 1)"
@@ -153,5 +156,5 @@ def _calendar(column: str, part: str, leaves: Sequence[str]) -> str:
 
 
 def _whole(value: str, by: int) -> str:
-    """Return a whole quotient, where a database may divide into fractions."""
+    """Return an integer quotient that is correct even if the database divides into fractions."""
     return f"(({value} - ({value}) % {by}) / {by})"

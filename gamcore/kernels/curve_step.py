@@ -1,7 +1,7 @@
 """One step: the bags' trees on one feature, averaged, shrunk and added to its curve. One round: a step per feature.
 
-A round of a small table is shorter than a thread's turn, so it is one call; where several threads share a model, the
-loop stands in rounds.py and calls the same parts, in the same order, with the same results to the bit.
+On a small table a round is shorter than a thread's time slice, so it is one call. Where several threads share a refit,
+the loop is in `boosting/rounds.py` and calls the same parts in the same order, with bit-identical results.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gamcore.kernels.line_cuts import cut_lines, sort_line
 from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift
 
 SMOOTH = 10.0
-"""Hessian added to a level's when levels are ordered, so that rare ones stay near the middle."""
+"""Hessian added to that of each level when levels are ordered, so that rare levels stay near the middle."""
 
 
 @kernel
 def start_line(table: CodedTable, feature: int, work: Work) -> None:
-    """Lay the feature's codes along the line, and clear the update."""
+    """Order the feature's codes along the line, and clear the update."""
     last = table.last[feature]
     if table.nominal[feature]:
         sort_line(work, last, SMOOTH)
@@ -33,9 +33,9 @@ def start_line(table: CodedTable, feature: int, work: Work) -> None:
 
 @kernel
 def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Work) -> None:
-    """From the bags' summed trees to the curve: their mean, shrunk, is added to it and left pending for the rows.
+    """Add the mean of the bags' trees, shrunk, to the curve, and leave it pending for the rows.
 
-    The feature's gain is the drop of the loss's quadratic model on all training rows, 2 sum(G u) - sum(H u^2): the mean
+    The feature's gain is the drop in the loss's quadratic model on all training rows, 2 sum(G u) - sum(H u^2): the mean
     of the bags' own gains would reward noise.
     """
     gain = 0.0
@@ -43,7 +43,7 @@ def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Wor
     fit.factor[:] = factor
     for k in range(last + 1):
         step = work.update[k] * settings.learning_rate / settings.n_bags
-        if step != before:  # trees have few leaves, so few exponentials
+        if step != before:  # trees have few leaves: few exponentials
             before, factor = step, factor_of(step, settings.loss)
         v = work.order[k]
         fit.factor[v] = factor
@@ -59,7 +59,7 @@ def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Wor
 def cut_bags(
     table: CodedTable, feature: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
 ) -> None:
-    """Second half of a step, from the histograms in `work` (bags, total) to the updated curve.
+    """Run the second half of a step: from the histograms in `work` (bags, total) to the updated curve.
 
     weight : (B, last + 1) row weights of the bags, or (B, 0) for LogitBoost.
     """
@@ -74,10 +74,10 @@ def cut_bags(
 def grouped_trees(
     table: CodedTable, sets: Sets, feature: int, hist: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
 ) -> None:
-    """From the groups' histograms to the updated curve: combine them to bags, and cut.
+    """Combine the groups' histograms into bags, cut them, and update the curve.
 
-    The pool holds several draws of B bags; a feature takes the next one at each of its steps, and neighbouring
-    features start apart.
+    The pool holds several draws of B bags; a feature takes the next draw at each of its steps, and neighbouring
+    features start with different draws.
     """
     last = table.last[feature]
     paired = has_hessian(settings.loss)
@@ -105,7 +105,7 @@ def grouped_round(
     work: Work,
     buffer: NDArray[np.floating],
 ) -> None:
-    """One cyclic pass over the features, then `n_greedy` steps on the feature whose last step gained most."""
+    """Make a cyclic pass over the features, then `n_greedy` steps on the feature whose last step gained most."""
     for k in range(table.active.size + n_greedy):
         feature = table.active[k] if k < table.active.size else np.argmax(fit.gains)
         hist = lines(buffer, sets.train.size, width(table.last[feature], has_hessian(settings.loss)))
@@ -134,14 +134,13 @@ def catch_up(
     loss: int,
     factor: NDArray[np.floating],
 ) -> None:
-    """Bring the rows of `groups` (validation) up to date with all that a round moved, one pass per feature; clear
-    it."""
+    """Apply a round's changes `moved` to the rows of `groups` (validation), one pass per feature; clear the changes."""
     for j in range(table.codes.shape[0]):
         changed = False
         before, factor_now = 0.0, no_change(loss)
         for v in range(table.last[j] + 1):
             step = moved[j, v]
-            if step != before:  # neighbouring bins often moved together
+            if step != before:  # neighbouring bins often move together
                 before, factor_now = step, factor_of(step, loss)
             changed |= step != 0.0
             factor[v] = factor_now

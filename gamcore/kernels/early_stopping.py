@@ -1,8 +1,8 @@
-"""Many rounds in one call, and when to stop.
+"""Many rounds in one call, with early stopping.
 
-A round of a small table takes a fraction of a millisecond, and between rounds two threads would wait for each other's
+On a small table a round takes a fraction of a millisecond, and between rounds two threads would compete for the
 interpreter lock; so rounds, validation and the stop rule are compiled together. Where rounds cannot be one call (row
-bags, threads inside a refit), the same `judge` is called after each.
+bags, threads inside a refit), the same `judge` is called after each round.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
 from gamcore.kernels.losses import total_loss
 
 MOST_AT_ONCE: Final = 64
-"""Rounds of one call."""
+"""Most rounds of one call."""
 
 LEAST_PATIENCE: Final = 5
-"""Rounds without improvement that every refit is granted, however early it stalls."""
+"""Rounds without improvement that every refit is allowed, however early it stalls."""
 
 ROUND, BEST_ROUND, MARK_ROUND = 0, 1, 2
 """Places in `Course.counts`."""
@@ -33,9 +33,9 @@ BEST, MARK = 0, 1
 class Course(NamedTuple):
     """Where a refit stands; written by `judge`."""
 
-    valid: NDArray[np.int64]  # validation groups, none where nothing is held out
+    valid: NDArray[np.int64]  # validation groups; none without held-out rows
     weight: float  # of the validation rows
-    counts: NDArray[np.int64]  # (3,) rounds so far, the best one, the last that lowered the loss by `tolerance`
+    counts: NDArray[np.int64]  # (3,) rounds so far, the best round, the last one that lowered the loss by `tolerance`
     losses: NDArray[np.float64]  # (2,) validation loss of the best round, and of the marked one
     curves: NDArray[np.float64]  # (p, V) of the best round
     history: NDArray[np.float64]  # (MOST_AT_ONCE,) validation losses of the last call's rounds
@@ -43,9 +43,9 @@ class Course(NamedTuple):
 
 
 class StopRule(NamedTuple):
-    """When a refit has stalled: after `patience` rounds without an improvement by a share of `tolerance`.
+    """When a refit has stalled: after `patience` rounds without a relative improvement of `tolerance`.
 
-    A young refit is not given all of it: half of the rounds it took to the last improvement, at least LEAST_PATIENCE.
+    A young refit gets less patience: half the rounds up to its last improvement, but at least LEAST_PATIENCE.
     """
 
     patience: int
@@ -55,7 +55,7 @@ class StopRule(NamedTuple):
 def make_course(
     n_features: int, valid: NDArray[np.int64], weight: float, dtype: type, n_codes: int = N_CODES
 ) -> Course:
-    """Before the first round; the caller sets `losses` to that of flat curves."""
+    """Return the course before the first round; the caller sets `losses` to the loss of flat curves."""
     return Course(
         valid=valid,
         weight=weight,
@@ -69,7 +69,7 @@ def make_course(
 
 @kernel
 def validate(table: CodedTable, rows: Rows, fit: Fit, loss: int, course: Course) -> float:
-    """Bring the validation rows up to date; their mean loss, NaN where there are none."""
+    """Bring the validation rows up to date; return their mean loss, NaN where there are none."""
     catch_up(table, rows, course.valid, fit.moved, loss, course.factor)
     return float(mean_loss(table, rows, loss, course))
 
@@ -85,8 +85,10 @@ def mean_loss(table: CodedTable, rows: Rows, loss: int, course: Course) -> float
 
 @kernel
 def judge(loss: float, fit: Fit, rule: StopRule, course: Course) -> bool:
-    """Take note of a round's validation loss; whether the refit has stalled. Without validation the last round counts
-    as the best, and nothing stalls."""
+    """Record a round's validation loss, and return whether the refit has stalled.
+
+    Without validation rows, the last round counts as the best and a refit never stalls.
+    """
     course.counts[ROUND] += 1
     now = course.counts[ROUND]
     if course.valid.size == 0:
@@ -117,7 +119,7 @@ def grouped_rounds(
     course: Course,
     n_rounds: int,
 ) -> tuple[int, bool]:
-    """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+    """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
     for k in range(n_rounds):
         grouped_round(table, rows, sets, fit, settings, n_greedy, work, buffer)
         course.history[k] = validate(table, rows, fit, settings.loss, course)

@@ -1,13 +1,14 @@
-"""The arrays that kernels share, bundled so that a kernel keeps few arguments.
+"""The arrays that kernels share, bundled so that kernels have few arguments.
 
-Rows stand in group order: the rows of group g are `starts[g] : starts[g + 1]` of every row array and of every line of
-`codes`, so a pass over a group is one sequential read.
+Rows are stored in group order: the rows of group g are `starts[g] : starts[g + 1]` of every row array and of every line
+of `codes`, so a pass over a group is one sequential read.
 
     codes[j]:  | group 0 ........ | group 1 ........ | ... | group G-1 ....... |
                 ^starts[0]         ^starts[1]               ^starts[G-1]        ^starts[G] = n
 
-A histogram is one line of bins. A *paired* one keeps gradient and hessian of a bin side by side, so that adding a row
-touches one cache line; a loss whose hessians are row weights, which never change, has gradients only.
+A histogram is one line of bins. A *paired* histogram keeps the gradient and hessian of a bin side by side, so that
+adding a row touches one cache line. If the hessians of a loss are the row weights, which never change, its histograms
+hold gradients only.
 
     paired: | g0 h0 | g1 h1 | ... |  (2 V,)        else: | g0 | g1 | ... |  (V,)
 """
@@ -22,22 +23,22 @@ from numpy.typing import NDArray
 from gamcore.kernels import CURVE, N_CODES, SUM
 
 CHUNK: Final = 512
-"""Rows whose gradients are made and used while still in the first-level cache."""
+"""Rows whose gradients are computed and used while still in the first-level cache."""
 
 CHAINS: Final = 4
-"""Groups that a pass adds up in turn: neighbouring adds then hit different tables, so they need not wait for each
-other even where a column has one heavy bin."""
+"""Groups that a pass interleaves: successive adds go to different histograms, so they need not wait for each other even
+where a column has one heavy bin."""
 
 _CACHE_LINE = 64
 
 
 class CodedTable(NamedTuple):
-    """What never changes in a fit; shared by all refits."""
+    """The part of the data that never changes in a fit; shared by all refits."""
 
     codes: NDArray[np.unsignedinteger]  # (p, n): bytes, or the 16 bits of a pair's cells
     starts: NDArray[np.int64]  # (G + 1,)
     last: NDArray[np.int64]  # (p,) K, the largest value code
-    nominal: NDArray[np.bool_]  # (p,) codes without an order of their own
+    nominal: NDArray[np.bool_]  # (p,) whether codes have no order of their own
     active: NDArray[np.int64]  # features with at least two codes in use; the others keep f = 0
 
 
@@ -45,14 +46,14 @@ class Rows(NamedTuple):
     """The state of each row in one refit; `score` is written in place."""
 
     score: NDArray[np.floating]  # (n,) the state: for squared loss the residual y - F, for logistic the odds exp(F)
-    target: NDArray[np.uint8]  # (n,) or empty where the state says all
+    target: NDArray[np.uint8]  # (n,) or empty where the state suffices
     weight: NDArray[np.floating]  # (n,) or empty where all rows weigh 1
 
 
 class Sets(NamedTuple):
-    """Groups of one refit, the pool of bags over its training groups, and the bags' row weights per bin.
+    """Training groups of one refit, the pool of bags over them, and the bags' row weights per bin.
 
-    The weights of feature j stand at `first[j] : first[j + 1]`, codes 0 .. last[j]; where no kernel needs them
+    The weights of feature j are at `first[j] : first[j + 1]`, codes 0 .. last[j]; where no kernel needs them
     (LogitBoost splits on hessians), `total` and `weight` have no cells.
     """
 
@@ -64,14 +65,14 @@ class Sets(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What boosting makes: the curves, and the last update, which the next pass over the rows applies."""
+    """What boosting updates: the curves, and the last update, which the next pass over the rows applies."""
 
     curves: NDArray[np.float64]  # (p, V)
     gains: NDArray[np.float64]  # (p,) loss drop of each feature's last step
     steps: NDArray[np.int64]  # (p,) steps so far
     moved: NDArray[np.float64]  # (p, V) change since the validation rows were last brought up to date
     pending: NDArray[np.int64]  # (1,) feature of the last update
-    factor: NDArray[np.floating]  # (V,) what a row's state is changed by: `losses.factor_of` the update
+    factor: NDArray[np.floating]  # (V,) by what a row's state changes: `losses.factor_of` the update
 
 
 class Work(NamedTuple):
@@ -81,13 +82,13 @@ class Work(NamedTuple):
     gradient: NDArray[np.floating]  # (CHAINS, 2 CHUNK) gradients, or gradients and hessians side by side
     bags: NDArray[np.floating]  # (B, 2 V) histogram of each bag
     prefix: NDArray[np.float64]  # (3, V) running sums along the line: gradient, denominator of leaves, weight (MART)
-    value: NDArray[np.floating]  # (V,) reduction of each cut
+    value: NDArray[np.floating]  # (V,) loss reduction of each cut
     bits: NDArray[np.signedinteger]  # (V,) the same memory as integers
     ends: NDArray[np.int64]  # (L + 1,) leaf i holds the places ends[i] + 1 .. ends[i + 1]
     cuts: NDArray[np.int64]  # (L,) best cut of each leaf
     reductions: NDArray[np.float64]  # (L,) its reduction
     total: NDArray[np.float64]  # (2, V) gradient and hessian of all training rows, by code
-    order: NDArray[np.uint8]  # (V,) the line: code of its k-th place
+    order: NDArray[np.uint8]  # (V,) the line: the code at its k-th place
     update: NDArray[np.float64]  # (V,) sum of the bags' trees, by place
 
 
@@ -98,16 +99,16 @@ class Settings(NamedTuple):
     mart: bool  # logistic: split on row weights (Algorithm 2) instead of hessians (Algorithm 5)
     learning_rate: float
     max_leaves: int
-    min_node_weight: float  # a node this light is not cut
+    min_node_weight: float  # a node no heavier than this is not cut
     max_delta: float  # largest leaf value before the learning rate
     n_bags: int
-    random: bool = False  # cut each line once, anywhere: rounds that smooth
-    seed: int = 0  # where those cuts begin to be drawn
+    random: bool = False  # smoothing rounds: cut each line once, at a random place
+    seed: int = 0  # of those random cuts
 
 
 def aligned(shape: tuple[int, ...], dtype: type) -> Any:
-    """Return zeros that begin on a cache line: vector reads that straddle two cost about a quarter of a step's
-    combining."""
+    """Return zeros that begin on a cache line: vector reads that straddle two lines cost about a quarter of the time in
+    which a step combines histograms."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + _CACHE_LINE, np.uint8)
     begin = -raw.ctypes.data % _CACHE_LINE
@@ -115,7 +116,7 @@ def aligned(shape: tuple[int, ...], dtype: type) -> Any:
 
 
 def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
-    """Scratch for one thread."""
+    """Return scratch for one thread."""
     value = aligned((N_CODES,), dtype)
     return Work(
         gathered=aligned((CHUNK,), dtype),
@@ -134,7 +135,7 @@ def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
 
 
 def make_fit(n_features: int, no_change: float, dtype: type = SUM, n_codes: int = N_CODES) -> Fit:
-    """Return a fit before its first step: flat curves, and a pending update whose factor is that of no change."""
+    """Return a fit before its first step: flat curves, and a pending update that changes nothing."""
     return Fit(
         curves=np.zeros((n_features, n_codes), CURVE),
         gains=np.full(n_features, -np.inf, CURVE),

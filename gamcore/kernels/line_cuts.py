@@ -206,7 +206,7 @@ def sort_line(work: Work, last: int, smooth: float) -> None:
     """Order the codes of a nominal feature by gradient / (hessian + smooth) of all training groups; ties by code.
 
     One order serves all bags, so that the mean of their trees stays a step function over few levels, and neither names
-    nor codes of levels matter (Fisher's grouping; the grouping of Fisher 1958, as in EBM).
+    nor codes of levels matter (the grouping of Fisher 1958, as in EBM).
     """
     ratio = np.empty(last, np.float64)
     for k in range(last):

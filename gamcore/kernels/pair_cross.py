@@ -1,4 +1,5 @@
-"""The best cross of a pair: one cut an axis, found from running sums in O(b^2), a vector expression a row of cuts."""
+"""The best cross of a pair: one cut per axis, found from running sums in O(b^2), one vector expression per row of
+cuts."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from gamcore.kernels.pair_grid import AT, AXIS, PART, PairScratch, score
 
 @kernel
 def _contrast(g: tuple[float, float, float, float], h: tuple[float, float, float, float], floor: float) -> float:
-    """Return what a table of 2 x 2 leaves takes off the loss beyond its rows and columns: c^2 / sum(1 / H), c the
+    """Return the loss reduction of 2 x 2 leaves beyond their row and column effects: c^2 / sum(1 / H), where c is the
     contrast of the leaf values; 0 where a leaf is lighter than `floor`."""
     if min(min(h[0], h[1]), min(h[2], h[3])) < floor:
         return 0.0
@@ -30,9 +31,10 @@ def _cross_values(
     strip: NDArray[np.floating],
     value: NDArray[np.floating],
 ) -> None:
-    """What the crosses (a, b), b = 1 .. ends[1] - 1, take off the loss, or (`pure`) what of it is beyond main effects.
+    """Write the loss reduction of the crosses (a, b), b = 1 .. ends[1] - 1, to `value`.
 
-    0 where a quarter is lighter than `floor`.
+    With `pure`, count only the reduction beyond main effects. 0 where a quadrant is lighter than `floor`. `strip` is
+    added to all others.
     """
     top_g, top_h = run[0, a, 1 : ends[1]], run[1, a, 1 : ends[1]]
     both_g, both_h = run[0, ends[0], 1 : ends[1]], run[1, ends[0], 1 : ends[1]]
@@ -45,7 +47,7 @@ def _cross_values(
         g2, h2 = both_g[k] - g0, both_h[k] - h0
         g3, h3 = rest_g - g2, rest_h - h2
         least = min(min(h0, h1), min(h2, h3))
-        if pure:  # the same for all cuts, so two loops to the compiler
+        if pure:  # constant, so the compiler makes two loops
             one, two, three, four = 1.0 / h0, 1.0 / h1, 1.0 / h2, 1.0 / h3
             c = g0 * one - g1 * two - g2 * three + g3 * four
             gain = c * c / (one + two + three + four)
@@ -57,13 +59,13 @@ def _cross_values(
 
 @kernel
 def _strips(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: PairScratch) -> None:
-    """Fill board.strip: what rows that miss the first feature add to each cut of the second."""
+    """Fill board.strip: what rows with the first feature missing add to each cut of the second."""
     g, h = run[0], run[1]
     last_a, last_b = ends
     for b in range(1, last_b):
         low_g, low_h = g[0, b], h[0, b]
         high_g, high_h = g[0, last_b] - low_g, h[0, last_b] - low_h
-        if pure:  # does the cut of the second mean the same where the first is missing?
+        if pure:  # does the cut of the second have another effect where the first is missing?
             seen = (g[last_a, b], g[last_a, last_b] - g[last_a, b], low_g, high_g)
             weights = (h[last_a, b], h[last_a, last_b] - h[last_a, b], low_h, high_h)
             board.strip[b - 1] = _contrast(seen, weights, floor)
@@ -73,7 +75,7 @@ def _strips(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure:
 
 @kernel
 def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float, pure: bool) -> float:
-    """Return what rows that miss the second feature add to the cut of the first after a."""
+    """Return what rows with the second feature missing add to the cut of the first after code a."""
     g, h = run[0], run[1]
     last_a, last_b = ends
     low_g, low_h = g[a, 0], h[a, 0]
@@ -87,13 +89,13 @@ def _strip(run: NDArray[np.float64], a: int, ends: tuple[int, int], floor: float
 
 @kernel
 def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool, board: PairScratch) -> float:
-    """Return the cross that takes most off the loss; its cuts go to board.tree. 0, and no tree, where no cross is
-    allowed.
+    """Return the value of the cross that reduces the loss most, and write its cuts to board.tree; 0, and no tree,
+    where no cross is allowed.
 
-    Value: sum of G^2 / H over the four quarters, none lighter than `floor`, and the leaves of missing rows that are not
-    lighter either.
-    `pure` counts only what is beyond main effects (algorithm of this project): the contrast of the quarters, and those
-    of missing against seen rows of either feature at the other's cut.
+    The value is the sum of G^2 / H over the four quadrants, none lighter than `floor`, and over the leaves of missing
+    rows that are not lighter either.
+    `pure` counts only what is beyond main effects (algorithm of this project): the contrast of the quadrants, and the
+    contrasts of missing with seen rows of either feature at the other's cut.
     Ties go to the first cut of the first feature, then of the second.
     """
     last_a, last_b = ends
@@ -116,7 +118,7 @@ def best_cross(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pu
 
 @kernel
 def _beyond(run: NDArray[np.float64], ends: tuple[int, int], floor: float, pure: bool) -> float:
-    """Return what the rows that miss both features add to every cross."""
+    """Return what the rows with both features missing add to every cross."""
     g, h = run[0], run[1]
     last_a, last_b = ends
     if not pure:

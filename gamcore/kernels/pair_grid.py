@@ -8,9 +8,9 @@ and validation are those of any feature (Lou et al. 2013, section 4). Running su
     a = 1 ..  values 1..a,     values 1..a and 1..b
               b missing
 
-A tree cuts one axis, the root, and then the other axis in each part of it: below and above the root's cut, and where
-the root's feature is missing. Rows that miss the other feature are a leaf in each part. A cross is the tree that cuts
-the other axis at one place throughout; it has the fewest trees to search.
+A tree cuts one axis at its root, and then the other axis in each part: below and above the root's cut, and where the
+root's feature is missing. In each part, rows with the other feature missing are a leaf. A cross is a tree that cuts
+the other axis at the same place in all parts; there are far fewer crosses to search.
 
     root axis = 0, at, below, above, missing = (3, 2, 5, 4)
 
@@ -32,13 +32,13 @@ from gamcore.kernels.layout import aligned
 from gamcore.kernels.line_cuts import EMPTY
 
 SIDE: Final = 64
-"""Codes of an axis: the missing bin and at most 63 bins of values."""
+"""Codes per axis: the missing bin and at most 63 bins of values."""
 
 N_CELLS: Final = SIDE * SIDE
 
 FLUSH: Final = 65_536
-"""Rows after which float32 sums of cells go to float64 ones: a cell may hold most rows of a table, and a sum of
-millions would round every row it is given the same way."""
+"""Rows after which float32 sums of cells are added to float64 sums: a cell may hold most rows of a table, and a sum of
+millions of rows would round every further row the same way."""
 
 AXIS, AT, PART = 0, 1, 2
 """Places in `PairScratch.tree`: the root's axis, its cut, and from PART on the cuts of the other axis below it,
@@ -48,13 +48,13 @@ above it and where the root's feature is missing."""
 class PairScratch(NamedTuple):
     """Scratch of the search for a pair's tree, one per thread."""
 
-    cells: NDArray[np.floating]  # (2 N_CELLS,) sums of some rows: gradients and hessians side by side, or gradients
-    wide: NDArray[np.float64]  # (2 N_CELLS,) the histogram: those of all rows
-    two: NDArray[np.floating]  # (2, 2 N_CELLS) the same of two pairs, for the ranking
+    cells: NDArray[np.floating]  # (2 N_CELLS,) sums over some rows: gradients and hessians side by side, or gradients
+    wide: NDArray[np.float64]  # (2 N_CELLS,) the histogram: sums over all rows
+    two: NDArray[np.floating]  # (2, 2 N_CELLS) `cells` of two pairs, for the ranking
     sums: NDArray[np.complexfloating]  # (2, N_CELLS) `two` as complex numbers, gradient + i hessian
     wide_two: NDArray[np.float64]  # (2, 2 N_CELLS)
     run: NDArray[np.float64]  # (2, SIDE, SIDE) running sums
-    strip: NDArray[np.floating]  # (SIDE,) what rows that miss the first feature add to each cut of the second
+    strip: NDArray[np.floating]  # (SIDE,) what rows with the first feature missing add to each cut of the second
     value: NDArray[np.floating]  # (SIDE,) value of each cut
     bits: NDArray[np.signedinteger]  # (SIDE,) the same memory as integers
     line: NDArray[np.float64]  # (2, SIDE) running sums of one part of a tree
@@ -62,7 +62,7 @@ class PairScratch(NamedTuple):
 
 
 def make_board(dtype: type) -> PairScratch:
-    """Scratch for one thread."""
+    """Return scratch for one thread."""
     value, two = aligned((SIDE,), dtype), aligned((2, 2 * N_CELLS), dtype)
     return PairScratch(
         cells=aligned((2 * N_CELLS,), dtype),
@@ -87,9 +87,9 @@ def run_up(
     ends: tuple[int, int],
     run: NDArray[np.float64],
 ) -> None:
-    """Running sums of a grid whose largest codes are `ends`.
+    """Write the running sums of a grid whose largest codes are `ends` to `run`.
 
-    cells : as in `PairScratch`; weight : (N_CELLS,) row weights of the cells, where cells are not paired.
+    cells : as in `PairScratch`; weight : (N_CELLS,) row weights of the cells, used where `cells` is not paired.
     """
     for a in range(ends[0] + 1):
         g = h = 0.0
@@ -110,7 +110,7 @@ def run_up(
 
 @kernel
 def flush(cells: NDArray[np.floating], wide: NDArray[np.float64]) -> None:
-    """Move sums of some rows to those of all."""
+    """Add the sums over some rows to those over all rows, and clear them."""
     for k in range(wide.size):
         wide[k] += cells[k]
     cells[: wide.size] = 0
@@ -118,13 +118,13 @@ def flush(cells: NDArray[np.floating], wide: NDArray[np.float64]) -> None:
 
 @kernel
 def score(g: float, h: float, floor: float) -> float:
-    """G^2 / H, what a leaf takes off the loss; nothing where it is lighter than `floor` and so stays 0."""
+    """Return G^2 / H, the loss reduction of a leaf; 0 where it is lighter than `floor`, so that its value stays 0."""
     return g * g / h if h >= max(floor, EMPTY) else 0.0
 
 
 @kernel
 def total(run: NDArray[np.float64], ends: tuple[int, int]) -> tuple[float, float]:
-    """Gradient and weight of all rows."""
+    """Return the gradient and weight of all rows."""
     last_a, last_b = ends
     g = run[0, last_a, last_b] + run[0, 0, last_b] + run[0, last_a, 0] + run[0, 0, 0]
     h = run[1, last_a, last_b] + run[1, 0, last_b] + run[1, last_a, 0] + run[1, 0, 0]
@@ -133,7 +133,8 @@ def total(run: NDArray[np.float64], ends: tuple[int, int]) -> tuple[float, float
 
 @kernel
 def part_sum(run: NDArray[np.float64], s: int, tree: NDArray[np.int64], part: int, last_root: int, other: int) -> float:
-    """Return the running sum s of a part of a tree along the other axis; `other` 0 is the leaf of rows that miss it."""
+    """Return running sum `s` of a part of a tree up to code `other` of the other axis; code 0 is the leaf of rows with
+    that feature missing."""
     first = tree[AXIS] == 0
     root = 0 if part == 2 else tree[AT] if part == 0 else last_root
     total = run[s, root, other] if first else run[s, other, root]

@@ -12,7 +12,7 @@ from gamcore.kernels.pair_grid import AT, AXIS, PART, PairScratch, part_sum, sco
 
 @kernel
 def _best_split(line: NDArray[np.float64], last: int, floor: float, board: PairScratch) -> tuple[int, float]:
-    """Best cut of a line of running sums, and what it takes off the loss; `last`, 0 where no cut is allowed."""
+    """Return the best cut of a line of running sums and its loss reduction; (`last`, 0) where no cut is allowed."""
     all_g, all_h = line[0, last], line[1, last]
     if last < 2:
         return last, 0.0
@@ -36,7 +36,11 @@ def _cut_part(
     floor: float,
     board: PairScratch,
 ) -> float:
-    """Cut the other axis in one part of a tree; the part's value, with its leaf of rows that miss the other feature."""
+    """Cut the other axis in one part of a tree; return the part's value.
+
+    It includes the leaf of rows with the other feature missing. -1 where a part below or above the root's cut is
+    lighter than `floor`.
+    """
     last_root, last = (ends[0], ends[1]) if tree[AXIS] == 0 else (ends[1], ends[0])
     for k in range(1, last + 1):
         board.line[0, k] = part_sum(run, 0, tree, part, last_root, k)
@@ -51,8 +55,11 @@ def _cut_part(
 
 @kernel
 def best_refined(run: NDArray[np.float64], ends: tuple[int, int], floor: float, board: PairScratch) -> float:
-    """Return the tree with a cut of its own in each part that takes most off the loss (the refinement of Lou et al.
-    2013); it goes to board.tree. 0, and no tree, where no root is allowed. The second axis must be strictly better."""
+    """Return the value of the best tree with a cut of its own in each part (the refinement of Lou et al. 2013).
+
+    The tree is written to board.tree. 0, and no tree, where no root is allowed. As root, the second axis must be
+    strictly better than the first.
+    """
     best = 0.0
     tree = np.zeros(5, np.int64)
     if min(ends[0], ends[1]) < 2:

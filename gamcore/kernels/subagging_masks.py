@@ -1,12 +1,12 @@
-"""Row-level bags by membership bits: the rows of a bin lie side by side, and each bag sums those that it holds.
+"""Row-level bags by membership bits: the rows of a bin lie side by side, and each bag sums the rows it holds.
 
-    by_bin:         rows sorted by their code, those of a bin filled up to a multiple of LANES with rows of no bag;
-                    those of code v are by_bin[ends[v] : ends[v + 1]]
-    words[w, k]:    bit b of the word of row by_bin[k] is 1 where bag 8 w + b holds it
+    by_bin:         rows sorted by code, each bin padded to a multiple of LANES with rows that are in no bag;
+                    the rows of code v are by_bin[ends[v] : ends[v + 1]]
+    words[w, k]:    bit b is 1 where bag 8 w + b holds row by_bin[k]
 
-    gradients  g0 g1 g2 ...   read once from the rows, then in L1 for all bags
-    words      w0 w1 w2 ...   read in order, one byte for eight bags
-    sum        += g where the bit is set: as many rows at a time as the machine has lanes
+    gradients  g0 g1 g2 ...   read from the rows once, then from L1 for all bags
+    words      w0 w1 w2 ...   read in order, one byte per eight bags
+    sum        += g where the bit is set, as many rows at a time as the machine has lanes
 
 The words cost B / 8 bytes per row and feature.
 """
@@ -21,26 +21,26 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel, reduction
 
 WORD: Final = 8
-"""Bags per membership word. Short words leave the loads to the gradients."""
+"""Bags per membership word. With short words, most loads are of gradients."""
 
 LANES: Final = 16
-"""Rows of a bin come in multiples of it, so that next to none are left over for a scalar loop."""
+"""The rows of a bin are padded to a multiple of this, so that hardly any are left for a scalar loop."""
 
 RUN: Final = 1024
-"""Rows whose gradients are in scratch at a time; with their words they fit in L1."""
+"""Rows whose gradients are in scratch at one time; with their words they fit in L1."""
 
 
 class Membership(NamedTuple):
     """The training rows in the order of each feature's bins, and which bags hold them. One entry per feature."""
 
-    by_bin: tuple[NDArray[np.int32], ...]  # (rows of the bins, filled up,)
-    words: tuple[NDArray[np.uint8], ...]  # (ceil(B / WORD), rows of the bins, filled up)
+    by_bin: tuple[NDArray[np.int32], ...]  # (padded rows of the bins,)
+    words: tuple[NDArray[np.uint8], ...]  # (ceil(B / WORD), padded rows of the bins)
     ends: NDArray[np.int64]  # (p, V + 1)
 
 
 @reduction
 def _sum_where(word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floating]) -> np.floating:
-    """Return the sum of the gradients of the rows whose word has the bit."""
+    """Return the sum of the gradients of the rows whose word has the bit set."""
     zero = gradient.dtype.type(0.0)
     total = zero
     for k in range(word.size):
@@ -52,7 +52,7 @@ def _sum_where(word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floa
 def _sums_where(
     word: NDArray[np.uint8], bit: np.uint8, gradient: NDArray[np.floating], hessian: NDArray[np.floating]
 ) -> tuple[np.floating, np.floating]:
-    """Return the same of gradients and hessians in one pass over the words."""
+    """Return the same sum for gradients and for hessians, in one pass over the words."""
     zero = gradient.dtype.type(0.0)
     g, h = zero, zero
     for k in range(word.size):
@@ -64,7 +64,7 @@ def _sums_where(
 
 @kernel
 def _load(inside: NDArray[np.int32], gradient: NDArray[np.floating], paired: bool, run: NDArray[np.floating]) -> None:
-    """Bring the gradients of the rows `inside` into scratch."""
+    """Copy the gradients of the rows `inside` to scratch."""
     for k in range(inside.size):
         i = np.intp(inside[k])
         if paired:
@@ -83,9 +83,9 @@ def masked(
     run: NDArray[np.floating],
     out: NDArray[np.floating],
 ) -> None:
-    """Histograms of all bags, out (B, 2 V), of one feature.
+    """Write one feature's histograms of all bags to `out` (B, 2 V).
 
-    by_bin, words, ends : the feature's entries of Membership; run : scratch (2, RUN); gradient : as in rowbags.py.
+    by_bin, words, ends : the feature's entries of Membership; run : scratch (2, RUN); gradient : as in subagging.py.
     """
     out[:] = 0
     for v in range(ends.size - 1):

@@ -1,7 +1,7 @@
-"""Many trees as arrays, end to end: what they predict, why, and on the mean.
+"""Many trees as arrays, end to end: their predictions, attributions and partial dependence.
 
-tree t is nodes[ends[t] : ends[t + 1]], its root first; children count from the first node of all
-codes that go left are bits: code c is bit 7 - c % 8 of byte c // 8 (numpy.packbits)
+Tree t is nodes[ends[t] : ends[t + 1]], its root first. Child indices count from the first node of the first tree.
+Codes that go left are bits: code c is bit 7 - c % 8 of byte c // 8 (numpy.packbits).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ N_BYTES = N_CODES // 8
 
 
 class Trees(NamedTuple):
-    """Trees end to end; fields as in `tree.Nodes`."""
+    """Trees end to end; fields as in `tree_growth.Nodes`."""
 
     feature: NDArray[np.int32]  # (N,)
     child: NDArray[np.int32]  # (N,)
@@ -32,7 +32,7 @@ class Trees(NamedTuple):
 
 @kernel
 def child_of(trees: Trees, node: int, code: int) -> int:
-    """Return the child of a split node that a code leads to."""
+    """Return the child of a split node to which a code leads."""
     bit = (trees.left[node, code >> 3] >> (7 - (code & 7))) & 1
     return int(trees.child[node] + 1 - bit)
 
@@ -51,7 +51,7 @@ def add_trees(codes: Codes, rows: Ints, trees: Trees, first: int, last: int, sco
 
 @kernel
 def add_leaves(nodes: Nodes, n_nodes: int, index: NDArray[np.int32], score: Floats) -> None:
-    """Add a tree just grown to the scores (n,) of the rows that it was grown on: they stand in its leaves."""
+    """Add a tree just grown to the scores (n,) of the rows it was grown on, which its leaves list."""
     for at in range(n_nodes):
         if nodes.feature[at] < 0:
             for i in range(nodes.start[at], nodes.stop[at]):
@@ -60,9 +60,10 @@ def add_leaves(nodes: Nodes, n_nodes: int, index: NDArray[np.int32], score: Floa
 
 @kernel
 def attribute(codes: Codes, rows: Ints, trees: Trees, first: int, last: int, out: Floats) -> float:
-    """Add what each split on a row's way changes to the contribution (n, p) of its feature; the sum of the roots.
+    """Add each split's change of value along a row's path to its feature's contribution; return the sum of the roots.
 
-    A node's value is the mean of its leaves over the training rows, so root + changes = leaf (Fang et al. 2018).
+    out : (rows, p). A node's value is the mean of its leaves over the training rows, so root + changes = leaf (Fang
+    et al. 2018).
     """
     roots = 0.0
     for t in range(first, last):
@@ -79,10 +80,10 @@ def attribute(codes: Codes, rows: Ints, trees: Trees, first: int, last: int, out
 
 @kernel
 def partial(trees: Trees, first: int, last: int, feature: int, given: Ints, out: Floats) -> None:
-    """Add the mean of trees over the features other than one to a value (n_codes,) for each code of that one.
+    """Add the trees' partial dependence on one feature, a value per code, to `out` (n_codes,).
 
-    Splits on other features are averaged over the training rows of their sides, except where `given` (p,) holds a
-    code. Trees without the feature are left out: they add the same everywhere.
+    Splits on other features are averaged by the training rows of their sides, except where `given` (p,) holds a code.
+    Trees without the feature are left out: they add the same to every code.
     """
     most = 0
     for t in range(first, last):

@@ -1,6 +1,6 @@
-"""Rounds of boosting by trees: one tree with all that goes with it, and many rounds of one task in a call.
+"""Boosting rounds with trees: a single tree, and many rounds of one task in one call.
 
-Tasks are many and their rows few: a call a tree would take longer than the tree.
+There may be many tasks with few rows each: a call per tree would take longer than the tree itself.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Scheme(NamedTuple):
     rate: float
     loss: int
     patience: int
-    tolerance: float  # what a round must take off the validation loss
+    tolerance: float  # by how much a round must lower the validation loss
 
 
 class Scratch(NamedTuple):
-    """Scratch of a tree, kept from one to the next."""
+    """Scratch reused from tree to tree."""
 
     search: Search
     hist: NDArray[np.complex128]
@@ -39,7 +39,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def fill_stats(y: Floats, weight: Floats, score: Floats, loss: int, rows: Members) -> None:
-    """Minus the gradient and i times the hessian of rows, in the order of `rows.places`, into `rows.stats`."""
+    """Write minus the gradient plus i times the hessian of each row to `rows.stats`, in the order of `rows.places`."""
     for i in range(rows.places.size):
         row = rows.places[i]
         gradient, hessian = descent_of(y[row], score[row], loss)
@@ -58,8 +58,8 @@ def sum_loss(y: Floats, weight: Floats, score: Floats, loss: int, rows: Ints) ->
 
 @kernel
 def noise_of(rows: Members) -> float:
-    """Return the sum of squared gradients over that of hessians, by weight: what chance gives each level of a
-    category."""
+    """Return the weighted sum of squared gradients divided by that of hessians: what each level of a category gains by
+    chance."""
     squares, hessians = 0.0, 0.0
     for i in range(rows.places.size):
         gradient = float(rows.stats[i].real)
@@ -70,7 +70,7 @@ def noise_of(rows: Members) -> float:
 
 @kernel
 def plant(table: Columns, rows: Members, scheme: Scheme, scratch: Scratch, score: Floats, others: Ints) -> int:
-    """Grow a tree, and add it to the scores (n,) of its rows and of some others; its number of nodes."""
+    """Grow a tree, add it to the scores (n,) of its rows and of `others`, and return its number of nodes."""
     how, nodes = scheme.how, scratch.nodes
     charged = Splitting(how.criterion, how.penalty, how.least_hessian, how.least_gain, how.beta, noise_of(rows))
     n_nodes = grow(table, rows, charged, scheme.growth, scheme.rate, scratch.search, scratch.hist, nodes)
@@ -86,7 +86,7 @@ def plant(table: Columns, rows: Members, scheme: Scheme, scratch: Scratch, score
 
 @kernel
 def keep(nodes: Nodes, n_nodes: int, trees: Trees, number: int) -> None:
-    """Copy a tree just grown to the place of tree `number` in buffers."""
+    """Copy a tree just grown to place `number` in the buffers `trees`."""
     first = trees.ends[number]
     trees.ends[number + 1] = first + n_nodes
     for at in range(n_nodes):
@@ -115,11 +115,11 @@ def boost_alone(
     valid: Ints,
     trees: Trees,
 ) -> tuple[int, int, float]:
-    """Boost some rows until the validation loss has not fallen for a while, or the buffers `trees` are full.
+    """Boost some rows until the validation loss has not fallen for `patience` rounds, or the buffers `trees` are full.
 
-    places : (m,) the rows in their order, which `rows.places` is filled with anew for each tree. y, rows.weight and
-    score are (n,), by row of the table. Returns the trees grown, the best number of them and its validation loss;
-    without validation rows all are kept.
+    places : (m,) the rows in their original order, copied to `rows.places` for each tree. y, rows.weight and score
+    are (n,), by row of the table. Returns the number of trees grown, the best number of trees and its validation loss;
+    without validation rows all trees are kept.
     """
     lowest = sum_loss(y, rows.weight, score, scheme.loss, valid)
     number = best = 0

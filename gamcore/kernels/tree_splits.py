@@ -1,13 +1,13 @@
 """The best split of a node of a tree, from its histogram.
 
-Codes of a feature, and the sides they may go to:
+The codes of a feature:
 
     0         1 .. last                     last + 1    last + 2
     missing   values left to right, levels  unseen      absent: the row's task lacks the feature
 
-Values are cut along a line: numbers as they are, levels in the order of their leaf value. Missing and absent rows go,
-each for itself, where they gain more. What no row of the node has (unseen always) goes with the heavier side; a number
-among the values stays on its side of the cut.
+Values are cut along a line: numbers in their own order, levels in the order of their leaf values. Missing rows and
+absent rows are each sent to the side where the gain is larger. Codes that no row of the node has (always including
+unseen) go to the heavier side, except numbers, which stay on their side of the cut.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ NONE, ENTROPY, ENTROPY_PER_ROW, VARIANCE, VARIANCE_RELATIVE, POOLED = range(6)
 
 EMPTY: Final = 1e-12
 TIE: Final = 1e-6
-"""Share by which a split must be better: equal ones differ by rounding (of float32), and the first must win in any
+"""Share by which a split must be better: equal splits differ by float32 rounding, and the first must win whatever the
 order of rows."""
 
 CHANCE: Final = 1.0 / math.pi
-"""What a level of a category costs, in units of the noise of a row.
+"""What each level of a category is charged, in units of the noise of a row.
 
-Ordered by leaf values that mean nothing, K levels gain K (2 / pi) noise by their best two sides, so many levels, such
-as tasks, would win by chance. Half of that is charged: all of it stops strong effects of many small tasks too soon
-(measured: as good on School, worse on Computer; docs/multitask.md).
+Ordered by leaf values that are pure noise, the best split of K levels gains K (2 / pi) noise, so features with many
+levels, such as tasks, would win by chance. Half of that is charged: the full charge stops strong effects of many small
+tasks too soon (measured: as good on School, worse on Computer; docs/multitask.md).
 """
 
 SMOOTH: Final = 10.0
-"""Hessian added to that of a level when levels are ordered: those of few rows stand in the middle."""
+"""Hessian added to that of each level when levels are ordered, so that levels with few rows stay near the middle."""
 
 FEATURE, SCORE, GAIN, PLACES, MISSING, ABSENT, LEFT_G, LEFT_H = range(8)
-"""A split as numbers: feature (-1: none), score, pooled gain, places of the line that go left, whether missing and
-absent rows do, and the sums of what goes left."""
+"""Places of a split's numbers: feature (-1: none), score, pooled gain, number of places of the line that go left,
+whether missing and absent rows go left, and the gradient and hessian of the rows that go left."""
 SPLIT_SIZE: Final = 8
 
 
@@ -53,9 +53,9 @@ class Splitting(NamedTuple):
     criterion: int
     penalty: float  # lambda, added to every hessian
     least_hessian: float  # of a child
-    least_gain: float  # gamma: a split needs more
-    beta: float  # of the variance of the tasks' gains
-    noise: float = 0.0  # sum of squared gradients over that of hessians: what chance gives a level
+    least_gain: float  # gamma: a split must gain more
+    beta: float  # weight of the variance of the tasks' gains
+    noise: float = 0.0  # sum of squared gradients / sum of hessians: what a level gains by chance
 
 
 class Search(NamedTuple):
@@ -63,9 +63,9 @@ class Search(NamedTuple):
 
     order: NDArray[np.int64]  # (V,) codes of the line
     key: NDArray[np.float64]  # (V,)
-    total: Sums  # (V,) over tasks
-    left: Sums  # (T,) of a cut's left side
-    running: Sums  # (T,) of the line's places so far
+    total: Sums  # (V,) sums over tasks
+    left: Sums  # (T,) sums left of a cut
+    running: Sums  # (T,) sums over the line's places so far
     whole: Sums  # (T,)
     gains: NDArray[np.float64]  # (T,)
     by_score: NDArray[np.float64]  # (SPLIT_SIZE,)
@@ -73,7 +73,7 @@ class Search(NamedTuple):
 
 
 def make_search(n_tasks: int) -> Search:
-    """Scratch for nodes of `n_tasks` tasks."""
+    """Return scratch for nodes of `n_tasks` tasks."""
     of_codes = (np.zeros(N_CODES, np.int64), np.zeros(N_CODES), np.zeros(N_CODES, np.complex128))
     left, running, whole = (np.zeros(n_tasks, np.complex128) for _ in range(3))
     best = np.zeros(SPLIT_SIZE), np.zeros(SPLIT_SIZE)
@@ -82,8 +82,8 @@ def make_search(n_tasks: int) -> Search:
 
 @kernel
 def gain_of(low: complex, high: complex, penalty: float) -> float:
-    """Return what parting two sums (gradient + i hessian) takes off the loss: sum of G^2 / (H + lambda) of the parts
-    less that of both."""
+    """Return the loss reduction of separating two sums (gradient + i hessian): G^2 / (H + lambda) of each part, added,
+    minus that of both together."""
     both = low + high
     gain = low.real * low.real / (low.imag + penalty) if low.imag + penalty > EMPTY else 0.0
     gain += high.real * high.real / (high.imag + penalty) if high.imag + penalty > EMPTY else 0.0
@@ -92,8 +92,8 @@ def gain_of(low: complex, high: complex, penalty: float) -> float:
 
 @kernel
 def harm(left: Sums, whole: Sums, penalty: float) -> float:
-    """Return the mean over tasks of the loss per row that a split adds to a task, since all tasks share its leaves,
-    times rows."""
+    """Return the harm of a split: the loss per row that the shared leaves add to a task, averaged over the tasks in the
+    node, times the rows."""
     low = left.sum()
     both = whole.sum()
     high = both - low
@@ -117,10 +117,9 @@ def harm(left: Sums, whole: Sums, penalty: float) -> float:
 
 @kernel
 def task_gains(left: Sums, whole: Sums, how: Splitting, gains: NDArray[np.float64]) -> int:
-    """Return what each task present in a node gains by a split on its own, with leaves of its own; how many are
-    present.
+    """Write what each task in a node would gain by a split with leaves of its own; return how many tasks are in it.
 
-    Gains of those stand first in `gains` (T,).
+    Their gains come first in `gains` (T,).
     """
     present = 0
     for t in range(whole.size):
@@ -135,13 +134,14 @@ def task_gains(left: Sums, whole: Sums, how: Splitting, gains: NDArray[np.float6
 
 @kernel
 def score_tasks(left: Sums, whole: Sums, how: Splitting, pooled: float, gains: NDArray[np.float64]) -> float:
-    """Return the score of a split whose pooled gain is `pooled`, by what it does to each task (Zhang and Li 2019,
-    section 3.2).
+    """Return the score of a split with pooled gain `pooled`, from its effect on each task (Zhang and Li 2019, section
+    3.2).
 
-    left, whole : (T,) sums of each task left of the cut, and of the node; gains : (T,) scratch.
+    left, whole : (T,) sums of each task left of the cut, and in the node; gains : (T,) scratch.
     entropy : pooled gain times the entropy of the tasks' shares of the gains (Eq. 5), or of the gains per row.
-    variance : less beta times the variance of the gains over the tasks in the node (Eq. 6), or that over their mean.
-    pooled : less the harm that shared leaves do.
+    variance : pooled gain less beta times the variance of the gains over the tasks in the node (Eq. 6), or that
+        variance divided by their mean.
+    pooled : pooled gain less the harm of the shared leaves.
     """
     if how.criterion == POOLED:
         return float(pooled - harm(left, whole, how.penalty))
@@ -169,7 +169,7 @@ def score_tasks(left: Sums, whole: Sums, how: Splitting, pooled: float, gains: N
 
 @kernel
 def order_line(total: Sums, last: int, nominal: bool, search: Search) -> None:
-    """The line of a feature's values: codes 1 .. last as they are, levels by their shrunken leaf value."""
+    """Write the order of a feature's values along the line: codes 1 .. last, levels by their shrunken leaf value."""
     for k in range(last):
         search.order[k] = k + 1
     if nominal:
@@ -180,7 +180,7 @@ def order_line(total: Sums, last: int, nominal: bool, search: Search) -> None:
 
 @kernel
 def sum_tasks(hist: Sums, j: int, n_codes: int, search: Search) -> complex:
-    """Write totals of a feature's codes to `search.total`, those of the tasks to `search.whole`; return that of all."""
+    """Write the sums per code to `search.total` and per task to `search.whole`; return the grand total."""
     search.total[:n_codes] = 0
     search.whole[:] = 0
     for t in range(hist.shape[0]):
@@ -194,7 +194,7 @@ def sum_tasks(hist: Sums, j: int, n_codes: int, search: Search) -> complex:
 def note(
     best: NDArray[np.float64], which: int, j: int, score: float, gain: float, k: int, side: int, left: complex
 ) -> None:
-    """Remember a split where it is better than the best so far by the number in place `which`."""
+    """Keep a split in `best` where it is better than the best so far by SCORE or GAIN, as `which` says."""
     if (score if which == SCORE else gain) > best[which] + TIE * abs(best[which]):
         best[FEATURE], best[SCORE], best[GAIN], best[PLACES] = j, score, gain, k
         best[MISSING], best[ABSENT] = side & 1, side >> 1
@@ -203,7 +203,7 @@ def note(
 
 @kernel
 def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting, search: Search) -> None:
-    """Keep a feature's best split where it beats `search.by_score` or `search.by_gain`; of ties, the first cut."""
+    """Keep a feature's best split where it beats `search.by_score` or `search.by_gain`; ties go to the first cut."""
     n_codes, apart = last + 3, how.criterion != NONE
     whole = sum_tasks(hist, j, n_codes, search)
     total, absent = search.total, last + 2
@@ -217,7 +217,7 @@ def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting,
         charge = CHANCE * how.noise * max(levels - 2, 0)
     low = 0j
     search.running[:] = 0
-    for k in range(last + 1):  # so many places of the line go left; none: only rows beside it
+    for k in range(last + 1):  # places of the line that go left; 0: only missing or absent rows do
         if k > 0:
             code = search.order[k - 1]
             if total[code].imag == 0.0:
@@ -255,9 +255,10 @@ def search(
     best: Search,
     split: NDArray[np.float64],
 ) -> None:
-    """The best split (SPLIT_SIZE,) of a node with histogram (T, p, V); split[FEATURE] is -1 for none.
+    """Write the best split (SPLIT_SIZE,) of a node with histogram (T, p, V); split[FEATURE] is -1 for none.
 
-    Best by the criterion. The entropy is 0 wherever one task alone gains: where it is everywhere, by pooled gain.
+    Splits are compared by the criterion. The entropy is 0 where only one task gains; if it is 0 for all splits, they
+    are compared by pooled gain.
     """
     best.by_score[:] = 0.0
     best.by_gain[:] = 0.0
@@ -273,7 +274,7 @@ def search(
 def left_codes(
     hist: Sums, split: NDArray[np.float64], last: int, nominal: bool, search: Search, goes: NDArray[np.bool_]
 ) -> None:
-    """Which codes (V,) of the split's feature go left."""
+    """Write which codes (V,) of the split's feature go left."""
     j = int(split[FEATURE])
     whole = sum_tasks(hist, j, last + 3, search)
     order_line(search.total, last, nominal, search)

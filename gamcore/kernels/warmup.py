@@ -20,7 +20,7 @@ from gamcore.kernels.tree_splits import Splitting, make_search
 
 
 def warmup() -> None:
-    """Compile, or load from the cache, every kernel that a default fit calls; well under a second where cached."""
+    """Compile, or load from the cache, every kernel that a default fit calls; cached, it takes well under a second."""
     n = 8
     table = CodedTable(
         np.ones((1, n), np.uint8),
@@ -52,13 +52,13 @@ def warmup() -> None:
         losses.total_loss(state, 0, n, loss)
         ready.append((state, settings))
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
-    for state, settings in ready:  # last: most fits begin without
+    for state, settings in ready:  # last: most fits start without pairs
         _warm_pairs(table.starts, state, settings)
     _warm_trees()
 
 
 def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> None:
-    """Rank a pair and boost it."""
+    """Rank one pair and boost it."""
     n = state.score.size
     codes = np.ones((2, n), np.uint8)
     board, stats = make_board(SUM), np.ones(n, np.complex64)
@@ -77,7 +77,7 @@ def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> N
 
 
 def _warm_trees() -> None:
-    """Boost a few rows by trees, and ask the forest."""
+    """Boost trees on a few rows, and evaluate the forest."""
     n, codes = 4, np.array([[1, 1, 2, 2]], np.uint8)
     columns = tree.Columns(codes, np.full(1, 2), np.zeros(1, np.bool_), np.zeros(1, np.int64))
     places, stats, nothing = np.arange(n, dtype=np.int32), np.ones(n, np.complex64), np.empty(0)

@@ -1,1 +1,1 @@
-"""From a specification to a stored model, in memory or from disk."""
+"""Training: from a specification to a stored model, in memory or from disk."""

@@ -1,4 +1,4 @@
-"""Newer versions of a table, and what the settings of a model become on them."""
+"""Newer versions of a table, and how a model's specification carries over to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEEDED: Final = {"weight": "weights", "group": "groups", "time": "time", "task":
 
 
 def older(tables: list[TableAbout], identifier: str) -> list[TableAbout]:
-    """Return the versions that a table replaces, as far as they are still there, the last one first."""
+    """Return the earlier versions of a table that still exist, newest first."""
     known, earlier = {table.id: table for table in tables}, []
     at = known.get(identifier)
     seen = {identifier}
@@ -31,9 +31,9 @@ def older(tables: list[TableAbout], identifier: str) -> list[TableAbout]:
 
 
 def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
-    """Return the newest version of a table, which may be gone itself; None where nothing replaces it.
+    """Return the newest version of a table, which may itself be deleted; None if nothing replaces it.
 
-    tables : the newest first. Of several that replace the same one, the newest counts.
+    tables : newest first. If several replace the same table, the newest counts.
     """
     latest, seen = None, {identifier}
     while (after := next((t for t in tables if t.replaces == identifier and t.id not in seen), None)) is not None:
@@ -43,10 +43,12 @@ def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
 
 
 def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
-    """Store a table as the newer version of another, with its name, its roles, and what its rows are held out by; the
-    table, and what is to be known. StoreError where it is the same table, or here already as something else.
+    """Store a table as the newer version of another, and return it with messages for the user.
 
-    store : stores the table by itself.
+    The new version takes over the name, the roles and the hold-out rule. StoreError if it equals the older version, or
+    is already stored as something else.
+
+    store : stores the table on its own.
     """
     before = {table.id for table in space.tables.listed()}
     table = store()
@@ -68,14 +70,14 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
 
 
 def _equal(space: Workspace, table: TableAbout, of: TableAbout) -> bool:
-    """Return whether two tables are the same though their files are not."""
+    """Return whether two tables are equal although their files differ."""
     if (table.rows, table.columns) != (of.rows, of.columns) or table.sampled or of.sampled:
         return False
     return bool(space.tables.read(table.id).equals(space.tables.read(of.id)))
 
 
 def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
-    """StoreError where a table that was here already cannot become the newer version of another."""
+    """Raise StoreError if a table that is already stored cannot become the newer version of another."""
     tables = space.tables.listed()
     if table.id in {one.id for one in older(tables, of.id)}:
         raise StoreError(f"The file holds an older version of {of.name}, which is here already: choose a newer file.")
@@ -92,8 +94,10 @@ def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
 
 
 def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], of: TableAbout) -> list[str]:
-    """Set rows aside by what the older version does; where that cannot be, the first training decides, and it is
-    said."""
+    """Hold out rows by the same column as the older version.
+
+    Where that is impossible, the first training decides; return a message that says so.
+    """
     by = space.tables.about(of.id).held_out_by
     if by is None or table.held_out_by is not None:
         return []
@@ -109,13 +113,13 @@ def _hold_out_alike(space: Workspace, table: TableAbout, columns: list[str], of:
 
 
 def delete(space: Workspace, identifier: str) -> None:
-    """Delete a table; the version that replaces it then replaces what it replaced, where that is still there."""
+    """Delete a table and link the version that replaces it to the version before it, if that still exists."""
     tables = space.tables.listed()
     before = older(tables, identifier)
     space.delete("tables", identifier)
     for after in tables:
         if before and after.replaces == identifier:
-            with contextlib.suppress(StoreError):  # another's table stays as it is
+            with contextlib.suppress(StoreError):  # a table of another person stays as it is
                 space.edit("tables", after.id, lambda about: about | {"replaces": before[0].id})
 
 
@@ -123,8 +127,8 @@ def delete(space: Workspace, identifier: str) -> None:
 class Carried:
     """A model's specification on another version of its table.
 
-    spec : None where it cannot be trained there. left_out : features that are gone. retyped : those whose type changed.
-    why : it cannot, or empty.
+    spec : None if it cannot be trained there. left_out : features that are gone. retyped : features whose type changed.
+    why : the reason it cannot be trained, or empty.
     """
 
     spec: Spec | None
@@ -134,9 +138,9 @@ class Carried:
 
 
 def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -> Carried:
-    """Return what a specification becomes on a newer version.
+    """Carry a specification over to a newer version of its table.
 
-    then : the older table, None where it is gone. to : id of the newer one.
+    then : the older table, None if it is gone. to : id of the newer one. now : the newer table.
     """
     if spec.target not in now.columns:
         return Carried(None, why=f"The newer version has no column {spec.target}, which is the target.")
@@ -163,13 +167,13 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
 
 
 def _retyped(then: Table, now: Table) -> list[str]:
-    """Return the columns that both have, of another kind in each."""
+    """Return the columns that both tables have, but with different kinds."""
     both = [(name, kinds(then, now, name)) for name in then.names if name in now]
     return [name for name, (old, new) in both if old != new]
 
 
 def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:
-    """Return the settings without pairs of features that are gone."""
+    """Return the settings without pairs whose features are gone."""
     pairs = changes.get("interactions")
     if not isinstance(pairs, list | tuple):
         return changes
@@ -177,7 +181,7 @@ def _changes(changes: dict[str, Any], columns: set[str]) -> dict[str, Any]:
 
 
 def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
-    """Return the first of some models that was trained as a specification says, whatever it is called."""
+    """Return the first model that was trained with the same specification, whatever its name."""
     return next((model for model in models if model.spec and alike(Spec.from_dict(model.spec), spec)), None)
 
 

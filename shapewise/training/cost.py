@@ -1,8 +1,8 @@
-"""Seconds, memory and disk of a training, before it begins.
+"""Estimates of the time, memory and disk space that a training will take.
 
-A step costs a fixed part (combining groups, cutting lines) and a part per row; a round is a step per feature and the
-greedy steps; how many rounds early stopping takes is a guess from the tables in docs/presets.md, so the seconds are a
-rough estimate: half to twice.
+A step has a fixed cost (combining groups, cutting lines) and a cost per row. A round is one step per feature plus the
+greedy steps. The number of rounds until early stopping is a guess from the tables in docs/presets.md, so the seconds
+are rough: from half to twice the true time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STEP_SECONDS = 5e-6
 BAG_SECONDS = 0.7e-6
 ROW_SECONDS = 1.5e-9
 COARSE_ROUNDS = 20
-"""At a learning rate of .3, until coarse and then fine trees are done; without coarse ones: FINE_ROUNDS."""
+"""Rounds at a learning rate of 0.3, for coarse and then fine trees; FINE_ROUNDS without coarse trees."""
 
 FINE_ROUNDS = 70
 PAIR_STEP_SECONDS = 20e-6
@@ -29,48 +29,51 @@ PAIR_ROW_SECONDS = 2.2e-9
 PAIR_ROUNDS = 60
 AUTO_PAIRS = 3
 SEARCH = 2.0
-"""Pairs a feature that "auto" is taken to try, and the cost of its search with the last fit, in fits of so many."""
+"""Pairs per feature that "auto" is assumed to try, and the cost of search and last fit, in fits of that many pairs."""
 
 PAIR_BYTES = 2**20
-"""Of a fitted pair: its cells and surfaces."""
+"""Bytes per fitted pair: its cells and surfaces."""
 
 RANKING_BYTES = 72
-"""Of a row, while pairs are ranked: scores, gradients and weights, once as they are and once shuffled."""
+"""Bytes per row while pairs are ranked: scores, gradients and weights, once in order and once shuffled."""
 
 YOUNG_PATIENCE = 12
-"""Rounds without improvement that a refit of so few rounds is granted (see `kernels.course`)."""
+"""Patience of a refit with this few rounds (see `kernels.early_stopping.StopRule`)."""
 
 WORKER_SECONDS = 2.0
-"""Start of a child process: importing the libraries, reading the table."""
+"""Start-up time of a child process: importing the libraries, reading the table."""
 
 
 TREE_SECONDS = 2e-4
 TREE_ROW_SECONDS = 1.0e-9
 TREE_ROUND_ROW_SECONDS = 2.5e-8
-"""Of a tree: a fixed part, a part per row and feature each time a row is counted, and one per row for scores and
-losses."""
+"""Cost of a tree: a fixed part, a part per row and feature each time a row is counted, and a part per row for scores
+and losses."""
 
 TREE_ROUNDS = 60
-"""At a learning rate of .1, before patience."""
+"""Rounds at a learning rate of 0.1, not counting patience."""
 
 COMPARED = 1.6
-"""Independent and global trees take this much again."""
+"""Extra cost of independent and global trees, relative to the multi-task trees."""
 
 CURVE_BYTES, CURVE_OWN = 2048, 4
 SURFACE_BYTES = 8 * (SIDE**2 + 1024)
 CELL_BYTES, MOST_CELLS = 16, 254**2
-"""Of a model's file: a refit's curve of a feature, and how many of them its edges and counts come to; a refit's surface
-of a pair with its effects; a cell of a pair with rows."""
+"""Bytes in a model's file: one curve of one refit, and the size of a feature's edges and counts in such curves; one
+surface of one refit, with its effects; one cell of a pair that has rows."""
 
 NODE_BYTES = 72
 FEWEST_NODES, MOST_NODES = 4, 240
-"""Of a round's trees together, by leaf and at most: deep trees end early."""
+"""Nodes of all trees of a round: per leaf, and at most, as deep trees stop splitting early."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of boosting, as usual and if every refit ran all its rounds; bytes of memory beyond the table itself, and
-    of the model's file."""
+    """The estimated cost of a training.
+
+    seconds : of boosting, as usual. most : if every refit ran all its rounds. memory : bytes beyond the table itself.
+    disk : bytes of the model's file.
+    """
 
     seconds: float
     most: float
@@ -79,7 +82,7 @@ class Estimate:
 
 
 def _pairs(features: int, wanted: Any) -> tuple[int, float]:
-    """Return the number of pairs, and of fits of them: how many "auto" will find is a guess."""
+    """Return the number of pairs and how often they are fitted. For "auto", both are guesses."""
     all_pairs = features * (features - 1) // 2
     if wanted == "auto":
         return min(AUTO_PAIRS * features, all_pairs), SEARCH
@@ -87,8 +90,7 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
 
 
 def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) -> Estimate:
-    """Return the cost of a fit on `rows` training rows with these estimator parameters; its bands count in the file
-    alone."""
+    """Return the cost of a fit on `rows` training rows with these parameters; bands count only towards the file."""
     settings = {**defaults(AdditiveParameters), **parameters}
     refits, ensemble = settings["outer_bags"], settings["ensemble"]
     n_bags = settings["n_bags"] or default_bags(ensemble)
@@ -108,10 +110,10 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     pair_step = PAIR_STEP_SECONDS + PAIR_ROW_SECONDS * rows
     for_pairs = fits * refits / at_once * PAIR_ROUNDS * 2 * n_pairs * pair_step
     if n_pairs:
-        for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking, and the same by chance
+        for_pairs += features**2 * (1e-5 + 1.1e-9 * rows) / n_jobs  # ranking the pairs, in order and shuffled
     seconds, most = seconds + for_pairs, most + for_pairs * max(1.0, settings["max_rounds"] / 600)
     a_refit = 13 * rows + features * 256 * 32 * 4 + (n_pairs + joint * features) * (2 * rows + 4096 * 32)
-    if ensemble == "subagging":  # a bin's rows side by side, with eight bags' membership a byte
+    if ensemble == "subagging":  # rows sorted by bin, and membership of eight bags per byte
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
     memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
@@ -122,7 +124,7 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
 
 
 def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refits: int, n_jobs: int) -> float:
-    """Return the seconds of so many refits on halves of the rows; "auto" pairs are not searched for again."""
+    """Return the seconds of `n_refits` half-sample refits; "auto" pairs are not searched for again."""
     wanted = parameters.get("interactions", 0)
     pairs = _pairs(features, wanted)[0] if wanted == "auto" else wanted
     half = {**parameters, "outer_bags": n_refits, "interactions": pairs, "joint": False}
@@ -132,7 +134,7 @@ def estimate_bands(rows: int, features: int, parameters: dict[str, Any], n_refit
 def estimate_tasks(
     rows: int, features: int, n_tasks: int, parameters: dict[str, Any], n_jobs: int, compare: bool
 ) -> Estimate:
-    """Return the cost of multi-task trees: common ones on all rows, and those of the tasks, tried at two depths."""
+    """Return the cost of multi-task trees: common trees on all rows, and task-specific trees, tried at two depths."""
     settings = {**defaults(MultiTaskParameters), **parameters}
     refits, depth, most = settings["outer_bags"], settings["max_depth"], settings["max_rounds"]
     usual = min(TREE_ROUNDS * 0.1 / settings["learning_rate"], most)

@@ -1,4 +1,4 @@
-"""The rows of a specification: which it learns from, which it sets aside, and their target."""
+"""The rows of a specification: training rows, held-out rows and their target."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ HELD_OUT = 0.2
 
 
 def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, when: str | None = None) -> Bools:
-    """Return the rows (n,) that no fit of this table sees: a fifth, drawn by the table's id.
+    """Return the held-out rows (n,), which no fit of this table sees: a fifth, drawn with the table's id as seed.
 
-    Whole clusters where a group column is named, as near to a fifth as they allow; the latest rows where a time column
-    is named. `Workspace.hold_out_by` keeps the choice of column from changing after the first training.
+    With a group column, whole clusters are held out, as close to a fifth as they allow; with a time column, the latest
+    rows. `workspace.tables.hold_out_by` fixes the choice of column at the first training.
     """
     n = len(frame)
     size = round(HELD_OUT * n)
@@ -48,8 +48,7 @@ def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, whe
 
 
 def learnt_from(counts: dict[str, int]) -> str:
-    """Return what the refits of a model of a table larger than memory learnt from, in words; empty where all had all
-    rows."""
+    """Describe how many rows each refit learnt from, for a table larger than memory; empty if each had all rows."""
     rows, of = counts.get("a_refit", 0), counts.get("weighing", 0)
     if not rows or rows >= of:
         return ""
@@ -60,13 +59,13 @@ def learnt_from(counts: dict[str, int]) -> str:
 
 
 def band_rows(counts: dict[str, int]) -> str:
-    """Return the rows whose halves the bands of a model come from, in words."""
+    """Name the rows from which the half-sample refits of the bands were drawn."""
     return "the sample's rows (mostly wider than of the whole table)" if "set_aside" in counts else "the rows"
 
 
 @dataclass(frozen=True)
 class Data:
-    """The rows of a specification: features, target (0/1 or numbers) and what each row is for."""
+    """The rows of a specification: features, target (0/1 or numbers), and which rows are held out."""
 
     X: pd.DataFrame
     y: pd.Series
@@ -76,10 +75,10 @@ class Data:
     binary: bool
     dropped: int  # rows without a target
     task: NDArray[Any] | None = None  # label of each row's task
-    aliases: dict[str, str] = field(default_factory=dict)  # columns of X that stand for one of another name
+    aliases: dict[str, str] = field(default_factory=dict)  # columns of X that stand for a column of another name
 
     def only(self, kept: Bools) -> Data:
-        """Return some of the rows (n,)."""
+        """Return the data with only the rows marked in `kept` (n,)."""
         of_rows = {
             name: value[kept] for name in ("weight", "groups", "task") if (value := getattr(self, name)) is not None
         }
@@ -89,15 +88,15 @@ class Data:
 
     @property
     def measurable(self) -> bool:
-        """Whether the held-out rows tell how good a model is: there are some, of both classes."""
+        """Whether held-out metrics can be computed: there are held-out rows, and of both classes if binary."""
         held = self.y[self.held_out]
         return bool(len(held)) and (not self.binary or bool(np.ptp(held.to_numpy()) > 0))
 
 
 def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | None = None) -> Data:
-    """Choose the rows and columns of a specification; TableError says what cannot be used.
+    """Select the rows and columns of a specification; TableError says what cannot be used.
 
-    held_out_by : what the table's first training set aside its rows by; None goes by the specification.
+    held_out_by : the hold-out column fixed by the table's first training; None takes it from the specification.
     """
     table = Table.of(frame)
     frame = table.frame
@@ -128,13 +127,13 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
 
 
 def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
-    """Return the columns that a specification names, those of its row filter apart."""
+    """Return the columns that a specification names, without those of its row filter."""
     named = [spec.weight, spec.group, spec.time, *held_out_by.values()]
     return [spec.target, *spec.features, *[name for name in named if name]]
 
 
 def choose(frame: pd.DataFrame | Table, spec: Spec) -> tuple[Bools, Bools, pd.Series]:
-    """Of each row: whether it passes the row filter, whether it has a target, and which (0/1 or a number)."""
+    """Return for each row whether it passes the row filter, whether it has a target, and the target (0/1 or number)."""
     table = as_table(frame)
     for column in spec.filter_columns():
         if column not in table:
@@ -155,7 +154,7 @@ def choose(frame: pd.DataFrame | Table, spec: Spec) -> tuple[Bools, Bools, pd.Se
 
 
 def read_groups(series: pd.Series) -> NDArray[Any]:
-    """Return the groups as texts (n,); rows without one are a group."""
+    """Return the groups as strings (n,); rows without a group form one group."""
     return np.asarray(series.astype("string").fillna("").to_numpy())
 
 

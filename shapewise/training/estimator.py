@@ -1,4 +1,4 @@
-"""The estimator that a specification asks for, not fitted yet."""
+"""The unfitted estimator for a specification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS: dict[tuple[str, bool], type[Estimator]] = {
 def learner(
     data: Data, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None, **changes: Any
 ) -> Estimator:
-    """Return an estimator for the rows of a specification; `changes` go over its parameters."""
+    """Return an unfitted estimator for the rows of a specification; `changes` override its parameters."""
     return KINDS[spec.kind, data.binary](
         **{**spec.parameters(), **changes},
         categorical_features=[c for c in spec.categories if c in data.X.columns] or "infer",

@@ -1,8 +1,8 @@
-"""Training on a table that is far larger than memory, kept as one Parquet file beside a sample of its rows.
+"""Training on a table far larger than memory, stored as one Parquet file with a sample of its rows.
 
-Bins are learnt from the sample. One pass over the table keeps the codes of all training rows on disk, and each refit
-reads as many of them as memory holds: all, or some that the other refits do not have. All refits share their bins, so
-their mean is exact; rows per bin, means and the base rate are those of all rows.
+Bins are learnt from the sample. One pass over the table writes the codes of all training rows to disk. Each refit reads
+as many of them as fit in memory: all of them, or a part that differs from refit to refit. All refits share their bins,
+so their mean is exact. Rows per bin, means and the base rate are computed over all rows.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ Callback = Callable[[Progress], bool | None]
 Additive = GAMRegressor | GAMClassifier
 
 FEWEST_ROWS: Final = 1_000
-"""Rows that a refit must have room for."""
+"""The fewest rows that a refit must have memory for."""
 
 SPARE_BYTES: Final = 64 * 2**20
-"""Of disk, beside what a pass writes."""
+"""Disk space to leave free beside what a pass writes."""
 
 
 @dataclass(frozen=True)
 class TrainingPlace:
-    """Where a table is, and what its training may use: a folder for files without names, and bytes of memory."""
+    """The path of a table, a folder for unnamed temporary files, and the bytes of memory that its training may use."""
 
     table: Path
     scratch: Path
@@ -61,13 +61,13 @@ def fit_on_disk(
     n_jobs: int = 1,
     callback: Callback | None = None,
 ) -> tuple[Estimator, Data, dict[str, int]]:
-    """Return a model of all training rows of a table, the rows of its sample, and counts of rows.
+    """Fit a model to all training rows of a table; return it, the rows of the sample, and counts of rows.
 
-    sample : rows of the table in their order; those held out of it are what metrics are measured on.
+    sample : rows of the table in their order; metrics are measured on its held-out rows.
 
-    The counts: training rows; weighing, those whose weight is not 0; held_out, those of the sample; set_aside, all that
-    no refit may see; without_target; refits, their number; a_refit, what one learns from, validation rows included;
-    learnt, what all refits learn from together.
+    The counts: training, the training rows; weighing, those with a nonzero weight; held_out, held-out rows of the
+    sample; set_aside, held-out rows of the table; without_target; refits, the number of refits; a_refit, rows per
+    refit, validation rows included; learnt, rows that the refits cover together.
     """
     check_kind(spec)
     give_back_early()
@@ -95,7 +95,7 @@ def fit_on_disk(
 
 
 def check_kind(spec: Spec) -> None:
-    """Refuse what cannot be trained from disk."""
+    """Raise TableError for a kind of model that cannot be trained from disk."""
     if spec.kind != "additive":
         raise TableError(
             "Multi-task trees need their whole table in memory, and this one is far larger: train an additive model, "
@@ -104,7 +104,7 @@ def check_kind(spec: Spec) -> None:
 
 
 def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tuple[Bins, ...]:
-    """Return the bins of the sample's training rows of positive weight, (n,) among its rows."""
+    """Return the bins of the rows marked in `known` (n,): the sample's training rows of positive weight."""
     X = Table.of(data.X[known])
     weight = None if data.weight is None else in_range(data.weight[known], float(data.weight[known].mean()))
     features = learn_features(X, model.categorical_features, model.date_parts)
@@ -121,7 +121,7 @@ def _check_disk(scratch: Path, n_rows: int, n_features: int) -> None:
 
 
 def _read(table: Path, n_rows: int, like: pd.DataFrame, spilling: Spilling, callback: Callback | None) -> None:
-    """The pass over the table."""
+    """Read the table once and spill its training rows."""
     started, done = time.monotonic(), 0
     for frame in batches(table, like):
         spilling.take(frame)
@@ -137,8 +137,10 @@ def _read(table: Path, n_rows: int, like: pd.DataFrame, spilling: Spilling, call
 
 
 def most_rows(n_rows: int, n_features: int, parameters: dict[str, Any], memory: int, n_jobs: int) -> int:
-    """Return the rows that a refit may have in so many bytes: all, where they fit with all refits; else as fit for
-    refits that each have rows of their own."""
+    """Return how many rows a refit may have within `memory` bytes.
+
+    All rows if they fit together with all refits; else as many as fit where each refit holds its own rows.
+    """
     if estimate(n_rows, n_features, parameters, n_jobs).memory <= memory:
         return n_rows
     alone, at_once = {**parameters, "outer_bags": 1}, max(1, min(n_jobs, parameters["outer_bags"]))

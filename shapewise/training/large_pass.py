@@ -1,7 +1,7 @@
-"""One pass over a table that is larger than memory: which of its rows are trained on, and these as codes on disk.
+"""One pass over a table larger than memory, which selects the training rows and writes their codes to disk.
 
-What is held out of the table is what is held out of its sample, which the pages know: those rows, all rows of the
-groups that are held out there, and all rows as late as those. Every other row is trained on.
+The held-out rows of the table follow from those of its sample, which the pages show: the same rows, all rows of the
+sample's held-out groups, or all rows at least as late as its earliest held-out row. All other rows are trained on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from shapewise.training.dataset import choose, read_groups, read_weights
 from shapewise.training.spec import Spec
 
 MOST_NEW_NAMES: Final = 5 * MOST_RARE_NAMES
-"""Levels that a sample lacks, which are counted at once; beyond, the rarest are forgotten."""
+"""Levels missing from the sample that are counted at a time; beyond this, the rarest are dropped."""
 
 
 def learn_bins(
@@ -45,8 +45,8 @@ def learn_bins(
 ) -> tuple[Bins, ...]:
     """Return the bins of the training rows of a sample, (n, p) with weights (n,).
 
-    partial : whether the table has more rows. Levels that only those have are pooled; a category whose levels already
-    take all its bins gets a pool.
+    partial : whether the table has more rows than the sample. Levels found only in those are pooled, so a category
+    whose levels already fill all its bins gets a pool.
     """
     made = []
     for feature in features:
@@ -60,9 +60,9 @@ def learn_bins(
 
 
 class HeldOutOfTable:
-    """Which rows of a table no fit may see, by those (n,) of its sample.
+    """The held-out rows of a table, derived from those (n,) of its sample.
 
-    basis : what they were set aside by, {"group": column} or {"time": column} or {}.
+    basis : what they are held out by: {"group": column}, {"time": column} or {}.
     """
 
     def __init__(self, sample: pd.DataFrame, held: Bools, basis: dict[str, str]) -> None:
@@ -75,7 +75,7 @@ class HeldOutOfTable:
             self._first = order[held & order.notna().to_numpy(bool)].min()
 
     def rows(self, frame: pd.DataFrame, place: NDArray[np.int64]) -> Bools:
-        """Return whether each row (m,) is held out; `place` is its place in the sample or -1."""
+        """Return whether each row (m,) is held out; `place` is its position in the sample, or -1."""
         held = self._elsewhere(frame).copy()
         inside = place >= 0
         held[inside] = self._held[place[inside]]
@@ -91,7 +91,7 @@ class HeldOutOfTable:
 
 
 def _in_order(series: pd.Series) -> pd.Series:
-    """Return a time column as values that can be compared."""
+    """Return a time column as comparable values."""
     kind = kind_of(series)
     if kind == "category":
         return series.astype("string")
@@ -99,9 +99,9 @@ def _in_order(series: pd.Series) -> pd.Series:
 
 
 class Spilling:
-    """Takes a table batch by batch and keeps its training rows in files.
+    """Reads a table batch by batch and writes its training rows to files.
 
-    counts : training rows, rows set aside, and rows without a target; sizes : (BUCKETS,) rows of each bucket.
+    counts : training rows, held-out rows, and rows without a target; sizes : (BUCKETS,) rows of each bucket.
     """
 
     def __init__(
@@ -116,11 +116,11 @@ class Spilling:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows of the sample were met."""
+        """Whether all rows of the sample were found."""
         return self._matching.complete
 
     def take(self, frame: pd.DataFrame) -> None:
-        """Take the next rows of the table."""
+        """Process the next rows of the table."""
         spec = self.spec
         inside, belongs, values = choose(frame, spec)
         held = self._held.rows(frame, self._matching.find(frame))
@@ -155,7 +155,7 @@ class Spilling:
         self.files.write(codes, y=y, bucket=bucket, **columns)
 
     def _note(self, j: int, frame: pd.DataFrame, values: Values) -> None:
-        """Remember what the sample did not know of a feature: its range, and names of levels."""
+        """Record what the sample lacks of a feature: its full range, and names of unseen levels."""
         if not self._bins[j].feature.is_category:
             known = values[~np.isnan(values)]
             if known.size:
@@ -169,8 +169,7 @@ class Spilling:
                 self._new[j] = Counter(dict(self._new[j].most_common(MOST_RARE_NAMES)))
 
     def bins(self) -> tuple[Bins, ...]:
-        """Return the bins with what the whole table adds. The code of what a sample had not seen becomes that of the
-        pool."""
+        """Return the bins, extended by the ranges and levels of the whole table; unseen levels join the pool."""
         return tuple(
             _grown(bins, ends, new) for bins, ends, new in zip(self._bins, self._ends.tolist(), self._new, strict=True)
         )

@@ -1,7 +1,7 @@
-"""Live training: one refit in the server's own process, short enough to answer a click.
+"""Live training: one refit in the server's own process, fast enough to answer a click.
 
-Kernels release the interpreter lock, so other sessions go on meanwhile. A refit that takes longer than it should is
-stopped at its best round so far, and says so.
+Kernels release the interpreter lock, so other sessions continue. A refit that takes too long is stopped at its best
+round so far and marked as incomplete.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import evaluate, fit
 
 LIVE_SECONDS = 0.5
-"""A refit is live where its estimate is below this."""
+"""A refit is live if its estimate is below this."""
 
 MOST_SECONDS = 2.0
-"""A live refit that takes so long is stopped."""
+"""A live refit is stopped after this time."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Draft:
     estimator: GAMRegressor | GAMClassifier
     metrics: dict[str, float]
     seconds: float
-    complete: bool  # false where it was stopped for time
+    complete: bool  # false if it was stopped for time
 
     def packed(self) -> Packed:
-        """Return what to keep of it."""
+        """Return the draft in compressed form."""
         return Packed(zlib.compress(to_bytes(self.estimator.to_saved()), 1), self.metrics, self.seconds, self.complete)
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A draft in a tenth of its bytes: pairs count the rows of every two bins, which are mostly none.
+    """A draft in a tenth of its bytes: most of a model is row counts per cell of a pair, which are mostly zero.
 
     model : the content of a model file, compressed.
     """
@@ -59,18 +59,18 @@ class Packed:
 
 
 def seconds_of(rows: int, features: int, spec: Spec) -> float:
-    """Estimate for one refit on so many training rows."""
+    """Return the estimated seconds of one refit on `rows` training rows."""
     return estimate(rows, features, {**spec.parameters(), "outer_bags": 1}, 1).seconds
 
 
 def draft(data: Data, spec: Spec) -> Draft:
-    """Fit one refit of a specification's data, and measure it on the held-out rows."""
+    """Fit one refit to the training rows, and measure it on the held-out rows."""
     started, boosting = time.monotonic(), 0.0
     complete = True
 
     def watch(progress: Progress) -> bool:
         nonlocal complete, boosting
-        boosting = boosting or time.monotonic()  # kernels that were not compiled yet are by now
+        boosting = boosting or time.monotonic()  # starts after the kernels are compiled
         complete = time.monotonic() - boosting < MOST_SECONDS
         return not complete
 

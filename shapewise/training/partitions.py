@@ -1,4 +1,4 @@
-"""Parts of a table by a column: levels, ranges, or periods of time, to hold a model's curves against each other."""
+"""Parts of a table by a column: levels, ranges or periods of time, to compare a model's curves between them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gamcore.decide.rules import Levels, Range, Rule
 MOST_PARTS: Final = 6
 MOST_RANGES: Final = 4
 CALENDAR: Final = ("D", "W", "M", "Q", "Y")
-"""Periods from short to long; the shortest of which there are few enough is taken."""
+"""Periods from short to long; the shortest that gives few enough parts is used."""
 
 TablePart = tuple[str, Rule]
 
 
 def split(frame: pd.DataFrame, column: str) -> list[TablePart]:
-    """At most MOST_PARTS parts of the rows, each by a name and its rule; rows without a value are in none."""
+    """Split the rows into at most MOST_PARTS parts, each a name and a rule; rows without a value are in none."""
     if column not in frame.columns:
         raise TableError(f"The table has no column {column!r}: choose another.")
     series = frame[column]
@@ -39,17 +39,17 @@ def split(frame: pd.DataFrame, column: str) -> list[TablePart]:
 
 
 def frequent_levels(series: pd.Series, most: int) -> list[str]:
-    """Return the most frequent levels of a column, by the names that rules know."""
+    """Return the most frequent levels of a column, named as in rules."""
     codes, names = read_texts(series)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     return [names[k] for k in np.argsort(-counts, kind="stable")[:most] if counts[k]]
 
 
 def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the period (n,) of each row by a time column, -1 without one, and the names of at most `most` periods in
-    order.
+    """Return the period (n,) of each row by a time column, -1 if missing, and the names of the periods in order.
 
-    Dates: days, weeks, months, quarters or years, whichever are few enough; numbers: each value, or equal ranges.
+    Dates: the shortest of days, weeks, months, quarters and years that gives at most `most` periods; years if none
+    does. Numbers: each value, or at most `most` equal ranges.
     """
     if kind_of(series) == "date":
         days = read_dates(series)
@@ -73,20 +73,20 @@ def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[
 
 
 def _ranges(series: pd.Series) -> list[TablePart]:
-    """Return a part per value where these are few, else ranges of about equal numbers of rows."""
+    """Return one part per value if there are few, else ranges with about equal numbers of rows."""
     name, values = str(series.name), read_numbers(series)
     values = values[np.isfinite(values)]
     distinct = np.unique(values)
     if distinct.size <= MOST_PARTS:
         return [(_plain(value), Range(name, float(value), float(value), high_in=True)) for value in distinct]
     cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_RANGES + 1)[1:-1]))
-    cuts = np.unique(np.where(cuts > distinct[0], cuts, distinct[1]))  # a heavy lowest value is a part of its own
+    cuts = np.unique(np.where(cuts > distinct[0], cuts, distinct[1]))  # a frequent lowest value is a part of its own
     ends = [None, *[float(cut) for cut in cuts], None]
     return [_range(name, low, below) for low, below in pairwise(ends)]
 
 
 def _plain(value: float) -> str:
-    """Return a number with all its digits."""
+    """Return a number as text, without loss of digits."""
     return f"{value:.17g}" if float(f"{value:g}") != value else f"{value:g}"
 
 
@@ -99,7 +99,7 @@ def _range(name: str, low: float | None, below: float | None) -> TablePart:
 
 
 def _periods(series: pd.Series) -> list[TablePart]:
-    """Return the days, weeks, months, quarters or years, whichever are few enough; else some years together."""
+    """Return days, weeks, months, quarters or years, the shortest that are few enough; else spans of years."""
     name, days = str(series.name), read_dates(series)
     known = np.unique(np.floor(days[np.isfinite(days)]))
     if not known.size:
@@ -121,7 +121,7 @@ def _periods(series: pd.Series) -> list[TablePart]:
 
 
 def _label(start: float, below: float | None, unit: str) -> str:
-    """Return a period by its name where it is one of its unit, else its first day."""
+    """Return the name of a single period, or the first day of a longer span."""
     first = pd.Timestamp(as_date(start).replace(tzinfo=None))
     period = first.to_period(unit)
     single = below is None or pd.Timestamp(as_date(below).replace(tzinfo=None)).to_period(unit) == period + 1

@@ -1,10 +1,10 @@
-"""Training runs: jobs that train a model, so that a run outlives the page that began it.
+"""Training runs: jobs that train a model, so that a run outlives the page that started it.
 
-jobs/<id>/  about.json      what is trained, and when it was asked for
-            progress.jsonl  one line a report, written by the worker, at most ten a second
-            model.json      the model, once it is trained: its bands may still be in the making
-            tuned.json      settings that a search tried, the best first
-            and what `child` keeps
+jobs/<id>/  about.json      what is trained, and when it was requested
+            progress.jsonl  one line per report, written by the worker, at most ten per second
+            model.json      the model, once it is trained; its bands may still be in progress
+            tuned.json      settings that a search tried, best first
+            and the files of `shapewise.jobs.process`
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FEW_TASKS = 4
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a run stands in its present stage: main effects, the ranking of pairs, or a fit of some pairs.
+    """The progress of a run in its current stage, such as main effects, the ranking of pairs, or a fit of pairs.
 
     points : (n, 4) refit, round, training and validation loss of every round; in a ranking, the pairs that are done.
-    quits : (refit, task, round it keeps) of tasks that have left the common trees, in this stage or before.
+    quits : (refit, task, last round kept) of tasks that have left the common trees, in this stage or an earlier one.
     """
 
     stage: Stage = "main effects"
@@ -51,11 +51,11 @@ class Standing:
 
 @dataclass(frozen=True)
 class Run:
-    """A run as it stands.
+    """The present state of a run.
 
-    model : the trained model, whose bands may still be in the making. column : of the parts that are compared. budget :
-        of a search for settings; tuned : what it found, as `tuning.Trial.told` gives it, the best first. place : among
-        the jobs that wait; 0 where it does not.
+    model : the trained model, whose bands may still be in progress. column : by which the table is split into parts.
+    budget : of a search for settings. tuned : its results, as `tuning.Trial.told` returns them, best first. place :
+    position in the queue; 0 if it is not waiting.
     """
 
     id: str
@@ -72,7 +72,7 @@ class Run:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it waits or is worked on."""
+        """Whether the run is queued or running."""
         return self.state in ("queued", "running")
 
 
@@ -85,17 +85,17 @@ def start(
     budget: dict[str, float] | None = None,
     cost: Estimate | None = None,
 ) -> str:
-    """Queue a training; returns the run's id.
+    """Queue a training and return the run's id.
 
-    model : one that is trained already, and is to get its bands, or to be fitted to the parts of its table by `column`.
-    budget : of a search for better settings instead, as fields of `tuning.Budget`. cost : what it takes, else estimated
-    here; StoreError where that is more than a job may have, or than this person may keep.
+    model : a trained model that is to get bands, or, with `column`, to be refitted to the parts of its table. budget :
+    fields of `tuning.Budget`, for a search for better settings instead. cost : estimated if None. StoreError if the
+    cost exceeds what a job may use, or what this person may store.
     """
     table = workspace.tables.about(spec.table)
     if model:
         workspace.thing("models", model, "change")
     cost = cost or _cost(table, spec, n_jobs)
-    memory = 0 if table.sampled else cost.memory + table.bytes  # else it takes what there is
+    memory = 0 if table.sampled else cost.memory + table.bytes  # a sampled table uses the memory that is free
     about = {"spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
     return jobs.submit(
         workspace, KIND, about=about, memory=memory, seconds=cost.seconds, disk=cost.disk, what=spec.name
@@ -103,7 +103,7 @@ def start(
 
 
 def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> Estimate:
-    """Return what a training on the rows that pages know of a table takes."""
+    """Return the estimated cost of a training on the rows of a table, or of its sample."""
     rows, features = table.sampled or table.rows, len(spec.features)
     if spec.kind == "tasks":
         n_tasks = max(len(spec.outcomes), len(spec.tables), FEW_TASKS)
@@ -112,7 +112,7 @@ def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> Estimate:
 
 
 def again(workspace: Workspace, identifier: str) -> str:
-    """Queue what a run that did not end well was to do; the new run's id."""
+    """Queue a failed run again and return the id of the new run."""
     about = read_json(jobs.folder(workspace, KIND, identifier) / "about.json")
     spec = Spec.from_dict(about["spec"])
     return start(
@@ -121,7 +121,7 @@ def again(workspace: Workspace, identifier: str) -> str:
 
 
 def read(workspace: Workspace, identifier: str) -> Run:
-    """Return a run with its progress so far."""
+    """Return a run and its progress so far."""
     folder = jobs.folder(workspace, KIND, identifier)
     about = read_json(folder / "about.json")
     end = jobs.end_of(workspace, KIND, identifier)
@@ -141,12 +141,12 @@ def read(workspace: Workspace, identifier: str) -> Run:
 
 
 def trained(folder: Path) -> str | None:
-    """Return the model of a run, where it is trained by now."""
+    """Return the id of a run's model; None if it is not trained yet."""
     return read_json(folder / MODEL)["model"] if (folder / MODEL).is_file() else None
 
 
 def working_on(workspace: Workspace, model: str, column: str | None = None) -> Run | None:
-    """Return the active run that makes the bands of a model, or its parts by a column ("" for any)."""
+    """Return the active run that computes a model's bands, or its parts by a column ("" for any column)."""
     for run in active(workspace):
         if run.model == model and (run.column == "" if column is None else run.column and column in ("", run.column)):
             return run
@@ -154,7 +154,7 @@ def working_on(workspace: Workspace, model: str, column: str | None = None) -> R
 
 
 def _read_progress(path: Path) -> Standing:
-    """Return the last stage that a worker told of."""
+    """Return the progress of the last stage that the worker reported."""
     lines: list[dict[str, Any]] = []
     quits: list[tuple[int, str, int]] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
@@ -177,12 +177,12 @@ def _read_progress(path: Path) -> Standing:
 
 
 def listing(workspace: Workspace) -> list[Run]:
-    """Return all runs, the newest first."""
+    """Return all runs, newest first."""
     return _readable(workspace, jobs.ids(workspace, KIND))
 
 
 def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
-    """Return the runs that can be read: one may be deleted meanwhile, or just be in the making."""
+    """Return the runs that can be read; a run may have just been deleted, or be half written."""
     readable = []
     for identifier in identifiers:
         with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):
@@ -191,14 +191,14 @@ def _readable(workspace: Workspace, identifiers: list[str]) -> list[Run]:
 
 
 def active(workspace: Workspace) -> list[Run]:
-    """Return the runs that wait or are worked on, the newest first."""
+    """Return the queued and running runs, newest first."""
     return [run for run in _readable(workspace, jobs.ids(workspace, KIND, active=True)) if run.goes_on]
 
 
 def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
-    """Return why the newest run that made the bands of a model, or its parts, did not end well; empty where it did."""
+    """Return why the newest run for a model's bands, or for its parts, failed; empty if it did not fail."""
     for identifier in jobs.ids(workspace, KIND):
-        with contextlib.suppress(StoreError, OSError, ValueError, KeyError):  # one that is deleted meanwhile
+        with contextlib.suppress(StoreError, OSError, ValueError, KeyError):  # the run was deleted meanwhile
             folder = jobs.folder(workspace, KIND, identifier)
             about = read_json(folder / "about.json")
             if (about.get("model") or trained(folder)) == model and bool(about.get("column")) == bool(column):
@@ -208,5 +208,5 @@ def last_failure(workspace: Workspace, model: str, column: str = "") -> str:
 
 
 def cancel(workspace: Workspace, identifier: str) -> None:
-    """Ask a run to stop; one that does not listen is terminated, then killed."""
+    """Ask a run to stop; if it does not react, it is terminated, then killed."""
     jobs.cancel(workspace, KIND, identifier)

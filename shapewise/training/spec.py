@@ -1,4 +1,4 @@
-"""What is trained: plain values that a form gives, a run keeps and a worker reads."""
+"""Training specifications: plain values that a form creates, a run stores and a worker reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CLASSES = 50
 
 @dataclass(frozen=True)
 class Outcome:
-    """One of several questions that a table's target answers, as a task: which levels count as 1, and which as 0."""
+    """A task defined by levels of the target: which count as 1, and which as 0."""
 
     name: str
     positive: list[str]
@@ -26,13 +26,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Spec:
-    """All that a training needs: what to learn from which rows, and how. Plain JSON through `to_dict`.
+    """Everything a training needs: the target, the rows and the settings. Plain JSON through `to_dict`.
 
     positive : levels of the target that count as 1; None for a numeric target.
     negative : levels that count as 0; None means all others.
-    conditions : rules that all rows meet, a missing cell none of them.
-    kind : "additive", or "tasks" for multi-task trees; their tasks are the levels of column `task`, or the outcomes, or
-        the tables of `tables` (name: id), the specification's own among them.
+    conditions : rules that every row must meet; a missing cell meets none.
+    kind : "additive", or "tasks" for multi-task trees. The tasks are the levels of column `task`, or the outcomes, or
+        the tables in `tables` (name: id), which include the specification's own.
     compare : whether independent and global trees are trained for comparison.
     """
 
@@ -55,11 +55,11 @@ class Spec:
     outcomes: list[Outcome] = field(default_factory=list)
     tables: dict[str, str] = field(default_factory=dict)
     compare: bool = True
-    bands: int = 30  # refits on halves of the rows, after the training; 0 for none
+    bands: int = 30  # half-sample refits after the training; 0 for none
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Spec:
-        """Return the inverse of `to_dict`."""
+        """Return the specification that `to_dict` wrote."""
         known = {name: plain[name] for name in (f.name for f in fields(cls)) if name in plain}
         conditions = [_rule(kept) for kept in plain.get("conditions", [])]
         outcomes = [Outcome(**outcome) for outcome in plain.get("outcomes", [])]
@@ -70,11 +70,11 @@ class Spec:
         return {**asdict(self), "conditions": [rule.to_dict() for rule in self.conditions]}
 
     def filter_words(self) -> str:
-        """Return the rows it is about, as a person would say it; empty where these are all."""
+        """Return the row filter in words; empty if there is none."""
         return " and ".join(rule.words() for rule in self.conditions)
 
     def filter_columns(self) -> list[str]:
-        """Return the columns that its row filter asks for."""
+        """Return the columns that the row filter uses."""
         return [column for rule in self.conditions for column in rule.columns]
 
     def parameters(self) -> dict[str, Any]:
@@ -86,13 +86,13 @@ TargetKind = Literal["regression", "binary"]
 
 
 def suggest_task(series: pd.Series) -> TargetKind:
-    """Return the numbers with many values are a regression target; anything else is a choice between levels."""
+    """Return "regression" for a numeric column with more than 10 values, else "binary"."""
     numeric = kind_of(series) == "number" and series.nunique() > 10
     return "regression" if numeric else "binary"
 
 
 def target_levels(series: pd.Series) -> list[str]:
-    """Return the levels of a target with at most 50 of them, in order; a longer list is refused."""
+    """Return the sorted levels of a target; TableError if there are more than MOST_CLASSES."""
     levels = series.dropna().astype("string").unique().tolist()
     if len(levels) > MOST_CLASSES:
         raise TableError(
@@ -106,7 +106,7 @@ def target_levels(series: pd.Series) -> list[str]:
 
 
 def _rule(kept: Any) -> Rule:
-    """Return a condition of a row filter, also as it was kept before conditions were rules."""
+    """Return a condition of a row filter, also from the format used before conditions were rules."""
     if not isinstance(kept, dict) or "levels" not in kept:
         return from_dict(kept)
     if kept["levels"] is not None:

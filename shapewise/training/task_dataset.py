@@ -1,4 +1,4 @@
-"""Tasks of a specification: their rows as one table, and how each fares beside simpler models."""
+"""The tasks of a specification: their rows as one table, and the score of each compared with simpler models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shapewise.training.spec import Spec
 
 MOST_TASKS = 2_000
 FEWEST_ROWS = 4
-"""Training rows of a task that are worth a model of their own for comparison."""
+"""The fewest training rows for which a task gets a model of its own for comparison."""
 
 Frames = Callable[[str], pd.DataFrame]
 HeldOut = Callable[[str], dict[str, str] | None]
@@ -41,7 +41,7 @@ def read_rows(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
 def read_tasks(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
     """Return the rows of all tasks, with the label of each row's task.
 
-    frames, held_out_by : a table, and what its rows were first set aside by, by its id.
+    frames, held_out_by : return the table with an id, and the hold-out column fixed by its first training.
     """
     if spec.tables:
         data = _several_tables(spec, frames, held_out_by)
@@ -59,7 +59,7 @@ def read_tasks(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
 
 
 def _by_column(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) -> Data:
-    """Return a task a level of a column; rows without one are left out."""
+    """Return one task per level of a column; rows without a level are left out."""
     if not spec.task or spec.task not in frame.columns:
         raise TableError(f"The table has no column {spec.task!r} to tell tasks by: choose another on the Train page.")
     features = [name for name in spec.features if name != spec.task]
@@ -71,7 +71,7 @@ def _by_column(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) ->
 
 
 def _several_outcomes(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | None) -> Data:
-    """Return a task an outcome. A row may belong to several: its copies stay together in every split."""
+    """Return one task per outcome. A row may belong to several; its copies stay together in every split."""
     parts = []
     for outcome in spec.outcomes:
         part = read_data(frame, replace(spec, positive=outcome.positive, negative=outcome.negative), basis)
@@ -83,7 +83,7 @@ def _several_outcomes(spec: Spec, frame: pd.DataFrame, basis: dict[str, str] | N
 
 
 def _several_tables(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
-    """Return a task a table; each has those of the features that it has a column for."""
+    """Return one task per table, each with the features that the table has columns for."""
     parts = []
     for name, table in spec.tables.items():
         frame = frames(table)
@@ -110,10 +110,10 @@ def _several_tables(spec: Spec, frames: Frames, held_out_by: HeldOut) -> Data:
 
 
 def _shared_groups(parts: list[Data]) -> list[Data]:
-    """Return the groups over several tables: the same label is the same group in all, a row of a table without groups
-    is one.
+    """Return the tables with shared groups: equal labels are the same group in all tables.
 
-    A group of which a row is held out in one table is held out in all, as far as that leaves rows to train on.
+    In a table without groups, each row is a group. A group that is held out in one table is held out in all, provided
+    that leaves training rows in some table.
     """
     shared = [
         replace(part, groups=np.array([f"{number}:{row}" for row in range(len(part.X))], object))
@@ -148,10 +148,12 @@ def _stacked(parts: list[Data], X: pd.DataFrame, aliases: dict[str, str]) -> Dat
 
 @dataclass(frozen=True)
 class TaskScore:
-    """How a task fares on its held-out rows: the multi-task trees, trees of the task alone, and one model of all tasks
-    that does not know of them. Losses are mean squared error or log-loss; NaN where there is no such row or model.
+    """The scores of a task on its held-out rows.
 
-    se_alone, se_one_for_all : standard error of the mean difference, row by row, to the loss of the multi-task trees.
+    Compared are the multi-task trees, trees fitted to the task alone, and one model of all tasks that ignores the task.
+    Losses are mean squared error or log-loss; NaN where there is no such row or model.
+
+    se_alone, se_one_for_all : standard error of the mean row-by-row difference from the loss of the multi-task trees.
     """
 
     name: str
@@ -175,7 +177,7 @@ Tell = Callable[[Progress], bool | None]
 
 
 def score_tasks(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell | None) -> list[dict[str, Any]]:
-    """Return how each task fares, as plain JSON."""
+    """Return the `TaskScore` of each task as plain JSON."""
     assert data.task is not None
     held = data.held_out
     predictions = {"together": predicted(model, data.X[held], data.task[held])}
@@ -202,7 +204,7 @@ def score_tasks(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tel
 
 
 def _measured(y: Floats, predictions: dict[str, Floats], weight: Floats, loss: Loss) -> dict[str, float]:
-    """Return the mean losses, AUCs and standard errors of differences, as in `TaskScore`, where they have a meaning."""
+    """Return the mean losses, AUCs and standard errors of `TaskScore`, as far as they are defined."""
     if not y.size or not weight.any():
         return {}
     rows = {way: loss.loss(y, loss.link(predicted)) for way, predicted in predictions.items()}
@@ -219,7 +221,7 @@ def _measured(y: Floats, predictions: dict[str, Floats], weight: Floats, loss: L
 
 
 def _standard_error(values: Floats, weight: Floats) -> float:
-    """Of a weighted mean of rows."""
+    """Return the standard error of a weighted mean of rows."""
     if values.size < 2:
         return float("nan")
     share = weight / weight.sum()
@@ -228,8 +230,10 @@ def _standard_error(values: Floats, weight: Floats) -> float:
 
 
 def predicted(model: Estimator, X: pd.DataFrame, task: NDArray[Any] | None = None) -> Floats:
-    """Return the predictions (n,) in the target's units, or probabilities of the second class; task labels for those
-    that ask."""
+    """Return the predictions (n,) in the target's units, or the probabilities of the second class.
+
+    task : task labels, for multi-task trees.
+    """
     of_rows = {} if task is None else {"task": task}
     if isinstance(model, GAMClassifier | MultiTaskTreesClassifier):
         return np.asarray(model.predict_proba(X, **of_rows))[:, 1]
@@ -237,8 +241,10 @@ def predicted(model: Estimator, X: pd.DataFrame, task: NDArray[Any] | None = Non
 
 
 def _compare(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell | None) -> dict[str, Floats]:
-    """Return the predictions (held-out rows,) of trees of each task alone, and of one model of all rows, with the same
-    budget."""
+    """Return the predictions (held-out rows,) of trees of each task alone, and of one model of all rows.
+
+    Both have the same budget of rounds as the multi-task trees.
+    """
     assert data.task is not None
     fitted, held = ~data.held_out, data.held_out
     y = data.y.to_numpy(np.float64)
@@ -257,13 +263,12 @@ def _compare(data: Data, spec: Spec, model: Model, n_jobs: int, callback: Tell |
 
 
 def _step(number: int, of: int) -> Progress:
-    """So many models have been compared with."""
+    """Return the progress after `number` of `of` comparison models."""
     return Progress.of_step("comparison", number, of, 0.0, part=1)
 
 
 def _simple(data: Data, spec: Spec, model: Model, rows: Bools, test: Bools, y: Floats, n_jobs: int) -> Floats:
-    """Return the predictions of trees on some rows that know of no tasks; their mean where that is all they can
-    know."""
+    """Return the predictions of trees fitted to `rows` without tasks; the mean target where trees cannot be fitted."""
     if not test.any():
         return np.empty(0)
     if data.weight is not None:

@@ -1,4 +1,4 @@
-"""From a stored table and a specification to a model with its held-out metrics."""
+"""Training of a model from a stored table and a specification, with held-out metrics."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from shapewise.training.task_dataset import predicted, read_rows, score_tasks
 
 BANDS = 30
 MEMORY_SHARE = 0.4
-"""Of the memory that is free, what the refits of a table larger than memory may have."""
+"""The share of free memory that the refits of a table larger than memory may use."""
 
 BESIDE = 100 * 2**20
-"""Bytes of such a training beside its refits: a batch of the table, and kernels."""
+"""Bytes that such a training needs beside its refits: a batch of the table, and kernels."""
 
 
 def evaluate(data: Data, model: Estimator) -> dict[str, float]:
-    """Return the metrics on the held-out rows, beside the baseline (mean or prevalence of the training rows)."""
+    """Return the held-out metrics, with those of the baseline (mean or prevalence of the training rows)."""
     y = data.y[data.held_out].to_numpy()
     weight = None if data.weight is None else data.weight[data.held_out]
     train_weight = None if data.weight is None else data.weight[~data.held_out]
@@ -60,7 +60,7 @@ def evaluate(data: Data, model: Estimator) -> dict[str, float]:
 
 
 def _baseline(data: Data, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the mean of the training rows for each held-out row, of its own task where there are several."""
+    """Return the training mean for each held-out row, of the row's own task if there are several."""
     fitted, y = ~data.held_out, data.y.to_numpy(np.float64)
     everywhere = float(np.average(y[fitted], weights=weight))
     if data.task is None:
@@ -77,7 +77,7 @@ def _share_explained(
     base: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
 ) -> float:
-    """R²: the share of the squared error of a baseline that is taken off."""
+    """Return R²: the share of the baseline's squared error that the predictions remove."""
     if np.ptp(base) == 0:
         return float(metrics.r2_score(y, predictions, sample_weight=weight)) if y.size > 1 else 0.0
     whole = metrics.mean_squared_error(y, base, sample_weight=weight)
@@ -87,7 +87,7 @@ def _share_explained(
 def fit(
     data: Data, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None, **changes: Any
 ) -> Estimator:
-    """Return an estimator fitted to the training rows of a specification; `changes` go over its parameters."""
+    """Return an estimator fitted to the training rows; `changes` override the parameters of the specification."""
     fitted = ~data.held_out
     model = learner(data, spec, n_jobs, callback, **changes)
     of_rows = {"sample_weight": data.weight, "groups": data.groups, "task": data.task}
@@ -99,14 +99,14 @@ def fit(
 
 
 def _of_tasks(about: ModelAbout) -> dict[str, float]:
-    """Return the metrics whose AUC is the mean over tasks: over all rows, knowing the task alone would count as
+    """Return the metrics with the AUC averaged over tasks: over all rows, knowing the task alone would count as
     skill."""
     known = [task["auc"] for task in about.tasks if task["auc"] is not None]
     return about.metrics | ({"auc": float(np.mean(known))} if known else {})
 
 
 def read_all(workspace: Workspace, spec: Spec) -> Data:
-    """Return the rows to train on; what is held out of each table is fixed by its first training."""
+    """Return the rows of a specification; the first training on each table fixes its held-out rows."""
     read: dict[str, pd.DataFrame] = {}
 
     def frames(table: str) -> pd.DataFrame:
@@ -115,7 +115,7 @@ def read_all(workspace: Workspace, spec: Spec) -> Data:
 
     def held_out_by(table: str) -> dict[str, str]:
         group, when = (name if name in frames(table).columns else None for name in (spec.group, spec.time))
-        if table != spec.table:  # another table's own roles decide what is held out of it
+        if table != spec.table:  # the roles of another table decide its held-out rows
             roles = {role: name for name, role in workspace.tables.about(table).roles.items()}
             group, when = roles.get("group"), roles.get("time")
         return workspace.tables.hold_out_by(table, group, when)
@@ -126,7 +126,7 @@ def read_all(workspace: Workspace, spec: Spec) -> Data:
 def train(
     workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
 ) -> ModelAbout:
-    """Train a specification and store the model."""
+    """Train a model by a specification and store it."""
     if any(workspace.tables.about(table).sampled for table in (spec.table, *spec.tables.values())):
         return _train_on_disk(workspace, spec, n_jobs, callback)
     data = read_all(workspace, spec)
@@ -143,7 +143,7 @@ def train(
 def _train_on_disk(
     workspace: Workspace, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None
 ) -> ModelAbout:
-    """Return the same for a table that is larger than memory, of which pages see a sample."""
+    """Train and store a model of a table larger than memory, of which pages show a sample."""
     check_kind(spec)
     started = time.monotonic()
     with plain_pool():
@@ -157,22 +157,21 @@ def _train_on_disk(
     model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
-    base = model.model_.base  # of all rows, as its plots say
+    base = model.model_.base  # over all rows, as in its plots
     whole = {"base_rate": float(expit(base))} if data.binary else {"mean": base}
     about = replace(about, rows=counts | {"sample": len(sample)}, metrics=about.metrics and about.metrics | whole)
     return _store(workspace, about, model)
 
 
 def _budget(most: int) -> int:
-    """Return the bytes for the refits: a share of what is free, and of what a job may still use where that is
-    bounded."""
+    """Return the bytes for the refits: a share of free memory, or of what is left of the job's limit if less."""
     free = psutil.virtual_memory().available
     left = most - psutil.Process().memory_info().rss if most else free
     return int(MEMORY_SHARE * max(min(free, left) - BESIDE, 0))
 
 
 def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, seconds: float) -> ModelAbout:
-    """Return what is known of a model that was trained just now."""
+    """Return the record of a newly trained model, with its metrics."""
     of_tasks = isinstance(model.model_, TaskModel)
     return ModelAbout(
         id=new_id(),
@@ -205,7 +204,7 @@ def add_bands(
     n_jobs: int = 1,
     callback: Callable[[Progress], bool | None] | None = None,
 ) -> ModelAbout:
-    """Give a stored additive model the bands that its specification asks for, and store it again."""
+    """Add the bands that the specification asks for to a stored additive model, and store it again."""
     spec = Spec.from_dict(workspace.models.about(identifier).spec)
     data, saved = read_all(workspace, spec), workspace.models.load(identifier)
     model = from_saved(saved)
@@ -221,7 +220,7 @@ def measure(
     n_refits: int,
     callback: Callable[[Progress], bool | None] | None = None,
 ) -> None:
-    """Give a fitted model its bands, from the training rows."""
+    """Add bands to a fitted model, from the training rows."""
     fitted = ~data.held_out
     weight, groups = (None if values is None else values[fitted] for values in (data.weight, data.groups))
     model.add_bands(
@@ -238,8 +237,8 @@ def train_parts(
 ) -> list[ModelAbout]:
     """Refit a model, with bands, on each part of its training rows by a column.
 
-    Parts that cannot be learnt from are left out; those of an earlier call are replaced. What was held out of the model
-    is held out of its parts, so that no fit has seen it: where the latest rows were, parts are of the earlier ones.
+    Parts that cannot be fitted are left out; parts of an earlier call are replaced. The held-out rows of the model are
+    also held out of its parts. If those are the latest rows, the parts cover only the earlier ones.
     """
     about = workspace.models.about(identifier)
     spec = Spec.from_dict(about.spec)
@@ -262,6 +261,6 @@ def train_parts(
         raise TableError(f"Fewer than two parts of {column!r} can be learnt from. {' '.join(problems)}")
     stored = [_store(workspace, about_part, model) for about_part, model in made]
     for part_before in old:
-        with contextlib.suppress(StoreError):  # another run may have replaced them, too
+        with contextlib.suppress(StoreError):  # another run may have replaced them already
             workspace.delete("models", part_before.id)
     return stored

@@ -1,8 +1,8 @@
 """A budgeted search for better settings: successive halving on validation rows, never on held-out ones.
 
-Settings are drawn at random, the ones at hand among them, and fitted to some of the training rows; the better third
-goes on to three times as many (Jamieson and Talwalkar, AISTATS 2016), and the last few are validated on every fold. All
-see the same rows, so their losses are compared row by row.
+The current settings and others drawn at random are fitted to some of the training rows. The best third goes on to
+three times as many rows (Jamieson and Talwalkar, AISTATS 2016), and the last few are validated on every fold. All
+trials see the same rows, so their losses are compared row by row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shapewise.training.train import fit
 FACTOR: Final = 3
 FOLDS: Final = 3
 REFITS: Final = 2
-"""Outer refits of a trial: what settings are worth shows in few."""
+"""Outer refits per trial: a few are enough to compare settings."""
 
 FEWEST_ROWS: Final = 300
 Tell = Callable[[Progress], bool | None]
@@ -39,7 +39,7 @@ Tell = Callable[[Progress], bool | None]
 
 @dataclass(frozen=True)
 class Budget:
-    """Settings that are tried, and seconds after which no new trial begins."""
+    """The number of settings to try, and the seconds after which no new trial starts."""
 
     candidates: int = 27
     seconds: float = 120.0
@@ -47,10 +47,10 @@ class Budget:
 
 @dataclass
 class Trial:
-    """Settings and how they did so far.
+    """Settings and their results so far.
 
-    loss : mean over the validation rows of its last stage; gap, error : mean difference of these rows' losses to those
-    of the settings at hand (below 0 is better), and its standard error; rows : training rows of each fit.
+    loss : mean over the validation rows of its last stage; gap, error : mean difference of these losses from those of
+    the current settings (below 0 is better), and its standard error; rows : training rows of each fit.
     """
 
     changes: dict[str, Any]
@@ -62,8 +62,11 @@ class Trial:
     losses: Floats = field(default_factory=lambda: np.empty(0), repr=False)
 
     def take(self, losses: Floats, own: Trial, rows: int, stage: int, clusters: Ints | None) -> None:
-        """The losses of validation rows in a stage, in which `own`, the settings at hand, came first; rows of a cluster
-        count as one for the standard error."""
+        """Record the losses of the validation rows in a stage.
+
+        own : the trial of the current settings, which comes first in each stage. clusters : rows of a cluster count as
+        one for the standard error.
+        """
         self.losses, self.loss, self.rows, self.stage = losses, float(losses.mean()), rows, stage
         gaps = losses - own.losses
         self.gap = float(gaps.mean())
@@ -78,7 +81,7 @@ class Trial:
 
 
 def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell | None = None) -> list[Trial]:
-    """Trials, the best first; those that went further come before those that did not."""
+    """Search for better settings and return the trials, best first; those that reached later stages come first."""
     fitted = np.flatnonzero(~data.held_out)
     if fitted.size < FEWEST_ROWS:
         raise TableError(f"Tuning needs at least {FEWEST_ROWS} training rows, and there are {fitted.size}.")
@@ -89,7 +92,7 @@ def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell
     for stage, (n_alive, n_rows, last) in enumerate(steps):
         best = [trial for trial in alive if trial is not own][: n_alive - 1]
         alive = []
-        for trial in [own, *best]:  # the settings at hand stay, to be compared with
+        for trial in [own, *best]:  # the current settings stay, for comparison
             if time.monotonic() - started > budget.seconds and len(alive) > 1:
                 break
             shown = [(_some(train, n_rows), valid) for train, valid in folds[: FOLDS if last else 1]]
@@ -104,7 +107,7 @@ def tune(data: Data, spec: Spec, budget: Budget, n_jobs: int = 1, callback: Tell
 
 
 def candidates(spec: Spec, budget: Budget, n_features: int) -> list[Trial]:
-    """Return the settings at hand first, then others, all different."""
+    """Return the current settings first, then distinct random ones."""
     space = searched(AdditiveParameters)
     most = n_features * (n_features - 1) // 2
     space["interactions"] = [n for n in space["interactions"] if n <= most]
@@ -118,7 +121,7 @@ def candidates(spec: Spec, budget: Budget, n_features: int) -> list[Trial]:
 
 
 def _steps(n_trials: int, n_rows: int) -> list[tuple[int, int, bool]]:
-    """Of each stage: trials, training rows, and whether it is the last, which all folds are for."""
+    """Return for each stage the trials, the training rows, and whether it is the last, which uses all folds."""
     train = n_rows * (FOLDS - 1) // FOLDS
     by_trials, by_rows = math.log(max(n_trials, 2), FACTOR), math.log(max(train / FEWEST_ROWS, 1), FACTOR)
     n_stages = max(1, min(round(by_trials), 1 + int(by_rows)))
@@ -131,7 +134,7 @@ def _steps(n_trials: int, n_rows: int) -> list[tuple[int, int, bool]]:
 
 
 def _folds(data: Data, fitted: Ints, seed: int) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the training and validation rows, in random order; whole clusters where rows come in clusters."""
+    """Yield the training rows, in random order, and the validation rows of each fold; clusters stay whole."""
     y = data.y.to_numpy()[fitted]
     rng = np.random.default_rng(seed)
     if data.groups is not None:
@@ -147,7 +150,7 @@ def _folds(data: Data, fitted: Ints, seed: int) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _mixed(y: NDArray[Any] | None, rows: Ints, rng: np.random.Generator) -> Ints:
-    """Return the rows in random order; with classes, such that every beginning has its share of each."""
+    """Return the rows in random order; with classes, every prefix has about the same share of each class."""
     order = rng.permutation(rows.size)
     if y is None:
         return rows[order]
@@ -159,14 +162,14 @@ def _mixed(y: NDArray[Any] | None, rows: Ints, rng: np.random.Generator) -> Ints
 
 
 def _clusters(data: Data, parts: list[Ints]) -> Ints | None:
-    """Return the codes of the clusters of validation rows."""
+    """Return the cluster codes of the validation rows; None without groups."""
     if data.groups is None:
         return None
     return np.unique(data.groups[np.concatenate(parts)], return_inverse=True)[1]
 
 
 def _some(train: Ints, n_rows: int) -> Ints:
-    """Return the first of the shuffled rows: those of a smaller stage are among those of a larger."""
+    """Return the first `n_rows` shuffled rows, sorted; a smaller stage's rows are a subset of a larger one's."""
     return np.sort(train[:n_rows])
 
 

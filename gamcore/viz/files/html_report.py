@@ -1,4 +1,4 @@
-"""Plots as one page of HTML that needs no network: plotly.js is in it, and nothing else may run."""
+"""Plots as one HTML page that works offline: plotly.js is embedded, and no other script may run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ for (const place of document.querySelectorAll("[data-plot]")) {
 
 
 def to_html(title: str, parts: Sequence[ReportPart], about: str = "", mode: Mode = "light") -> bytes:
-    """Return a page of parts. about : what stands at its end."""
+    """Return a page of parts. about : text of the footer."""
     script = DRAW % json.dumps(CONFIG)
     color = PALETTES[mode]
     body = "\n".join(_part(part, k, mode) for k, part in enumerate(parts))
@@ -82,7 +82,7 @@ def _plotly() -> str:
 
 @cache
 def _digest(script: str) -> str:
-    """Return a script as a policy allows it: by its hash, so that no other script runs."""
+    """Return a script's hash as the content security policy lists it, so that no other script runs."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 

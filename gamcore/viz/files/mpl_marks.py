@@ -1,4 +1,4 @@
-"""Marks of a plot's description on the axes of matplotlib."""
+"""Marks of a plot's description, drawn on matplotlib axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gamcore.viz.plots.palette import Palette
 from gamcore.viz.plots.spec import Area, Bars, Cells, Frame, Line, Mark, Panel, Path, Points, Ribbon, Steps, Whiskers
 
 POINT: Final = 0.75
-"""Points to a pixel of the screen's 96 to the inch."""
+"""Points per screen pixel, at 96 pixels per inch."""
 PALE: Final = 0.45
 DASHES: Final[dict[str, Any]] = {"": "solid", "dot": (0, (1, 2)), "dash": (0, (4, 3))}
 SYMBOLS: Final = {"dot": "o", "dash": "_", "bar": "|"}
@@ -21,7 +21,7 @@ TEXT: Final = 9.0
 
 
 def draw_mark(axes: Any, mark: Mark, panel: Panel, color: Palette) -> Any:
-    """Draw one mark; the mappable of cells, for their colour bar."""
+    """Draw one mark; return the mappable of cells, for their colour bar, else None."""
     match mark:
         case Steps():
             _steps(axes, mark, color)
@@ -74,7 +74,7 @@ def _bars(axes: Any, mark: Bars, panel: Panel, color: Palette) -> None:
 
 
 def _extent(panel: Panel) -> float:
-    """Return the longest that bars on top of each other reach."""
+    """Return the furthest end of the bars of a panel."""
     bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
     return max((float(np.max(mark.bases + mark.sizes, initial=0.0)) for mark in bars), default=1.0)
 
@@ -93,7 +93,7 @@ def _cells(axes: Any, mark: Cells, color: Palette) -> Any:
     names = [color.of(role) for role in mark.scale.roles]
     shades = LinearSegmentedColormap.from_list("effects", names)
     norm = Normalize(mark.scale.low, mark.scale.high)
-    # cells touch: without an edge of their own colour, readers of PDF show hairs between them
+    # cells touch: without edges in their own colour, PDF viewers show hairlines between them
     seam = (
         {"edgecolors": color.background, "linewidth": mark.gap}
         if mark.gap
@@ -141,7 +141,7 @@ def _guide(axes: Any, mark: Line | Area | Frame, color: Palette) -> None:
 
 
 def legend_handle(mark: Mark, color: Palette) -> Any:
-    """Return what stands for a mark in the legend."""
+    """Return the legend handle of a mark."""
     match mark:
         case Ribbon():
             return Patch(color=color.of(mark.role), alpha=color.wide if mark.wide else color.band, linewidth=0)

@@ -1,7 +1,7 @@
 """A plot's description as a picture: PNG, SVG or PDF, drawn by matplotlib.
 
-Every picture is a `Figure` of its own (never pyplot), drawn with the house's settings under a lock, since matplotlib
-keeps settings for a whole process: so callers in several threads get each their own. Text stays text in SVG and PDF.
+Every picture is its own `Figure` (never pyplot). It is drawn with the house settings under a lock, since matplotlib
+keeps settings per process: callers may use several threads. Text stays text in SVG and PDF.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon,
 PictureKind = Literal["png", "svg", "pdf"]
 FONTS: Final = Path(__file__).parent / "fonts"
 FAMILY: Final = ["Shapewise Sans", "DejaVu Sans", "Last Resort High-Efficiency", "sans-serif"]
-"""The house's font, and those of matplotlib for letters that it lacks."""
+"""The house font, and matplotlib's fonts for characters that it lacks."""
 WIDTH, INCH, DPI = 1_000, 100.0, 200
-"""Pixels of a plot; pixels to an inch; of a PNG, twice as many for sharp screens."""
+"""Width of a plot in pixels; pixels per inch; pixels per inch of a PNG, twice as many for sharp screens."""
 TITLE, DETAIL, TEXT = 15.0, 10.0, 9.5
 LINES: Final = {"title": 0.26, "detail": 0.2, "legend": 0.24}
 """Heights of the lines above a plot, inches."""
 MOST_TITLE = 2
 LETTER: Final = 0.48
-"""Width of a letter, in heights of the font."""
+"""Mean width of a letter, as a share of the font size."""
 _drawing = threading.RLock()
 
 
 @contextmanager
 def house() -> Iterator[None]:
-    """The house's settings; one caller at a time."""
+    """Apply the house settings; one caller at a time."""
     _fonts()
     settings: Any = {
         "font.family": FAMILY, "font.size": TEXT, "svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "house",
@@ -65,11 +65,11 @@ def house() -> Iterator[None]:
 def _fonts() -> None:
     for file in sorted(FONTS.glob("*.ttf")):
         fontManager.addfont(file)
-    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it tells of each weight that a font lacks
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # it reports each weight that a font lacks
 
 
 def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = "") -> bytes:
-    """Return a plot as a file. about : what goes into the file's metadata, such as the model card."""
+    """Return a plot as a file's bytes. about : text for the file's metadata, such as the model card."""
     with house():
         figure = compose(plot, mode)
         made = io.BytesIO()
@@ -85,8 +85,7 @@ def picture(plot: Plot, kind: PictureKind, mode: Mode = "light", about: str = ""
 
 
 def with_fonts(svg: bytes) -> bytes:
-    """Return an SVG with the letters that it uses of the house's fonts: text stays text, and looks the same
-    anywhere."""
+    """Return an SVG with the used letters of the house fonts embedded: text stays text and looks the same anywhere."""
     letters = "".join(ElementTree.fromstring(svg).itertext())  # noqa: S314 (just written by us)
     faces = []
     for name, weight in (("Regular", 400), ("SemiBold", 600)):
@@ -108,7 +107,7 @@ def compose(
     plot: Plot, mode: Mode = "light", size: tuple[float, float] | None = None,
     margins: tuple[float, float, float, float] = (0.12, 0.12, 0.12, 0.12), titled: bool = True,
 ) -> Figure:  # fmt: skip
-    """Return a plot as a figure of matplotlib, inside `house`.
+    """Return a plot as a matplotlib figure; call it inside `house`.
 
     size : inches; None for the plot's own. margins : left, right, top, bottom, inches.
     """
@@ -146,7 +145,7 @@ def compose(
 
 
 def wrapped(text: str, room: float, points: float, most: int) -> list[str]:
-    """Return a text in lines of so many inches; what is more than the last line is cut."""
+    """Return a text wrapped to `room` inches, in at most `most` lines; the last line is cut."""
     per_line = max(int(room * 72 / (LETTER * points)), 10)
     lines = textwrap.wrap(text, per_line, break_long_words=True) or []
     if len(lines) > most:
@@ -155,7 +154,7 @@ def wrapped(text: str, room: float, points: float, most: int) -> list[str]:
 
 
 def _legend_lines(names: list[str], room: float, listed: bool) -> tuple[int, int]:
-    """Return the lines of a legend, and its columns."""
+    """Return the numbers of lines and columns of a legend."""
     if not names:
         return 0, 1
     longest = max(len(cut(name, 60)) for name in names) * LETTER * TEXT / 72 + 0.55
@@ -181,7 +180,7 @@ def _panels(figure: Figure, plot: Plot, color: Palette) -> None:
 
 
 def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) -> list[tuple[Any, ColorScale]]:
-    """Draw a panel; the cells on it, with their scales of colours."""
+    """Draw a panel; return the drawn cells with their colour scales."""
     axes.set_facecolor(color.hairline if panel.blank else color.background)
     lines = any(isinstance(mark, Steps | Ribbon) for mark in panel.marks)
     axes.margins(x=0.0 if lines else 0.03, y=0.05)
@@ -201,7 +200,7 @@ def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) ->
 
 
 def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: float) -> None:
-    """One axis: its scale, ticks, names and grid."""
+    """Set up one axis: scale, ticks, names and grid."""
     mine = axes.xaxis if side == "x" else axes.yaxis
     if axis.kind == "log":
         (axes.set_xscale if side == "x" else axes.set_yscale)("log")
@@ -234,7 +233,7 @@ def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: f
 
 
 def _formatter(form: str) -> Any:
-    """Return the numbers with the digits that mean something."""
+    """Return a tick formatter for a number format."""
     if form == "power":
         return lambda value, _: "0" if value == 0 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
     if form in ("percent", "signed percent"):
@@ -244,7 +243,7 @@ def _formatter(form: str) -> Any:
 
 
 def number(value: float) -> str:
-    """Return a number on an axis: 1.2M rather than 1200000."""
+    """Return a number as an axis label: 1.2M rather than 1200000."""
     for size, letter in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):.4g}{letter}".replace("-", "\N{MINUS SIGN}")

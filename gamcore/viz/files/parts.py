@@ -1,4 +1,4 @@
-"""What a report is made of, whatever file it becomes."""
+"""The parts of a report, independent of its file format."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from gamcore.viz.plots.spec import Plot
 
 Step = Callable[[float, str], None]
-"""Told before each part: the share that is done, and what comes next. It may raise, to stop."""
+"""Called before each part with the share done and what comes next. It may raise to stop."""
 
 
 @dataclass(frozen=True)
 class ReportPart:
-    """A page of a report: a title, paragraphs of plain text, a plot or a table of texts whose first row is its head.
+    """A page of a report: a title, paragraphs of plain text, a plot or a table of texts whose first row is the header.
 
-    comment : what somebody says of it, in plain text.
+    comment : a user's comment, in plain text.
     """
 
     title: str = ""
@@ -26,14 +26,16 @@ class ReportPart:
 
     @property
     def heading(self) -> str:
-        """Its title, or what its plot says."""
+        """The title, or the plot's title if there is none."""
         return self.title or (self.plot.title if self.plot is not None else "")
 
 
 @dataclass(frozen=True)
 class Report:
-    """Parts in their order, the decision first, and an appendix. about : the model in one line, for the foot;
-    card : in full, for files of single plots."""
+    """Parts in order, the decision first, and an appendix.
+
+    about : the model in one line, for the footer; card : the model in full, for files of single plots.
+    """
 
     title: str
     subtitle: str
@@ -44,9 +46,9 @@ class Report:
 
     @property
     def every(self) -> tuple[ReportPart, ...]:
-        """All parts, those of the appendix last."""
+        """All parts, the appendix last."""
         return (*self.parts, *self.appendix)
 
 
 def quiet(share: float, words: str) -> None:
-    """A step that nobody watches."""
+    """Ignore progress."""

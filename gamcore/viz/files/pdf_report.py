@@ -1,4 +1,4 @@
-"""A report as a PDF: A4 landscape, a chart a page with its caption, text and tables on pages of their own."""
+"""A report as a PDF: A4 landscape, one chart per page with its caption, text and tables on their own pages."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from gamcore.viz.plots.palette import PALETTES, cut
 SIZE: Final = (11.69, 8.27)
 MARGIN: Final = 0.7
 LINE: Final = 0.27
-"""Inches of a line of text of the usual size."""
+"""Height of a line of body text, inches."""
 TEXT, COVER, HEAD, FOOT = 12.0, 30.0, 20.0, 8.5
 LEADING: Final = 0.021
-"""Inches of a table's line, by points of its font."""
+"""Height of a table's line, inches per point of font size."""
 COLOR: Final = PALETTES["light"]
 MOST_CAPTION: Final = 6
-"""Lines under a plot; more go onto a page of their own."""
+"""Most lines under a plot; further lines go onto their own page."""
 MOST_CELL: Final = 400
 FEW: Final = 8
-"""Rows up to which a table is written larger."""
+"""Most rows of a table in the larger font."""
 
 
 def to_pdf(report: Report, step: Step = quiet) -> bytes:
@@ -39,7 +39,7 @@ def to_pdf(report: Report, step: Step = quiet) -> bytes:
     with (
         house(),
         PdfPages(made, metadata=properties) as pages,
-    ):  # fonts are written at the very end, by the house's settings
+    ):  # fonts are written on closing, with the house settings
         number = 0
         for k, part in enumerate((None, *report.every)):
             step(k / (n + 1), part.heading if part is not None else "cover")
@@ -55,7 +55,7 @@ def _page() -> Figure:
 
 
 def _write(page: Figure, y: float, text: str, size: float, color: str, weight: int = 400, x: float = MARGIN) -> None:
-    """A line of text, its top so many inches from the top of the page."""
+    """Write a line of text, its top `y` inches from the top of the page."""
     page.text(x / SIZE[0], 1 - y / SIZE[1], text, fontsize=size, color=color, fontweight=weight, va="top")
 
 
@@ -79,7 +79,7 @@ def _cover(report: Report) -> Figure:
 
 
 def _pages(part: ReportPart) -> Iterator[Figure]:
-    """Yield a page for the plot with its caption, or as many as text and table need."""
+    """Yield a page with the plot and its caption, or as many pages as text and table need."""
     if part.plot is None:
         yield from _texts(part)
         return
@@ -98,13 +98,13 @@ def _pages(part: ReportPart) -> Iterator[Figure]:
 
 
 def _lines(text: str, room: float, size: float) -> list[str]:
-    """Return a text in lines of so many inches; an empty one after each paragraph but the last."""
+    """Return the lines of a text wrapped to `room` inches; an empty paragraph is an empty line."""
     per_line = max(int(room * 72 / (LETTER * size)), 8)
     return [line for paragraph in text.split("\n") for line in textwrap.wrap(paragraph, per_line) or [""]]
 
 
 def _texts(part: ReportPart) -> Iterator[Figure]:
-    """Text, then the table, on as many pages as they need."""
+    """Yield the text, then the table, on as many pages as they need."""
     room, bottom = SIZE[0] - 2 * MARGIN, SIZE[1] - 0.8
     page, y = _headed(part.title)
     for text in [*part.text, *([part.comment] if part.comment else [])]:
@@ -154,7 +154,7 @@ def _rule(ends: list[float], y: float) -> Any:
 
 
 def shares(rows: Sequence[Sequence[str]]) -> list[float]:
-    """Widths of a table's columns by what they hold, in shares of the whole; no column takes all."""
+    """Return the widths of a table's columns by their longest cells, as shares that sum to 1; long cells are capped."""
     if not rows:
         return []
     longest = [min(max(max(map(len, column)), 6), 60) for column in zip(*rows, strict=True)]

@@ -23,17 +23,17 @@ MOST_NAME: Final = 40
 
 
 class ExportError(ValueError):
-    """What cannot be exported so; the message says what can."""
+    """An export that is not possible; the message says what is."""
 
 
 def render(
     explanation: Any, fmt: PlotFormat, path: str | Path, *, about: str = "", mode: Mode = "light", **words: Any
 ) -> Path:
-    """Write an explanation (or a `Plot`) to a file; returns its path.
+    """Write an explanation (or a `Plot`) to a file and return its path.
 
-    fmt : png (twice the screen's pixels), svg, pdf, html (works offline), pptx (a chart that can be edited), csv or
-    xlsx (its numbers), txt (its alternative text). about : what the file says of its origin. words : what
-    `plots.describe` takes for the explanation, such as target, detail and title. The file is whole or not there.
+    fmt : png (twice the screen's pixels), svg, pdf, html (works offline), pptx (an editable chart), csv or xlsx (the
+    numbers), txt (the alternative text). about : the file's note on its origin. words : arguments of `plots.describe`
+    for the explanation, such as target, detail and title. The file is written whole or not at all.
 
     Raises ExportError for another format or an explanation that has no plot.
     """
@@ -55,7 +55,7 @@ def render(
 def to_bytes(plot: Plot, fmt: PlotFormat, about: str = "", mode: Mode = "light") -> bytes:
     """Return a plot as a file's bytes; see `render`."""
     plot, about = tidy(plot), tidy(about)
-    match fmt:  # libraries are imported by whoever needs them: the app starts half a second sooner
+    match fmt:  # libraries are imported only when needed: the app starts half a second sooner
         case "png" | "svg" | "pdf":
             from gamcore.viz.files.mpl_picture import picture
 
@@ -79,6 +79,6 @@ def to_bytes(plot: Plot, fmt: PlotFormat, about: str = "", mode: Mode = "light")
 
 
 def file_name(source: str, name: str, extension: str) -> str:
-    """Return a file's name from names in data: what of, which plot, the date."""
+    """Return a file name that is safe for names from data: source, plot and date."""
     parts = [re.sub(r"[^\w]+", "_", part).strip("_")[:MOST_NAME] or "x" for part in (source, name)]
     return "-".join([*parts, datetime.now(UTC).date().isoformat()]) + f".{extension}"

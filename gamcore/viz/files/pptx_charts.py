@@ -1,4 +1,4 @@
-"""Panels of a plot as native charts of a slide: numbers and dates as XY charts, levels as bars."""
+"""Panels of a plot as native charts on a slide: numbers and dates as XY charts, levels as bars."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from gamcore.viz.files.pptx_xml import (
 from gamcore.viz.plots.spec import Area, Bars, Cells, Line, Panel, Path, Plot, Points, Ribbon, Steps, Whiskers
 
 EXCEL_EPOCH: Final = 25_569
-"""1970-01-01 as a spreadsheet counts days."""
+"""1970-01-01 as a spreadsheet day number."""
 LEFT, BOTTOM, LEGEND, GAP, TICKS = 0.85, 0.55, 0.32, 0.06, 0.3
-"""Inches that tick labels, the axis below, a legend, and the space between panels take."""
+"""Inches for tick labels at left, the axis below, a legend, the gap between panels, and tick labels between rows."""
 WIDE_NAMES: Final = 2.6
 
 
 @dataclass(frozen=True)
 class Box:
-    """A place on a slide, inches."""
+    """A rectangle on a slide, inches."""
 
     left: float
     top: float
@@ -45,12 +45,12 @@ class Box:
 
 
 def can_chart(plot: Plot) -> bool:
-    """Return whether native charts can show it: not heat maps."""
+    """Return whether native charts can show a plot: heat maps they cannot."""
     return not any(isinstance(mark, Cells) for _, _, panel in plot.each() for mark in panel.marks)
 
 
 def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
-    """Charts of all panels; those of a column and of a row have their inner areas in line."""
+    """Add a chart per panel and return the charts; inner areas are aligned along columns and rows."""
     lying = any(isinstance(mark, Bars | Points) and _levels(plot.main, "y") for mark in plot.main.marks)
     left = WIDE_NAMES if lying else LEFT
     legend = (
@@ -63,7 +63,7 @@ def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
         x, wide = _share(plot.widths, column, inner.left, inner.width, GAP)
         y, high = _share(plot.heights, row, inner.top, inner.height, between)
         main = panel is plot.main
-        if is_strip(panel):  # without numbers of its own: those of the panel above say where it is
+        if is_strip(panel):  # it has no tick labels: align it with those of the panel above
             (low, whole), (first, last) = wide_of(plot.panels[0][column] or panel), span(panel, "x") or (0.0, 1.0)
             x, wide = x + wide * (first - low) / whole, wide * (last - first) / whole
         elif row + 1 < len(plot.heights) and (below := plot.panels[row + 1][column]) is not None and is_strip(below):
@@ -84,18 +84,18 @@ def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
 
 
 def _share(shares: tuple[float, ...], k: int, start: float, whole: float, gap: float) -> tuple[float, float]:
-    """Return where part k of a length begins, and how long it is, with a gap between parts."""
+    """Return the start and size of part k of a length that is divided by shares, with gaps between parts."""
     sizes = [share / sum(shares) * (whole - gap * (len(shares) - 1)) for share in shares]
     return start + sum(sizes[:k]) + gap * k, sizes[k]
 
 
 def is_strip(panel: Panel) -> bool:
-    """Return whether a panel is bars along an axis of numbers: rows."""
+    """Return whether a panel has only bars along an axis of numbers: a strip of row counts."""
     return not _levels(panel, "x") and not _levels(panel, "y") and all(isinstance(m, Bars) for m in panel.marks)
 
 
 def wide_of(panel: Panel) -> tuple[float, float]:
-    """Return where the axis of a native chart begins, and how long it is: it ends at round numbers."""
+    """Return the start and length of a native chart's x axis, whose ends are round numbers."""
     ends = span(panel, "x")
     if ends is None:
         return 0.0, 1.0
@@ -110,7 +110,7 @@ def _levels(panel: Panel, side: str) -> bool:
 
 
 def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> list[float | None]:
-    """Return a value a level; none where a mark has none."""
+    """Return a value per level; None where the mark has none."""
     numbers: list[float | None] = [None] * n
     at: Floats
     if isinstance(mark, Bars):
@@ -125,12 +125,12 @@ def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> 
 
 
 def _moving(mark: Bars) -> bool:
-    """Return whether each bar begins somewhere else."""
+    """Return whether bars have different bases."""
     return bool(np.ptp(mark.bases) > 0) if mark.bases.size else False
 
 
 def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Return the bars of levels, one series per mark; floating bars on an invisible one."""
+    """Return a bar chart of levels, one series per mark; floating bars stand on an invisible series."""
     lying = _levels(panel, "y")
     axis, other = (panel.y, panel.x) if lying else (panel.x, panel.y)
     names = [name for _, name in axis.ticks or ()]
@@ -160,7 +160,7 @@ def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
     }  # fmt: skip
     made = slide.shapes.add_chart(kinds[lying, stacked], *area.inches(), data)
     plot = made.chart.plots[0]
-    apart = len(series) > 1 and not stacked and not lying  # lists have one bar per row, of one series or another
+    apart = len(series) > 1 and not stacked and not lying  # lists have one bar per line, from one of the series
     plot.gap_width, plot.overlap = 60, 0 if apart else 100
     whiskers = [mark for mark in panel.marks if isinstance(mark, Whiskers)]
     for drawn, (_, values, mark) in zip(plot.series, series, strict=True):
@@ -174,7 +174,7 @@ def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
 
 
 def _joined(slide: Any, panel: Panel, area: ChartPlace, names: list[str]) -> Any:
-    """Return the lines over levels that follow each other, such as periods."""
+    """Return a line chart over ordered levels, such as periods."""
     data = CategoryChartData()
     data.categories = names
     marks = [mark for mark in panel.marks if isinstance(mark, Points | Path) and mark.name]
@@ -195,7 +195,7 @@ def _joined(slide: Any, panel: Panel, area: ChartPlace, names: list[str]) -> Any
 
 
 def _all_names(ticks: tuple[tuple[float, str], ...], n: int) -> list[str]:
-    """Return a name a level; where there are many, not each has one."""
+    """Return a name per level, blank for a level without a tick."""
     known = {round(at): name for at, name in ticks}
     return [known.get(k, " ") for k in range(n)]
 
@@ -205,8 +205,7 @@ def _at(mark: Bars | Points, lying: bool) -> Floats:
 
 
 def _floated(mark: Bars, n: int) -> list[tuple[str, list[float | None], Any]]:
-    """Return the bars that begin anywhere, as stacks: an unseen part from zero, then what is above and what is below
-    zero."""
+    """Return floating bars as stacked series: an invisible base, then the parts above and below zero."""
     low, high = np.minimum(mark.bases, mark.bases + mark.sizes), np.maximum(mark.bases, mark.bases + mark.sizes)
     unseen = np.where(low > 0, low, np.where(high < 0, high, 0.0))
     above, below = np.maximum(high, 0) - np.maximum(low, 0), np.minimum(low, 0) - np.minimum(high, 0)
@@ -214,7 +213,7 @@ def _floated(mark: Bars, n: int) -> list[tuple[str, list[float | None], Any]]:
 
 
 def _reach(values: list[float | None], whiskers: list[Whiskers], mark: Bars | Points) -> tuple[Floats, Floats]:
-    """Return how far intervals go up and down from some values; of several, the last."""
+    """Return how far intervals extend above and below the values; if a mark has several, the last counts."""
     up, down = np.zeros(len(values)), np.zeros(len(values))
     own = [one for one in whiskers if isinstance(mark, Bars) or one.role == mark.role]
     for one in own[-1:]:
@@ -227,7 +226,7 @@ def _reach(values: list[float | None], whiskers: list[Whiskers], mark: Bars | Po
 
 
 def _numeric(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Return the lines and points on two axes of numbers; bars alone as columns without gaps."""
+    """Return an XY chart of lines and points; a panel of bars only becomes columns without gaps."""
     if all(isinstance(mark, Bars) for mark in panel.marks):
         return _strip(slide, panel, area)
     data, dressed = XyChartData(), []
@@ -261,12 +260,12 @@ def _numeric(slide: Any, panel: Panel, area: ChartPlace) -> Any:
 
 
 def _lines(panel: Panel) -> list[tuple[str, Floats, Floats, Any]]:
-    """Series of points by name, with the marks they are of. What stands behind comes first."""
+    """Return series (name, x, y, mark) of a panel, in drawing order."""
     lines: list[tuple[str, Floats, Floats, Any]] = []
     for mark in panel.marks:
         match mark:
             case Steps():
-                for k, (first, end) in enumerate(_known(mark.values)):  # a gap is no line: a series for each piece
+                for k, (first, end) in enumerate(_known(mark.values)):  # a gap breaks the line: one series per piece
                     x, y = np.repeat(mark.edges[first : end + 1], 2)[1:-1], np.repeat(mark.values[first:end], 2)
                     name = f"{mark.name or 'curve'}{END if k else ''}"
                     lines.append((name, *((y, x) if mark.upright else (x, y)), mark))
@@ -286,14 +285,14 @@ def _lines(panel: Panel) -> list[tuple[str, Floats, Floats, Any]]:
 
 
 def _known(values: Floats) -> list[tuple[int, int]]:
-    """Return where values are known: first places and those beyond the last, piece by piece."""
+    """Return the runs of finite values as (first, one past the last)."""
     there = np.flatnonzero(np.isfinite(values))
     pieces = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if there.size else []
     return [(int(piece[0]), int(piece[-1]) + 1) for piece in pieces]
 
 
 def _guide(panel: Panel, mark: Line, name: str = "") -> list[tuple[str, Floats, Floats, Any]]:
-    """Return a straight line over the panel, as far as the other axis goes."""
+    """Return a straight line across the panel, over the span of the other axis."""
     ends = span(panel, "y" if mark.upright else "x")
     if ends is None:
         return []
@@ -303,7 +302,7 @@ def _guide(panel: Panel, mark: Line, name: str = "") -> list[tuple[str, Floats, 
 
 
 def span(panel: Panel, side: str) -> tuple[float, float] | None:
-    """From where to where an axis goes: its limits, or the marks on it."""
+    """Return the range of an axis: its limits, or the range of its marks; None if unknown."""
     axis = panel.x if side == "x" else panel.y
     if axis.limits is not None:
         return axis.limits
@@ -313,7 +312,7 @@ def span(panel: Panel, side: str) -> tuple[float, float] | None:
 
 
 def along(mark: Any, side: str) -> Floats:
-    """Return where a mark is on an axis."""
+    """Return a mark's coordinates on an axis."""
     if isinstance(mark, Bars) and side == "x" and not mark.lying:
         return np.concatenate([mark.at - np.asarray(mark.width) / 2, mark.at + np.asarray(mark.width) / 2])
     if isinstance(mark, Steps):
@@ -324,7 +323,7 @@ def along(mark: Any, side: str) -> Floats:
 
 
 def _strip(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Bars along an axis of numbers, those within its limits; each is named by its middle."""
+    """Return a column chart of the bars within the x limits, each labelled by its centre."""
     mark = panel.marks[0]
     assert isinstance(mark, Bars)
     low, high = panel.x.limits or (-np.inf, np.inf)
@@ -343,7 +342,7 @@ def _strip(slide: Any, panel: Panel, area: ChartPlace) -> Any:
 
 
 def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
-    """Return the strongest numbers of a plot as a table."""
+    """Return a slide table of the largest scores of a plot."""
     numbers = plot.numbers
     score = next((name for name in ("(score)", "score") if name in numbers.columns), None)
     if score is not None:
@@ -362,13 +361,13 @@ def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
 
 
 def _is_ratio(plot: Plot) -> bool:
-    """Return whether a heat map is of ratios: its scale is by their logs, and says so by its ticks."""
+    """Return whether a heat map shows ratios: its scale has the logs, and its ticks begin with ×."""
     cells = [mark for mark in plot.main.marks if isinstance(mark, Cells)]
     return any(name.startswith("×") for mark in cells for _, name in mark.scale.ticks or ())
 
 
 def grid(slide: Any, rows: list[list[str]], box: Box, size: float, widths: list[float] | None = None) -> Any:
-    """Return a table of texts, its first row the head."""
+    """Return a slide table of texts; the first row is the header."""
     high = min(0.32 * len(rows), box.height)
     made = slide.shapes.add_table(
         len(rows), len(rows[0]), Inches(box.left), Inches(box.top), Inches(box.width), Inches(high)
@@ -378,6 +377,6 @@ def grid(slide: Any, rows: list[list[str]], box: Box, size: float, widths: list[
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, float):  # numpy's are, too
+    if isinstance(value, float):  # numpy's floats, too
         return "" if np.isnan(value) else f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
     return str(value)

@@ -1,4 +1,4 @@
-"""A report as slides: a title, the decision, a chart a slide with its takeaway as the title, an appendix."""
+"""A report as slides: a title, the decision, one chart per slide titled with its takeaway, and an appendix."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from gamcore.viz.files.pptx_slides import (
 )
 
 ROWS: Final = 15
-"""Rows of a table that a slide has room for."""
+"""Most rows of a table on one slide."""
 BESIDE: Final = 320
-"""Characters that a slide has room for beside a chart; more go onto a slide of their own."""
+"""Most characters of text beside a chart; longer text goes onto its own slide."""
 UNDRAWN: Final = "This plot could not be drawn as a chart: take it as a picture."
 log = logging.getLogger(__name__)
 FEW: Final = 8
-"""Rows up to which a table is written larger."""
+"""Most rows of a table in the larger font."""
 MOST_TEXT: Final = 900
 
 
@@ -52,7 +52,7 @@ def to_deck(report: Report, step: Step = quiet) -> bytes:
             beside = said if len(said) <= BESIDE else ""
             try:
                 add_plot(deck, part.plot, report.about, beside)
-            except Exception:  # one chart that cannot be made must not cost the others
+            except Exception:  # one failed chart must not lose the others
                 log.exception("%s cannot be drawn", part.heading)
                 beside = f"{UNDRAWN}\n{said}"
                 said = beside
@@ -65,7 +65,7 @@ def to_deck(report: Report, step: Step = quiet) -> bytes:
 
 
 def _told(deck: Any, part: ReportPart, about: str) -> None:
-    """Slides of text and of a table, as many as its rows need."""
+    """Add slides for text and a table, as many as they need."""
     text = "\n".join([*part.text, *([part.comment] if part.comment else [])])
     pages = textwrap.wrap(text, MOST_TEXT, replace_whitespace=False) if len(text) > MOST_TEXT else [text]
     for page in pages[:-1]:  # the last goes with the table

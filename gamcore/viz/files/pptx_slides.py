@@ -1,7 +1,7 @@
-"""Plots as slides with native charts that can be edited: curves as XY charts, levels as bars.
+"""Plots as slides with native, editable charts: curves as XY charts, levels as bars.
 
-A slide is 13.33 x 7.5 inches: the takeaway as its title, the chart, and what it is of at the foot. Every panel of a
-plot is a chart of its own at the panel's place, its inner area fixed: a strip of rows lies under its curve.
+A slide is 13.33 x 7.5 inches: the takeaway as its title, the chart, and the model in the footer. Every panel of a plot
+is its own chart with a fixed inner area, so that a strip of row counts is aligned with the curve above it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gamcore.viz.plots.spec import Plot
 
 WIDTH, HEIGHT, MARGIN = 13.333, 7.5, 0.6
 TOP, FOOT = 1.55, 6.95
-"""Inches from the top at which a chart begins, and the foot."""
+"""Tops of the chart and of the footer, inches from the top of the slide."""
 COLOR: Final = PALETTES["light"]
 MOST_TITLE: Final = 140
 MOST_PROPERTY: Final = 250
-"""Characters that a property of a document holds."""
+"""Most characters of a document property."""
 
 
 def to_slide(plot: Plot, about: str = "") -> bytes:
@@ -37,7 +37,7 @@ def to_slide(plot: Plot, about: str = "") -> bytes:
 
 
 def new_deck(title: str, about: str = "") -> Any:
-    """Return an empty deck of the house's size."""
+    """Return an empty deck of the house slide size."""
     deck = Presentation()
     deck.slide_width, deck.slide_height = Inches(WIDTH), Inches(HEIGHT)
     properties = deck.core_properties
@@ -58,7 +58,7 @@ def saved(deck: Any) -> bytes:
 
 
 def add_plot(deck: Any, plot: Plot, about: str = "", comment: str = "") -> Any:
-    """Return a slide of a plot: its title, the line under it, the chart, a comment beside it, and what it is of."""
+    """Add and return a slide of a plot: title, detail, chart, a comment beside it, and the footer."""
     slide = titled(deck, plot.title, plot.detail)
     wide = WIDTH - 2 * MARGIN
     if comment:
@@ -75,7 +75,7 @@ def add_plot(deck: Any, plot: Plot, about: str = "", comment: str = "") -> Any:
 
 
 def _draw(slide: Any, plot: Plot, box: Box) -> list[Any]:
-    """Native charts where the plot can be one, else its picture beside a table of its strongest numbers."""
+    """Draw native charts if possible, else a picture beside a table of the largest scores; return the shapes."""
     if can_chart(plot):
         return add_chart(slide, plot, box)
     wide = 0.66 * box.width
@@ -89,7 +89,7 @@ def _draw(slide: Any, plot: Plot, box: Box) -> list[Any]:
 
 
 def titled(deck: Any, title: str, detail: str = "") -> Any:
-    """Return a slide with a title, and a grey line under it."""
+    """Add and return a slide with a title, and a grey line under it."""
     slide = deck.slides.add_slide(deck.slide_layouts[5])
     place = slide.shapes.title
     place.left, place.top = Inches(MARGIN), Inches(0.4)
@@ -105,14 +105,14 @@ def titled(deck: Any, title: str, detail: str = "") -> Any:
 
 
 def foot(slide: Any, about: str) -> None:
-    """The line at the end of a slide that says what it is of."""
+    """Write the first line of `about` into a slide's footer."""
     line = about.split("\n")[0]
     if line:
         write(slide, Box(MARGIN, FOOT, WIDTH - 2 * MARGIN, 0.3), cut(line, 200), 9, COLOR.muted)
 
 
 def write(slide: Any, box: Box, text: str, size: float, color: str = COLOR.ink, bold: bool = False) -> Any:
-    """Plain text in a box, a paragraph a line."""
+    """Write plain text into a box, one paragraph per line."""
     placed = slide.shapes.add_textbox(Inches(box.left), Inches(box.top), Inches(box.width), Inches(box.height))
     frame = placed.text_frame
     frame.word_wrap = True
@@ -123,7 +123,7 @@ def write(slide: Any, box: Box, text: str, size: float, color: str = COLOR.ink, 
 
 
 def bar(slide: Any, box: Box, color: str) -> None:
-    """A bar of one colour, which says nothing."""
+    """Add a decorative bar of one colour."""
     drawn = slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, Inches(box.left), Inches(box.top), Inches(box.width),
                                    Inches(box.height))  # fmt: skip
     drawn.fill.solid()
@@ -132,7 +132,7 @@ def bar(slide: Any, box: Box, color: str) -> None:
 
 
 def style(frame: Any, size: float, color: str, bold: bool = False) -> None:
-    """One size and colour for all of a text."""
+    """Set one size and colour for all of a text."""
     for paragraph in frame.paragraphs:
         paragraph.alignment = PP_ALIGN.LEFT
         paragraph.space_after = Pt(size / 3)
@@ -142,5 +142,5 @@ def style(frame: Any, size: float, color: str, bold: bool = False) -> None:
 
 
 def describe_shape(shape: Any, words: str) -> None:
-    """The alternative text of a shape."""
+    """Set the alternative text of a shape."""
     shape._element._nvXxPr.cNvPr.set("descr", clean(words)[:2_000])

@@ -1,4 +1,4 @@
-"""The look of native charts, and the few things of their XML that python-pptx has no words for."""
+"""The style of native charts, and the parts of their XML that python-pptx does not cover."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ NUMBERS: Final = {"plain": "General", "percent": "0%", "signed percent": "+0%;-0
 
 
 SLACK: Final = 0.12
-"""Part of a step that limits may lose to round numbers: no more than the margin they have."""
+"""Share of a step by which rounding may tighten limits: no more than their margin."""
 LARGE: Final = 10_000
-"""Numbers from which an axis groups their digits."""
+"""Axes that reach this number group digits."""
 END: Final = " (end)"
-"""What the second end of a band or a segment is called after its first."""
+"""Suffix for the name of the second end of a band or segment."""
 
 
 @dataclass(frozen=True)
 class ChartPlace:
-    """A chart's frame, inches; its inner area is as far inside as the pads (left, top, right, bottom) say."""
+    """A chart's frame, inches. pads : distances of the inner area from the frame: left, top, right, bottom."""
 
     left: float
     top: float
@@ -43,7 +43,7 @@ class ChartPlace:
     pads: tuple[float, float, float, float]
 
     def inches(self) -> tuple[Any, Any, Any, Any]:
-        """As python-pptx takes it."""
+        """Return left, top, width and height as python-pptx lengths."""
         return Inches(self.left), Inches(self.top), Inches(self.width), Inches(self.height)
 
 
@@ -53,12 +53,12 @@ def color_of(role: ColorRole) -> Any:
 
 
 def mixed(role: ColorRole, opacity: float) -> Any:
-    """Return a role's colour as it looks over white."""
+    """Return a role's colour at an opacity over white."""
     return RGBColor(*(round(255 - opacity * (255 - part)) for part in rgb(COLOR.of(role))))
 
 
 def place_inner(chart: Any, area: ChartPlace) -> None:
-    """Fix the inner area, so that charts of several panels are in line."""
+    """Fix the inner area, so that the charts of several panels are aligned."""
     left, top, right, bottom = area.pads
     parts = {"x": left / area.width, "y": top / area.height, "w": (area.width - left - right) / area.width,
              "h": (area.height - top - bottom) / area.height}  # fmt: skip
@@ -66,7 +66,7 @@ def place_inner(chart: Any, area: ChartPlace) -> None:
 
 
 def _layout(node: Any, parts: dict[str, float], target: str | None, at: int = 0) -> None:
-    """Where a part of a chart is, in shares of it."""
+    """Set the layout of a part of a chart, in shares of the chart."""
     for old in node.findall(qn("c:layout")):
         node.remove(old)
     layout = etree.Element(qn("c:layout"))
@@ -81,7 +81,7 @@ def _layout(node: Any, parts: dict[str, float], target: str | None, at: int = 0)
 
 
 def dress_legend(chart: Any, wanted: bool, area: ChartPlace) -> None:
-    """A legend above the plot, of the series that a reader looks for."""
+    """Set up a legend above the plot, without auxiliary series, or none."""
     chart.has_title = False
     chart.has_legend = wanted
     chart.font.size = Pt(TEXT)
@@ -104,7 +104,7 @@ def dress_legend(chart: Any, wanted: bool, area: ChartPlace) -> None:
 
 
 def _is_told(name: str) -> bool:
-    """Return whether a series belongs into the legend: not lines of help, nor the second end of a band."""
+    """Return whether a series belongs in the legend: not guide lines, nor the second end of a band."""
     return name not in ("zero", "line", "curve", "(base)", "band") and not name.endswith(END)
 
 
@@ -112,10 +112,10 @@ def dress_axis(
     drawn: Any, axis: Axis, area: ChartPlace, crosses: float | None = None, flipped: bool = False, bare: bool = False,
     beyond: bool = False,
 ) -> None:  # fmt: skip
-    """One axis: limits, ticks, title, grid.
+    """Set up one axis: limits, ticks, title, grid.
 
-    crosses : where bars begin. bare : without tick labels. beyond : these stand at the end of the other axis, which is
-    flipped.
+    crosses : where bars begin. bare : without tick labels. beyond : tick labels at the far end of the other axis, which
+    is flipped.
     """
     drawn.major_tick_mark = drawn.minor_tick_mark = XL_TICK_MARK.NONE
     drawn.has_major_gridlines = axis.grid
@@ -145,7 +145,7 @@ def dress_axis(
         scaling.insert(0, base)
     if flipped:
         drawn.reverse_order = True
-        drawn.crosses = XL_AXIS_CROSSES.MAXIMUM  # else the other axis goes to the top, too
+        drawn.crosses = XL_AXIS_CROSSES.MAXIMUM  # else the other axis would move to the top
     title = cut(" ".join(clean(axis.title).split()), 70)
     drawn.has_title = bool(title)
     if title:
@@ -159,15 +159,17 @@ def dress_axis(
 
 
 def is_log(axis: Axis) -> bool:
-    """Return whether an axis is drawn by logarithms: slides have them by whole powers of ten, too coarse for less than
-    one."""
+    """Return whether a slide's axis is logarithmic: only from a factor of ten, since it ends at powers of ten."""
     return (
         axis.kind == "log" and axis.limits is not None and axis.limits[0] > 0 and axis.limits[1] >= 10 * axis.limits[0]
     )
 
 
 def nice(axis: Axis) -> tuple[float, float, float | None]:
-    """Limits as they are, and a step between ticks that begins at round numbers; dates as a spreadsheet counts them."""
+    """Return limits at round numbers and the step between ticks.
+
+    Dates are not rounded but become spreadsheet days; they and log axes have no step.
+    """
     assert axis.limits is not None
     low, high = axis.limits
     if axis.kind == "date":
@@ -181,7 +183,7 @@ def nice(axis: Axis) -> tuple[float, float, float | None]:
 
 
 def _cross(value_axis: Any, at: float) -> None:
-    """Let bars begin at a value: the axis of levels crosses that of values there."""
+    """Let bars begin at a value: the axis of levels crosses the value axis there."""
     chart = value_axis._element.getparent()
     mine = value_axis._element.find(qn("c:axId")).get("val")
     for other in chart:
@@ -194,7 +196,7 @@ def _cross(value_axis: Any, at: float) -> None:
 
 
 def fill(series: Any, mark: Any, n: int) -> None:
-    """Colours of a series of bars; one without a mark is not seen."""
+    """Set the colours of a bar series; a series without a mark is invisible."""
     series.invert_if_negative = False
     if mark is None:
         series.format.fill.background()
@@ -214,13 +216,13 @@ def fill(series: Any, mark: Any, n: int) -> None:
 
 
 def dress_points(series: Any, role: ColorRole) -> None:
-    """One colour for all bars of a series."""
+    """Set one colour for all bars of a series."""
     series.format.fill.solid()
     series.format.fill.fore_color.rgb = color_of(role)
 
 
 def dress_line(series: Any, mark: Any) -> None:
-    """The line of a series of XY points."""
+    """Style the line of an XY series."""
     line = series.format.line
     series.marker.style = XL_MARKER_STYLE.NONE
     role: ColorRole = mark.role
@@ -246,7 +248,7 @@ def dress_line(series: Any, mark: Any) -> None:
 
 
 def dress_markers(series: Any, mark: Points, joined: bool = False) -> None:
-    """Markers, joined by a line or not."""
+    """Style the markers of a series, joined by a line or not."""
     if not joined:
         series.format.line.fill.background()
     series.marker.style = XL_MARKER_STYLE.CIRCLE if mark.symbol == "dot" else XL_MARKER_STYLE.DASH
@@ -257,7 +259,7 @@ def dress_markers(series: Any, mark: Points, joined: bool = False) -> None:
 
 
 def error_bars(series: Any, reach: tuple[Floats, Floats], lying: bool, y_of_xy: bool = False) -> None:
-    """Intervals around the values of a series, up and down by so much."""
+    """Add intervals to a series; reach : distances above and below its values."""
     if not (reach[0].any() or reach[1].any()):
         return
     node = etree.Element(qn("c:errBars"))
@@ -283,7 +285,7 @@ def error_bars(series: Any, reach: tuple[Floats, Floats], lying: bool, y_of_xy: 
 
 
 def dress_table(table: Any, rows: Sequence[Sequence[str]], size: float, widths: list[Any] | None) -> None:
-    """Texts in a quiet table: a line under its head, no colours."""
+    """Write texts into a table without colours or banding; the first row is the header."""
     table.horz_banding = False
     look = table._tbl.tblPr.find(qn("a:tableStyleId"))
     if look is not None:

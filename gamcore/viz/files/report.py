@@ -1,4 +1,4 @@
-"""A report as one file: HTML, PDF, slides, or all of them with every plot in an archive."""
+"""A report as one file: HTML, PDF, slides, or an archive of all three with every plot."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KINDS: Final[dict[ReportKind, str]] = {
     "zip": "All of it (ZIP)",
 }
 SINGLE: Final[tuple[PlotFormat, ...]] = ("png", "svg", "csv", "xlsx", "txt")
-"""What an archive holds of each plot."""
+"""Formats of each plot in an archive."""
 
 
 def to_report(report: Report, kind: ReportKind, step: Step = quiet) -> bytes:
-    """Return a report as a file's bytes; step is told what comes next, and may raise to stop."""
+    """Return a report as a file's bytes. step : called with the progress; it may raise to stop."""
     report = tidy(report)
-    match kind:  # libraries are imported by whoever needs them, as in `plot`
+    match kind:  # libraries are imported only when needed, as in `plot`
         case "html":
             from gamcore.viz.files.html_report import to_html
 
@@ -45,7 +45,7 @@ def to_report(report: Report, kind: ReportKind, step: Step = quiet) -> bytes:
 
 
 def _archive(report: Report, step: Step) -> bytes:
-    """Slides, PDF and page, then every plot as pictures and numbers."""
+    """Return a ZIP of slides, PDF and HTML page, then every plot in the formats of `SINGLE`."""
     made = io.BytesIO()
     plots = [part.plot for part in report.every if part.plot is not None]
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,4 +1,4 @@
-"""Tables as CSV and XLSX in which nothing from data is a formula."""
+"""Tables as CSV and XLSX in which no text from data is run as a formula."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from xlsxwriter.exceptions import FileCreateError
 from gamcore.viz.plots.palette import clean
 
 FIRST: Final = "=+-@\uff1d\uff0b\uff0d\uff20"
-"""What a spreadsheet takes for the beginning of a formula; the last four are wide forms of the first."""
+"""Characters that begin a formula in a spreadsheet; the last four are fullwidth forms of the first four."""
 
 RISKY: Final = f"{FIRST}\t\r\n\0"
 INNER: Final = re.compile(rf"([\r\n;\t]\s*)(?=[{re.escape(FIRST)}])")
-"""The same within a text, where a spreadsheet with other separators begins a cell."""
+"""The same within a text, where a spreadsheet with other separators would begin a cell."""
 
 MOST_CELL: Final = 32_767
-"""Characters that a cell of a workbook holds."""
+"""Most characters of a workbook's cell."""
 
 MOST_WHOLE: Final = 10**15
 FIRST_DAY: Final = pd.Timestamp("1900-01-01")
-"""Numbers and days that a workbook knows; those beyond are text."""
+"""Limits of whole numbers and dates in a workbook; values beyond are written as text."""
 
 MOST_WIDTH, LOOK_ROWS = 60, 200
-"""Characters of the widest column, and rows by which that is told."""
+"""Most characters of a column's width, and the rows from which the width is derived."""
 
 DATE_FORMAT: Final = "yyyy-mm-dd hh:mm:ss"
 
 
 def safe_csv(table: pd.DataFrame) -> bytes:
-    """Return a table as CSV in which no cell or header is a formula to a spreadsheet."""
+    """Return a table as CSV in which a spreadsheet takes no cell or header for a formula."""
     made = io.StringIO()
     write_csv([table], made)
     return made.getvalue().encode("utf-8-sig")
 
 
 def write_csv(parts: Iterable[pd.DataFrame], file: TextIO) -> None:
-    """The same of a table that comes in parts, each written before the next is asked for."""
+    """Write a table that comes in parts as such a CSV, each part before the next is requested."""
     for place, part in enumerate(parts):
-        # The line's end has both letters: Python quotes a cell for those of its line's end only.
+        # Lines end in CR LF: Python quotes a cell only for the characters of the line terminator.
         _guarded(part).to_csv(file, index=False, header=place == 0, lineterminator="\r\n")
 
 
 def _guarded(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the text that a spreadsheet would calculate, behind an apostrophe; numbers are left alone."""
+    """Return a table with an apostrophe before text that a spreadsheet would evaluate; numbers are left alone."""
     safe = table.rename(columns=_guard)
     for place, kind in enumerate(safe.dtypes):
         if kind.kind not in "fiubmM":
@@ -65,17 +65,17 @@ def _guard(cell: object) -> object:
 
 
 def to_xlsx(sheets: dict[str, pd.DataFrame]) -> bytes:
-    """Return the tables as the sheets of a workbook."""
+    """Return a workbook of tables by sheet name."""
     made = io.BytesIO()
     write_xlsx({name: [table] for name, table in sheets.items()}, made)
     return made.getvalue()
 
 
 def write_xlsx(sheets: Mapping[str, Iterable[pd.DataFrame]], file: str | BinaryIO, folder: str | None = None) -> None:
-    """Sheets of tables that come in parts: text stays text, numbers stay numbers; a header that stays in view, columns
-    as wide as what they hold.
+    """Write tables that come in parts as the sheets of a workbook.
 
-    folder : where rows are kept until the workbook is put together; without one they are in memory.
+    Text stays text and numbers stay numbers. The header is frozen, and columns are as wide as their content.
+    folder : where rows are kept until the workbook is written; None for memory.
     """
     held = {"in_memory": True} if folder is None else {"constant_memory": True, "tmpdir": folder}
     plain = {"strings_to_formulas": False, "strings_to_urls": False, "default_date_format": DATE_FORMAT}
@@ -104,17 +104,17 @@ def _fill(sheet: Any, parts: Iterable[pd.DataFrame], bold: Any) -> None:
 
 
 def _cells(series: pd.Series) -> list[Any]:
-    """Return a column's values as a workbook can hold them."""
+    """Return a column's values in types that a workbook can hold."""
     values: list[Any] = series.astype(object).where(series.notna(), None).tolist()
     if series.dtype.kind == "b":
         return values
-    if series.dtype.kind in "iu":  # a sheet's numbers have 15 digits
+    if series.dtype.kind in "iu":  # numbers in a sheet have 15 digits
         return [cell if cell is None or abs(cell) < MOST_WHOLE else str(cell) for cell in values]
     return [_cell(cell) for cell in values]
 
 
 def _cell(cell: Any) -> Any:
-    """Return a value as a workbook can hold it."""
+    """Return a value in a type that a workbook can hold."""
     if isinstance(cell, str):
         return clean(cell)[:MOST_CELL]
     if isinstance(cell, pd.Timestamp):
@@ -128,7 +128,7 @@ def _cell(cell: Any) -> Any:
 
 
 def sheet_names(names: list[str]) -> list[str]:
-    """Return the names as a workbook takes them: 31 characters, none of its signs, each once."""
+    """Return valid sheet names: at most 31 characters, no reserved characters, each unique."""
     sheets: list[str] = []
     for name in names:
         plain = "".join(" " if c in "[]:*?/\\'" or not c.isprintable() else c for c in name).strip()[:31] or "table"

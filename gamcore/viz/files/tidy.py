@@ -1,4 +1,4 @@
-"""Descriptions without what no file can hold."""
+"""Plot descriptions without characters that files cannot hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gamcore.viz.plots.palette import clean
 
 
 def tidy(value: Any) -> Any:
-    """Return a description with all of its texts cleaned (`palette.clean`), whatever names data have."""
+    """Return a description with all of its texts cleaned (`palette.clean`), since names come from data."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, tuple | list):

@@ -1,7 +1,7 @@
 """Plots as plotly figures: drawing only, nothing is computed here.
 
-Every figure sets its own template: importing streamlit swaps plotly's default for one whose colours only the browser
-fills in. Names from data are escaped, and reach hover boxes as text, never through a template.
+Every figure sets its own template, since importing streamlit replaces plotly's default with one whose colours only the
+browser fills in. Names from data are escaped, and reach hover boxes as text, never through a template.
 """
 
 from gamcore.extras import extra

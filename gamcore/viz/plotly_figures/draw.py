@@ -1,6 +1,6 @@
 """A plot's description as a plotly figure: drawing only, nothing is computed here.
 
-The figure is put together as plain mappings and made at once: plotly checks whatever it is given again at every change.
+The figure is assembled as plain mappings and created once: plotly validates again at every change.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ LEGEND_PIXELS = 20
 BARE = 12
 """Pixels above a plot that has neither title nor legend."""
 SMALL_X, SMALL_Y = 4, 5
-"""Ticks of a small plot."""
+"""Numbers of ticks of a small plot."""
 BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
 """Gaps between panels, as shares of the plot."""
 
 
 def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = False) -> go.Figure:
-    """Return the figure of a plot in a theme; without its title where the page says it.
+    """Return the figure of a plot in a theme. titled : False where the page shows the title.
 
-    flat : never by the graphics card, which needs a browser's right to make code.
+    flat : never use WebGL, which needs the browser's permission to generate code.
     """
     color = PALETTES[mode]
     layout: Options = {"template": template(mode), "width": plot.width, "hovermode": "closest"}
@@ -48,14 +48,13 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
 
 
 def _number(plot: Plot, row: int, column: int) -> str:
-    """Return what plotly adds to the names of a panel's axes."""
+    """Return plotly's suffix for the names of a panel's axes."""
     number = 1 + row * len(plot.panels[0]) + column
     return str(number) if number > 1 else ""
 
 
 def _grid(plot: Plot) -> Options:
-    """Return where the axes of all panels are: those of a column go by the lowest one's, those of a row by the first
-    one's."""
+    """Return the axes of all panels with their domains: a column follows its lowest x axis, a row its first y axis."""
     rows, columns = len(plot.panels), len(plot.panels[0])
     if rows * columns == 1:
         return {"xaxis": {}, "yaxis": {}}
@@ -76,14 +75,14 @@ def _grid(plot: Plot) -> Options:
 
 
 def _domains(sizes: tuple[float, ...], between: float) -> list[list[float]]:
-    """From where to where panels of some sizes reach, side by side from 0 to 1."""
+    """Return the start and end of panels of some sizes, side by side from 0 to 1."""
     room = (1 - between * (len(sizes) - 1)) / sum(sizes)
     ends = [end * room + k * between for k, end in enumerate(accumulate(sizes))]
     return [[end - size * room, end] for end, size in zip(ends, sizes, strict=True)]
 
 
 def _panel(layout: Options, panel: Panel, place: PanelPlace, color: Palette) -> None:
-    """Add to a layout what a panel has beside its data."""
+    """Add the parts of a panel that are not traces to a layout."""
     for mark in panel.marks:
         layout["shapes"] += shapes(mark, panel, place, color)
         layout["annotations"] += label(mark, panel, place, color)
@@ -93,7 +92,7 @@ def _panel(layout: Options, panel: Panel, place: PanelPlace, color: Palette) -> 
             layout |= {"bargap": 0, "barmode": "overlay"}
     if panel.note:
         layout["annotations"].append(note(panel.note, place, color))
-    if panel.blank:  # zero has the colour of the page: what is no row at all must not
+    if panel.blank:  # zero has the page's colour: cells without rows need another
         layout["shapes"].append(backdrop(place, color.hairline))
 
 
@@ -124,7 +123,7 @@ def _texts(plot: Plot) -> list[str]:
 
 
 def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
-    """Return an axis; most : ticks, about, where there is little room."""
+    """Return an axis. most : approximate number of ticks; None for plotly's choice."""
     drawn: Options = {"title": {"text": escape(axis.title, 60)}, "showticklabels": axis.named}
     drawn["showgrid"] = axis.grid
     if axis.grid:

@@ -1,4 +1,4 @@
-"""What lets somebody mark a part of a figure: unseen points to select, since lines and heat maps have none."""
+"""Selection on a figure: invisible points to select, since lines and heat maps have none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gamcore.viz.plots.surfaces import centres
 
 
 def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:
-    """Let somebody drag a range on a curve, without dimming the rest."""
+    """Let the user select a range on a curve, without dimming the rest."""
     same = {"marker": {"opacity": 1}}
     figure.update_traces(selected=same, unselected=same, selector={"type": "bar"})
     if curve.scores.size:
@@ -37,7 +37,7 @@ def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:
 
 
 def boxable(figure: go.Figure, surface: Surface) -> None:
-    """Let somebody drag a rectangle on a heat map."""
+    """Let the user select a rectangle on a heat map."""
     first, second = np.meshgrid(centres(surface.first), centres(surface.second))
     handles = _handles(places(first.ravel(), surface.first.kind), places(second.ravel(), surface.second.kind))
     (cells, *_) = figure.select_traces(selector={"type": "heatmap"})

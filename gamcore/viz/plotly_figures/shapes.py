@@ -15,26 +15,26 @@ from gamcore.viz.plots.spec import Area, Frame, Line, Mark, Panel
 
 @dataclass(frozen=True)
 class PanelPlace:
-    """The axes of a panel, "x3" and "y3": a mark stands at their values or spans their domains."""
+    """The axes of a panel, such as "x3" and "y3": a mark is placed at their values or spans their domains."""
 
     x: str
     y: str
 
     def at(self, x: bool = False, y: bool = False) -> Options:
-        """Return what places are said in: values of the axes that are named, shares of the others' lengths."""
+        """Return the references of coordinates: values on axes that are True, shares of the panel on the others."""
         return {"xref": self.x if x else f"{self.x} domain", "yref": self.y if y else f"{self.y} domain"}
 
     def upright(self, at: Any, line: Options) -> Options:
-        """Return a line across the panel at a place of its x axis."""
+        """Return a vertical line across the panel at a value of its x axis."""
         return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": line, **self.at(x=True)}
 
     def lying(self, at: Any, line: Options) -> Options:
-        """Return the same of its y axis."""
+        """Return a horizontal line across the panel at a value of its y axis."""
         return {"type": "line", "x0": 0, "x1": 1, "y0": at, "y1": at, "line": line, **self.at(y=True)}
 
 
 def shapes(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Options]:
-    """Return the shapes of a mark; none of one that is a trace."""
+    """Return the shapes of a mark; none if the mark is drawn by traces."""
     match mark:
         case Line():
             line = {"color": color.of(mark.role), "width": mark.width, "dash": "dot" if mark.dotted else "solid"}
@@ -58,13 +58,13 @@ def _area(mark: Area, panel: Panel, place: PanelPlace, paint: str) -> list[Optio
 
 
 def backdrop(place: PanelPlace, paint: str) -> Options:
-    """Return a panel filled with a colour."""
+    """Return a rectangle that fills a panel with a colour."""
     return {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below", "fillcolor": paint,
             "line": {"width": 0}, **place.at()}  # fmt: skip
 
 
 def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[Options]:
-    """Return what is written at a line or an area."""
+    """Return the label of a line or an area."""
     if not isinstance(mark, Line | Area) or not mark.text:
         return []
     style = {"text": escape(mark.text), "showarrow": False}
@@ -78,6 +78,6 @@ def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[O
 
 
 def note(text: str, place: PanelPlace, color: Palette) -> Options:
-    """Return a remark in the corner of a panel."""
+    """Return a note in the corner of a panel."""
     return {"text": escape(text), "x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
             "font": {"size": 11, "color": color.muted}, **place.at()}  # fmt: skip

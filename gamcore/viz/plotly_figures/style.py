@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette, cut
 
 Options = dict[str, Any]
-"""A part of a figure as plotly is told it."""
+"""A part of a figure, as plotly takes it."""
 
 LINE, MOST_LINES, LINE_PIXELS = 56, 2, 24
-"""Characters of a line of a headline, how many lines, and how high one is."""
+"""Characters per line of a headline, most lines, and the height of a line in pixels."""
 
 
 @cache
@@ -29,7 +29,7 @@ def template(mode: Mode) -> go.layout.Template:
             "paper_bgcolor": color.background,
             "plot_bgcolor": color.background,
             "colorway": [color.primary, color.accent],
-            "xaxis": {**axis, "autotickangles": [0, -35, -90]},  # a label that rises ends at its tick, inside the plot
+            "xaxis": {**axis, "autotickangles": [0, -35, -90]},  # rising labels end at their tick, inside the plot
             "yaxis": {**axis, "gridcolor": color.hairline},
             "hoverlabel": {"bgcolor": color.background, "bordercolor": color.hairline, "font": {"color": color.ink}},
             "legend": {
@@ -51,7 +51,7 @@ def escape(text: str, most: int = 80) -> str:
 
 
 def lines_of(headline: str) -> list[str]:
-    """Return a headline in lines that fit beside a menu on a small screen: plotly would run over the edge."""
+    """Return a headline in lines that fit beside a menu on a small screen: plotly does not wrap."""
     return wrap(headline, LINE, max_lines=MOST_LINES, placeholder="…") or [""]
 
 
@@ -64,7 +64,7 @@ def heading(headline: str, detail: str, color: Palette) -> dict[str, Any]:
     """Return the title of a figure, and the grey line under it."""
     return {
         "text": f"<b>{'<br>'.join(escape(line) for line in lines_of(headline))}</b>",
-        "pad": {"t": more_pixels(headline) // 2},  # plotly puts their middle where a line alone would be
+        "pad": {"t": more_pixels(headline) // 2},  # plotly centres the lines where a single line would be
         "subtitle": {"text": escape(detail, 160), "font": {"color": color.muted, "size": 13}},
         "x": 0, "xref": "paper", "xanchor": "left", "y": 0.98, "yanchor": "top", "font": {"size": 18},
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Marks of data as plotly traces: plain mappings, which are checked once when the whole figure is made."""
+"""Marks of data as plotly traces: plain mappings, validated once when the figure is created."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from gamcore.viz.plots.spec import (
 SYMBOLS = {"dot": "circle", "dash": "line-ew", "bar": "line-ns"}
 PALE = 0.45
 MANY = 3_000
-"""Points from which the browser's graphics card draws them."""
+"""Points beyond which WebGL draws them."""
 
 DAY_MS = 86_400_000
 
 
 def places(values: Floats, kind: str) -> Any:
-    """Return the numbers, or dates as plotly takes them."""
+    """Return numbers unchanged, and dates as plotly takes them."""
     return [as_date(v).replace(tzinfo=None) for v in values] if kind == "date" else values
 
 
 def _hover(texts: Sequence[str]) -> Options:
-    """Return what a mark says where somebody points at it: names are data, so they are escaped, and in no template."""
+    """Return the hover options of a mark: names come from data, so they are escaped and never put into a template."""
     if not len(texts):
         return {"hoverinfo": "skip"}
     return {"hovertext": ["<br>".join(escape(line, 400) for line in text.split("\n")) for text in texts],
@@ -55,7 +55,7 @@ def _named(name: str) -> Options:
 
 
 def traces(mark: Mark, panel: Panel, color: Palette, flat: bool) -> list[Options]:
-    """Return the traces of a mark; none of one that is a shape. flat : never drawn by the graphics card."""
+    """Return the traces of a mark; none if the mark is drawn by shapes. flat : never use WebGL."""
     match mark:
         case Steps():
             return [_steps(mark, panel, color)]
@@ -87,7 +87,7 @@ def _path(mark: Path, panel: Panel, color: Palette) -> Options:
 
 
 def _corners(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return the points of a step function whose value k stands between edges k and k + 1."""
+    """Return the corners of a step function whose value k lies between edges k and k + 1."""
     return np.repeat(edges, 2)[1:-1], np.repeat(values, 2)
 
 
@@ -129,7 +129,7 @@ def _bars(mark: Bars, panel: Panel, color: Palette) -> Options:
 
 
 def _whiskers(mark: Whiskers, panel: Panel, color: Palette) -> list[Options]:
-    """Return an error bar a place, and an entry in the legend, which error bars alone do not get."""
+    """Return an error bar per position, and a trace for the legend, which error bars alone do not get."""
     middle = (mark.lower + mark.upper) / 2
     paint = color.of(mark.role)
     error = {"type": "data", "array": mark.upper - middle, "color": paint, "thickness": mark.width,
@@ -154,7 +154,7 @@ def _points(mark: Points, panel: Panel, color: Palette, flat: bool) -> Options:
 
 
 def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Options]:
-    """Return the cells that many rows are behind, and the pale ones."""
+    """Return a heat map of the normal cells and one of the pale cells."""
     shared: Options = {
         "type": "heatmap", "x": places(mark.x, panel.x.kind), "y": places(mark.y, panel.y.kind), "xgap": mark.gap,
         "ygap": mark.gap, "hoverongaps": False, "hoverinfo": "text" if mark.hover.size else "skip",
@@ -176,6 +176,6 @@ def _cells(mark: Cells, panel: Panel, color: Palette) -> list[Options]:
 
 
 def colors(scale: ColorScale, color: Palette) -> list[tuple[float, str]]:
-    """Return the colours along a scale."""
+    """Return the colours along a scale, with positions from 0 to 1."""
     places = np.linspace(0.0, 1.0, len(scale.roles))
     return [(float(at), color.of(role)) for at, role in zip(places, scale.roles, strict=True)]

@@ -1,6 +1,6 @@
-"""Explanations as neutral descriptions of plots: nothing is drawn here, and no library is named.
+"""Explanations as neutral descriptions of plots: nothing is drawn here, and no plotting library is used.
 
-The screen (`figures`) and files (`export`) draw the same description, so a file looks like the screen.
+The screen (`plotly_figures`) and the files (`files`) draw the same description, so a file looks like the screen.
 """
 
 from gamcore.viz.plots.bars import importance, pair_ranking, task_importance, waterfall

@@ -1,4 +1,4 @@
-"""Lists as bars: what matters, pairs by strength, and the parts of one prediction."""
+"""Bar charts: feature importance, pairs by strength, and the contributions to one prediction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 36
 
 
 def levels(names: list[str], title: str = "", flipped: bool = True) -> Axis:
-    """Return an axis of names, the first at the top."""
+    """Return an axis of level names, the first at the top."""
     return Axis(title, ticks=tuple((float(k), name) for k, name in enumerate(names)), flipped=flipped,
                 limits=(-0.6, len(names) - 0.4))  # fmt: skip
 
@@ -29,7 +29,7 @@ def levels(names: list[str], title: str = "", flipped: bool = True) -> Axis:
 def importance(
     ranking: Importance, most: int = 20, measure: str = "mean_abs", axis: str | None = None, detail: str = ""
 ) -> Plot:
-    """Bars, the most important on top; `axis` is what they are, where they are not effects."""
+    """Return bars of feature importance, the largest on top; `axis` is their title where they are not effects."""
     frame = ranking.frame().sort_values(measure, ascending=False, ignore_index=True).head(most)
     what = "mean absolute effect" if measure == "mean_abs" else "range of the effect"
     sizes = frame[measure].to_numpy(np.float64)
@@ -53,7 +53,7 @@ def importance(
 
 
 def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -> Plot:
-    """Return the bars of all gain by feature, the common part beside the specific one, the most important on top."""
+    """Return stacked bars of gain per feature, the common part before the specific part, the largest on top."""
     frame = ranking.frame().head(most)
     at = np.arange(len(frame), dtype=np.float64)
     marks: list[Mark] = []
@@ -82,8 +82,7 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
 
 
 def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: str = "") -> Plot:
-    """Return the bars of the strongest pairs, those of the model in the primary colour, and a bar for what each of
-    these is worth.
+    """Return bars of the strongest pairs; the model's pairs have the primary colour and a bar for their held-out gain.
 
     ranking : feature_1, feature_2, strength, rank, strongest first, with attrs["chance"]; worth : feature_1, feature_2,
     worth.
@@ -92,7 +91,7 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
     chance = ranking.attrs["chance"]
     known = [pair in fitted for pair in ranking[["feature_1", "feature_2"]].itertuples(index=False, name=None)]
     telling = np.flatnonzero(np.array(known, bool) | (ranking["strength"].to_numpy() > chance))
-    most = min(max(telling.max(initial=0) + 3, FEWEST_SHOWN), MOST_SHOWN)  # the rest is below chance, bar by bar
+    most = min(max(telling.max(initial=0) + 3, FEWEST_SHOWN), MOST_SHOWN)  # all later pairs are no stronger than chance
     shown = ranking.head(most)
     pairs = list(zip(shown["feature_1"], shown["feature_2"], strict=True))
     at, strength = np.arange(len(shown), dtype=np.float64), shown["strength"].to_numpy(np.float64)
@@ -132,12 +131,12 @@ def waterfall(
     breakdown: Breakdown, row: int, target: str, scale: Scale = "link", cells: dict[str, str] | None = None,
     most: int = 12, detail: str = "",
 ) -> Plot:  # fmt: skip
-    """Return the parts of one row's score, the largest first, from the average to the score; the small ones together.
+    """Return one row's contributions from the average to its score, the largest first; small ones are summed.
 
-    cells : what the row has, by the names of terms.
+    cells : the row's values by term name.
 
-    In points, each part is what it adds to the chance after those above it: their sum is exact, their sizes depend on
-    the order a little.
+    In points, each part is what it adds to the chance after the parts above it. Their sum is exact; their sizes depend
+    slightly on the order.
     """
     parts = breakdown.contributions[row]
     order = np.argsort(-np.abs(parts), kind="stable")
@@ -174,7 +173,7 @@ def waterfall(
 
 
 def _parts(at: Floats, scale: Scale) -> list[str]:
-    """Return the steps between some scores, as text."""
+    """Return the steps between consecutive scores, as text."""
     if scale == "points":
         return [f"{value:+.1f}" for value in np.diff(100 * expit(at))]
     steps = np.diff(at)
@@ -182,7 +181,7 @@ def _parts(at: Floats, scale: Scale) -> list[str]:
 
 
 def _total(score: float, loss: str, scale: Scale) -> str:
-    """Return a whole score as text."""
+    """Return a total score as text."""
     if not LOSSES[loss].is_binary or scale == "link":
         return f"{score:.4g}"
     return f"{expit(score):.1%}" if scale == "points" else f"odds {np.exp(score):.3g}"

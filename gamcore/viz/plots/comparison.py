@@ -1,4 +1,4 @@
-"""The same feature in several models: their curves over each other, and one minus another below."""
+"""The same feature in several models: the curves overlaid, and the difference of two of them below."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gamcore.viz.plots.palette import cut, shorten
 from gamcore.viz.plots.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
 
 WIDTH = 0.7
-"""Of a level, shared by the marks of all curves."""
+"""Width within a level that the marks of all curves share."""
 
 
 def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, str, str]) -> Plot:
-    """Return the curves by name, all on one scale, and below them a difference with its band.
+    """Return named curves on one scale, and below them a difference (`minus`) with its band.
 
-    words : title, line under it, and the unit of effects in the target's own terms.
+    words : title, the line under it, and the unit of the target.
     """
     first = next(iter(curves.values()))
     title, detail, target = words
@@ -55,12 +55,12 @@ def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, 
 
 
 def value_names(curve: Curve) -> list[str]:
-    """Return the levels in the order of their effects; none of numbers and dates."""
+    """Return the levels in the order of `level_order`; empty for numbers and dates."""
     return [curve.labels[k] for k in level_order(curve)] if curve.labels else []
 
 
 def _line(curve: Curve, name: str, role: ColorRole, band: bool) -> list[Mark]:
-    """Return a step line, with its band where there is room for it."""
+    """Return a step line, with its band if `band`."""
     edges = visible_edges(curve)
     hover = [f"{cut(name, 80)}\n{curve.place(k)}\n{say(score, curve.scale)}" for k, score in enumerate(curve.scores)]
     ribbon = [Ribbon(edges, curve.lower, curve.upper, role)] if band and curve.has_band else []
@@ -68,7 +68,7 @@ def _line(curve: Curve, name: str, role: ColorRole, band: bool) -> list[Mark]:
 
 
 def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role: ColorRole) -> list[Mark]:
-    """Return a mark a level, beside those of other curves, with its band as a bar; none for a level that it lacks."""
+    """Return a point per level, beside those of other curves, with whiskers; none for a level the curve lacks."""
     known = [(at, curve.labels.index(label)) for at, label in enumerate(labels) if label in curve.labels]
     if not known:
         return []

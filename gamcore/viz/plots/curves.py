@@ -1,4 +1,4 @@
-"""Curves as plots: one on its own, or small beside others."""
+"""Curves as plots: full size, or as small multiples."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from gamcore.viz.plots.palette import cut, shorten
 from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers
 
 MOST_ROOM = 0.75
-"""What bands may add to the height of a plot, at either end, in heights of the curve."""
+"""Height that bands may add to a plot at either end, as a share of the curve's height."""
 DENSITY_BARS = 60
 
 
 def curve(
     shape: Curve, target: str, detail: str, before: Curve | None = None, title: str | None = None, height: int = 412
 ) -> Plot:
-    """Return one curve: step line or bars, bands, a strip of rows below, missing and unseen in a panel of their own.
+    """Return one curve: step line or bars, bands, a strip of row counts below, missing and unseen in a side panel.
 
-    before : the same feature's curve as it was, drawn faint. title : None for what the curve says (`reading`).
+    before : the feature's earlier curve, drawn faint. title : None for a sentence about the curve (`read_curve`).
     """
     levels = shape.kind in ("category", "boolean")
     marks: list[Mark] = []
@@ -73,8 +73,7 @@ def curve(
 def small(
     shape: Curve, limits: tuple[float, float], other: Curve | None = None, title: str | None = None, height: int = 170
 ) -> Plot:
-    """Return a small multiple: the bare curve on a scale shared with its neighbours; another of the same bins
-    dotted."""
+    """Return a small multiple: the bare curve on shared limits, overlaid by `other`, a curve of the same bins."""
     marks: list[Mark] = []
     axis = Axis()
     if shape.kind in ("category", "boolean"):
@@ -112,7 +111,7 @@ def small(
 
 
 def effect_axis(title: str, scale: Scale, limits: tuple[float, float] | None = None) -> Axis:
-    """Return an axis of effects: ratios on a logarithmic one."""
+    """Return an axis of effects: logarithmic for ratios."""
     return Axis(title, "log" if scale == "ratio" else "number", limits, grid=True)
 
 
@@ -127,7 +126,7 @@ def value_axis(curve: Curve) -> Axis:
 
 
 def _told(curve: Curve) -> list[str]:
-    """Return what a bin says where somebody points at it."""
+    """Return the hover text of each bin."""
     hover = []
     for k in range(curve.scores.size):
         band = f" ({say(curve.lower[k], curve.scale)} to {say(curve.upper[k], curve.scale)})" if curve.has_band else ""
@@ -142,7 +141,7 @@ def _line(curve: Curve) -> list[Mark]:
 
 
 def ribbons(curve: Curve) -> list[Mark]:
-    """Return the bands of a curve that there are: of the whole of it, then bin by bin."""
+    """Return the bands that a curve has: first the band of the whole curve, then the band per bin."""
     edges = visible_edges(curve)
     marks: list[Mark] = []
     if curve.has_whole:
@@ -153,7 +152,7 @@ def ribbons(curve: Curve) -> list[Mark]:
 
 
 def _pale(curve: Curve, edges: Floats, width: float, name: str) -> list[Mark]:
-    """Thin bins over the line, so that they look as uncertain as they are."""
+    """Return bins with few rows, drawn pale over the line."""
     few = curve.counts < FEW_ROWS
     return [Steps(edges, np.where(few, curve.scores, np.nan), "few", width, name=name)] if few.any() else []
 
@@ -179,14 +178,14 @@ def level_marks(curve: Curve) -> list[Mark]:
 
 
 def _levels_before(curve: Curve, before: Curve) -> list[Mark]:
-    """Return a short line where each level's bar ended."""
+    """Return a short line where each level's bar ended before."""
     scores = dict(zip(before.labels, before.scores, strict=True))
     ends = np.array([scores.get(curve.labels[k], np.nan) for k in level_order(curve)])
     return [Points(np.arange(ends.size, dtype=np.float64), ends, "accent", 26, "dash", name="before")]
 
 
 def _special(curve: Curve) -> list[Mark]:
-    """Return the missing and the unseen bin, as bars on the same y axis."""
+    """Return the missing and the unseen bin, as bars on the curve's y axis."""
     scores, lower, upper, counts = np.array([curve.missing, curve.unseen]).T
     at = np.arange(2.0)
     roles: list[ColorRole] = ["primary" if n >= FEW_ROWS else "few" for n in counts]
@@ -204,12 +203,12 @@ def _special(curve: Curve) -> list[Mark]:
 
 
 def row_bars(at: Floats, counts: Floats, width: Floats | float) -> Bars:
-    """Return the rows of bins or levels."""
+    """Return bars of row counts per bin or level."""
     return Bars(at, counts, width=width, roles="density", hover=[f"{n:,.0f} rows" for n in counts])
 
 
 def _rows(curve: Curve) -> Bars:
-    """Return the rows along the axis, in bars of equal width: bins of equal count have unequal widths."""
+    """Return row counts along the axis, in bars of equal width: bins of equal count have unequal widths."""
     if curve.kind in ("category", "boolean"):
         order = level_order(curve)
         return row_bars(np.arange(order.size, dtype=np.float64), curve.counts[order], 0.62)
@@ -221,19 +220,19 @@ def _rows(curve: Curve) -> Bars:
         grid = edges  # a bar per value
     elif opening is None:
         grid = np.linspace(edges[0], edges[-1], DENSITY_BARS + 1)
-    else:  # bars of the opening view, and the tails as one bar each
+    else:  # bars over the opening view, and one bar per tail
         grid = np.unique(np.concatenate([edges[:1], np.linspace(*opening, DENSITY_BARS + 1), edges[-1:]]))
     running = np.interp(grid, edges, np.concatenate([[0.0], np.cumsum(curve.counts)]))
     return row_bars((grid[:-1] + grid[1:]) / 2, np.diff(running), np.diff(grid))
 
 
 def _headline(curve: Curve, target: str) -> str:
-    """Return what the curve says; before it has a band, only what it is."""
+    """Return the curve's sentence; without a band for the whole curve, only what the plot shows."""
     return read_curve(curve) if curve.has_whole else f"Effect of {curve.feature} on {target}"
 
 
 def widened(low: float, high: float, scale: Scale) -> tuple[float, float]:
-    """Limits with a margin."""
+    """Return limits with a margin."""
     if scale == "ratio":
         margin = (high / low) ** 0.06 if high > low > 0 else 1.1
         return low / margin, high * margin
@@ -242,10 +241,10 @@ def widened(low: float, high: float, scale: Scale) -> tuple[float, float]:
 
 
 def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[float, float]:
-    """Lowest and highest effect that a plot shows: all scores, and bands where they are not much wider than these.
+    """Return the lowest and highest effect that a plot shows: all scores, and bands up to `MOST_ROOM` beyond them.
 
-    The band of a bin with a handful of rows can be many times as high as the whole curve, which would be a line.
-    thin : whether bands of bins with few rows count at all.
+    The band of a bin with few rows can be many times as high as the curve, which would then look flat.
+    thin : whether the bands of bins with few rows count.
     """
     special = np.array([curve.missing[:3], curve.unseen[:3]]).ravel()
     parts = [curve.scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
@@ -265,14 +264,13 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
 
 
 def common_limits(curves: list[Curve]) -> tuple[float, float]:
-    """Limits of a plot of any of some curves, all on one scale."""
+    """Return limits that fit every one of some curves, all on one scale."""
     each = [limits_of(one, None, thin=False) for one in curves]
     return min(low for low, _ in each), max(high for _, high in each)
 
 
 def view(curve: Curve) -> tuple[float, float] | None:
-    """Return the part of the axis to open with: the middle 99% of rows, where a long tail would squeeze it; else
-    all."""
+    """Return the opening view: the middle 99% of rows if a long tail would squeeze them, else None for all."""
     edges = visible_edges(curve)
     share = np.cumsum(curve.counts) / max(curve.counts.sum(), 1.0)
     first, last = (int(np.searchsorted(share, quantile)) for quantile in (0.005, 0.995))
@@ -288,7 +286,7 @@ def is_cut(curve: Curve) -> bool:
 
 
 def visible_edges(curve: Curve) -> Floats:
-    """Return the edges with a width for the outer bins where each bin is a single value."""
+    """Return the edges, the outer bins widened where they are a single value."""
     edges = curve.edges.astype(np.float64).copy()
     if edges.size > 2:
         edges[0] = min(edges[0], edges[1] - (edges[2] - edges[1]) / 2) if edges[0] == curve.display[0] else edges[0]
@@ -300,7 +298,7 @@ def visible_edges(curve: Curve) -> Floats:
 
 
 def level_order(curve: Curve) -> NDArray[np.intp]:
-    """By effect; months and weekdays by the calendar."""
+    """Return the order of levels: by effect; months and weekdays by the calendar."""
     if curve.labels in (MONTHS, WEEKDAYS):
         return np.arange(len(curve.labels))
     return np.argsort(curve.scores, kind="stable")

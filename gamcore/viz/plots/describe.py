@@ -1,4 +1,4 @@
-"""The plot of any explanation, by what it is."""
+"""The plot of any explanation, chosen by its type."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from gamcore.viz.plots.surfaces import surface
 
 @singledispatch
 def describe(explanation: Any, **words: Any) -> Plot:
-    """Return the plot of an explanation: a Curve, Surface, Importance, TaskImportance, Breakdown (row=0), Ledger
-    (names), ReadOut or Costs (chosen). Where they apply, target: what is predicted, detail: the line under the title,
-    and title.
+    """Return the plot of an explanation.
+
+    explanation : a Curve, Surface, Importance, TaskImportance, Breakdown (row=0), Ledger (names), ReadOut or Costs
+    (chosen). words : where they apply, target (what is predicted), detail (the line under the title) and title.
     """
     raise TypeError(
         f"{type(explanation).__name__} has no plot of its own: describe it with a function of gamcore.viz.plots."

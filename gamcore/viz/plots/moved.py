@@ -1,4 +1,4 @@
-"""The distribution of a column in two versions of a table, over each other."""
+"""Drift: the distributions of a column in two versions of a table, overlaid."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Mark, Panel, Plot, Ste
 ROW = 30
 HEIGHT = 260
 WIDTH = 0.36
-"""Of a bar, of which each level has two."""
+"""Width of a bar; each level has two."""
 
 
 def moved(overlay: Overlay, title: str) -> Plot:
-    """Return the shares of rows by value, of the older version and of the newer one."""
+    """Return the shares of rows by value in the older and the newer version."""
     hover = [f"{row[0]}\nthen {row[1]:.1%}, now {row[2]:.1%}" for row in overlay.frame().to_numpy()]
     marks: list[Mark] = []
     sides: list[tuple[str, Floats, ColorRole, float]] = [

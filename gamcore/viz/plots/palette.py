@@ -1,4 +1,4 @@
-"""The colours of both themes, by what they are for, and names from data as labels."""
+"""The colours of both themes by role, and names from data as labels."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Mode = Literal["light", "dark"]
 FONT: Final = '"Source Sans", "Source Sans Pro", "Source Sans 3", sans-serif'
 MOST_LABEL: Final = 28
 TURNING: Final = "\u202d\u202e"
-"""Overrides of the direction of writing."""
+"""Unicode overrides of the writing direction."""
 
 MARK: Final = "\ufeff"
-"""The mark of a file's beginning, which some write into texts."""
+"""The byte order mark, which some programs write into texts."""
 OKABE_ITO: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-"""Colours of things side by side, in a fixed order (Okabe and Ito 2008)."""
+"""Categorical colours, in a fixed order (Okabe and Ito 2008)."""
 
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of one theme; how opaque a band and a wide one are."""
+    """The colours of one theme; `band` and `wide` are the opacities of a band and of a wide band."""
 
     background: str
     ink: str
@@ -41,7 +41,7 @@ class Palette:
         return OKABE_ITO[role % len(OKABE_ITO)] if isinstance(role, int) else str(getattr(self, role))
 
     def shade(self, role: ColorRole, opacity: float) -> str:
-        """Return the colour of a role that what is behind shows through."""
+        """Return the colour of a role at an opacity, as rgba(...)."""
         red, green, blue = rgb(self.of(role))
         return f"rgba({red},{green},{blue},{opacity:g})"
 
@@ -77,20 +77,22 @@ PALETTES: Final[dict[Mode, Palette]] = {
 
 
 def rgb(color: str) -> tuple[int, int, int]:
-    """#RRGGBB as numbers."""
+    """Return #RRGGBB as three numbers from 0 to 255."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
 def clean(text: str) -> str:
-    """Return a text without what no file can hold (controls, halves of letters, the mark of a file's beginning, at
-    which PDFs break) and without what turns the rest around."""
+    """Return a text without the characters that files cannot hold or that reverse the writing direction.
+
+    Removed are controls except newlines, surrogates, unassigned characters, and the byte order mark, which breaks PDFs.
+    """
     return "".join(
         c for c in text if c == "\n" or not (unicodedata.category(c) in ("Cc", "Cs", "Cn") or c in TURNING or c == MARK)
     )
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters."""
+    """Return a text cut to at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""How good predictions are: ranking, calibration, costs, residuals, means over time; and the course of a training."""
+"""Quality of predictions: ranking, calibration, costs, residuals, means over time; and training progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_POINTS = 1_000
 
 
 def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tuple[list[float], list[float]]) -> Plot:
-    """Return a curve of shares, with the line that no skill gives."""
+    """Return a curve of shares, with the line of a model without skill (`guide`)."""
     each = [f"{x:.1%}\n{y:.1%}" for x, y in zip(line.x, line.y, strict=True)]
     marks = (Path(np.array(guide[0]), np.array(guide[1]), "zero", 1.0, "dot"), Path(line.x, line.y, hover=each))
     x, y = (Axis(title, limits=WHOLE, format="percent") for title in axes)
@@ -34,7 +34,7 @@ def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tu
 
 
 def calibration(parts: pd.DataFrame, chance: Floats) -> Plot:
-    """Return what happened against what was said, with intervals; where the chances are, below."""
+    """Return observed against predicted rates, with intervals; a histogram of the predicted chances below."""
     top = float(max(parts["upper"].max(), parts["predicted"].max())) * 1.05
     counts, edges = np.histogram(chance, np.linspace(0, min(top, 1.0), 41))
     bars = Bars(
@@ -54,7 +54,7 @@ def calibration(parts: pd.DataFrame, chance: Floats) -> Plot:
 
 
 def cost_line(costs: Costs, chosen: float) -> Plot:
-    """Cost a row by where the line is drawn; the cheapest, and the one that is chosen."""
+    """Return the cost per row by threshold; the cheapest and the chosen threshold are marked."""
     hover = [f"{x:.1%}\n{y:,.4g} a row" for x, y in zip(costs.thresholds, costs.costs, strict=True)]
     marks = (
         Path(costs.thresholds, costs.costs, hover=hover),
@@ -76,7 +76,7 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
 
 
 def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
-    """Return the residuals of some rows, and their means by the prediction."""
+    """Return the residuals of some rows, and their means by prediction."""
     dots = Points(predicted, gaps, "density", 4, opacity=0.6)
     marks = (dots, Line(0.0), *_interval(parts, "predicted", "residual", ",.4g"))
     x, y = Axis(f"predicted {target}"), Axis("what was minus what was predicted")
@@ -93,7 +93,7 @@ def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str)
 
 
 def actual(predicted: Floats, y: Floats, target: str) -> Plot:
-    """Return some rows: what was, against what was predicted."""
+    """Return actual against predicted values of some rows."""
     both = np.concatenate([predicted, y])
     ends = np.array([float(both.min()), float(both.max())])
     hover = [f"{a:,.4g}\n{b:,.4g}" for a, b in zip(predicted, y, strict=True)]
@@ -112,7 +112,7 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
 
 
 def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
-    """Return what was, with its interval, and what the model says, by period; where the held-out rows begin."""
+    """Return observed means with intervals and predicted means by period; held-out periods are shaded."""
     at, digits = np.arange(len(periods), dtype=np.float64), ".1%" if binary else ",.4g"
     marks: list[Mark] = []
     if held_from is not None:
@@ -146,7 +146,7 @@ def _grid(axis: Axis) -> Axis:
 def _interval(
     table: pd.DataFrame, x: str, y: str, digits: str, name: str = "", labels: list[str] | None = None
 ) -> list[Mark]:
-    """Return the points with intervals, joined by a line."""
+    """Return points with intervals, joined by a line."""
     at, values = table[x].to_numpy(np.float64), table[y].to_numpy(np.float64)
     lower, upper = table["lower"].to_numpy(np.float64), table["upper"].to_numpy(np.float64)
     where = labels or [f"{place:{digits}}" for place in at]
@@ -178,7 +178,7 @@ def progress(points: Floats) -> Plot:
             marks.append(Path(measured[:, 1], measured[:, 2], "muted", 1.5, "dot", name="training"))
     late = points[points[:, 1] > 0.1 * points[:, 1].max(initial=0), 2:]
     limits = None
-    if np.isfinite(late).sum() > 20:  # the first steps fall so far that the rest would look flat
+    if np.isfinite(late).sum() > 20:  # the first rounds fall so far that the rest would look flat
         low, high = float(np.nanmin(late)), float(np.nanmax(late))
         limits = (low - 0.1 * (high - low), high + 0.3 * (high - low))
     numbers = pd.DataFrame(points, columns=["refit", "round", "training", "validation"])

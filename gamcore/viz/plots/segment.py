@@ -1,4 +1,4 @@
-"""A rule on a curve: what it picks as a quiet area in the colour of a selection."""
+"""A rule on a curve: the part that it selects, as a shaded area."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Span = tuple[float, float]
 
 
 def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
-    """Return the plot of a curve with what a rule asks of its feature shaded; the plot itself where that is nothing."""
+    """Return a curve's plot with the part shaded that a rule selects; unchanged if no condition is on its feature."""
     asked = of_feature(rule, curve.feature)
     if asked is None:
         return plot
@@ -34,7 +34,7 @@ def marked(plot: Plot, curve: Curve, rule: Rule, label: str = "") -> Plot:
 
 
 def of_feature(rule: Rule, column: str) -> Rule | None:
-    """Return what a rule asks of one column, all conditions on others left out; None where nothing."""
+    """Return a rule restricted to its conditions on one column; None if there are none."""
     match rule:
         case All(of) | AnyOf(of):
             kept = [asked for one in of if (asked := of_feature(one, column)) is not None]
@@ -48,9 +48,9 @@ def of_feature(rule: Rule, column: str) -> Rule | None:
 
 
 def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
-    """Return the parts of the axis that a rule of one column picks, and whether it picks missing cells."""
+    """Return the parts of the axis that a rule on one column selects, and whether it selects missing cells."""
     parts = rule.of if isinstance(rule, AnyOf) else (rule,)
-    if all(isinstance(part, Range | Levels | Missing) for part in parts):  # as exact as its numbers
+    if all(isinstance(part, Range | Levels | Missing) for part in parts):  # exact ends, not whole bins
         spans = [span for part in rule.parts() for span in _spans(curve, part)]
         return spans, any(isinstance(part, Missing) for part in parts)
     cells: Any = pd.array([*curve.labels, None], "string") if curve.labels else np.append(curve.display, np.nan)
@@ -67,7 +67,7 @@ def _asked(curve: Curve, rule: Rule) -> tuple[list[Span], bool]:
 
 
 def _spans(curve: Curve, part: Range | Levels | Missing) -> list[Span]:
-    """Return what a condition covers of the axis."""
+    """Return the parts of the axis that a condition covers."""
     if isinstance(part, Levels) and curve.labels:
         order = level_order(curve)
         names = {*part.levels}
@@ -87,7 +87,7 @@ def _spans(curve: Curve, part: Range | Levels | Missing) -> list[Span]:
 
 
 def _between_values(curve: Curve, place: float, end: float | None) -> float:
-    """Return the cut that an end stands for: of whole numbers, the border before it is half a step lower."""
+    """Return the position of an end of a range: for whole numbers, the cut before it, half a step lower."""
     inner = curve.edges[1:-1]
     if end is None or not inner.size:
         return float(place)

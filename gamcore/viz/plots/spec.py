@@ -1,4 +1,4 @@
-"""What a plot shows, in no library's terms: panels of marks on axes. The screen and every kind of file draw these."""
+"""What a plot shows, independent of any library: panels of marks on axes. The screen and all files draw these."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from gamcore.types import Floats
 
 ColorRole = Literal["primary", "accent", "density", "few", "muted", "ink", "zero", "hairline", "background"] | int
-"""What a colour is for; a number is a place among the colours of things side by side."""
+"""What a colour is for; a number is an index of the categorical colours."""
 TickFormat = Literal["plain", "percent", "signed percent", "count", "factor", "power"]
 NO_TEXT: tuple[str, ...] = ()
 SELECTED = 0.13
-"""Opacity of what is selected."""
+"""Opacity of a selected area."""
 
 
 @dataclass(frozen=True)
 class Axis:
     """One axis. Dates are days since 1970-01-01.
 
-    limits : what is shown; None for all. ticks : places and names, of levels. flipped : the first at the top.
+    limits : the range shown; None for all. ticks : positions and names, of levels. flipped : the first at the top.
     """
 
     title: str = ""
@@ -40,7 +40,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Steps:
-    """A step function: value k stands between edges k and k + 1. upright : edges along y."""
+    """A step function: value k lies between edges k and k + 1. upright : edges along y."""
 
     edges: Floats
     values: Floats
@@ -67,7 +67,7 @@ class Ribbon:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars from `base` to `base + sizes`; roles one for all, or one per bar. texts : what is written at their ends."""
+    """Bars from `base` to `base + sizes`. roles : one for all, or one per bar. texts : written at the bars' ends."""
 
     at: Floats
     sizes: Floats
@@ -81,18 +81,18 @@ class Bars:
     outlined: bool = False
 
     def role(self, k: int) -> ColorRole:
-        """Of bar k."""
+        """Return the role of bar k."""
         return self.roles if isinstance(self.roles, str | int) else self.roles[k]
 
     @property
     def bases(self) -> Floats:
-        """Where each begins."""
+        """The base of each bar."""
         return np.broadcast_to(np.asarray(self.base, np.float64), np.shape(self.sizes))
 
 
 @dataclass(frozen=True)
 class Whiskers:
-    """Intervals from lower to upper at some places."""
+    """Intervals from lower to upper at positions `at`."""
 
     at: Floats
     lower: Floats
@@ -106,7 +106,7 @@ class Whiskers:
 
 @dataclass(frozen=True)
 class Points:
-    """Marks at places: dots, or short lines across."""
+    """Point marks: dots, or short horizontal or vertical lines."""
 
     x: Floats
     y: Floats
@@ -120,7 +120,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Path:
-    """A line through points, as they come."""
+    """A line through points, in their given order."""
 
     x: Floats
     y: Floats
@@ -134,7 +134,7 @@ class Path:
 
 @dataclass(frozen=True)
 class ColorScale:
-    """A colour scale from low to high through the middle: roles, limits, and its ticks by name."""
+    """A colour scale from low to high: colour roles at equal distances, limits and named ticks."""
 
     low: float
     high: float
@@ -146,7 +146,7 @@ class ColorScale:
 
 @dataclass(frozen=True)
 class Cells:
-    """A heat map: values (n_y, n_x) between borders (n_x + 1,) and (n_y + 1,), blank where NaN, pale where asked.
+    """A heat map: values (n_y, n_x) between borders x (n_x + 1,) and y (n_y + 1,), blank where NaN, pale where `pale`.
 
     hover, texts : (n_y, n_x) of strings, or empty.
     """
@@ -163,7 +163,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line over the whole panel at a place of one axis; upright: of the x axis."""
+    """A straight line across the whole panel at a value of the y axis; upright: of the x axis."""
 
     at: float
     upright: bool = False
@@ -175,7 +175,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Area:
-    """A part of the x axis, shaded over the whole height; lined : with a line at its ends."""
+    """A part of the x axis, shaded over the panel's height. lined : with a line at each end."""
 
     low: float
     high: float
@@ -187,7 +187,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Frame:
-    """A rectangle that is pointed out."""
+    """A highlighted rectangle."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -199,7 +199,7 @@ Mark = Steps | Ribbon | Bars | Whiskers | Points | Path | Cells | Line | Area | 
 
 @dataclass(frozen=True)
 class Panel:
-    """Marks on two axes, the last on top. blank : what no mark covers is grey. stacked : bars on top of each other."""
+    """Marks on two axes, the last on top. blank : areas that no mark covers are grey. stacked : bars are stacked."""
 
     x: Axis
     y: Axis
@@ -211,11 +211,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class Plot:
-    """A grid of panels: those of a column share their x axis, those of a row their y axis.
+    """A grid of panels: panels in a column share the x axis, panels in a row the y axis.
 
     name : short, for a file. title : what the plot says, in a sentence; detail : scale, base rate, metric, in grey.
-    words : the plot for those who cannot see it. numbers : the table behind it. height : pixels,
-    without title and legend; width : pixels, None for all there is.
+    words : the alternative text. numbers : the table behind the plot. height : pixels, without title and legend;
+    width : pixels, None for all available width.
     """
 
     name: str
@@ -233,22 +233,22 @@ class Plot:
 
     @property
     def main(self) -> Panel:
-        """The panel that the others stand around: the largest."""
+        """The largest panel."""
         return max(self.each(), key=lambda one: self.heights[one[0]] * self.widths[one[1]])[2]
 
     def bare(self) -> Plot:
-        """Return the same without its title, where that stands beside it."""
+        """Return the plot without title and detail, for pages that show these themselves."""
         return replace(self, title="", detail="")
 
     def each(self) -> Iterator[tuple[int, int, Panel]]:
-        """Yield the rows, columns and panels."""
+        """Yield the row, column and panel of each panel."""
         for row, line in enumerate(self.panels):
             for column, panel in enumerate(line):
                 if panel is not None:
                     yield row, column, panel
 
     def named(self) -> list[Mark]:
-        """Return the marks that have a name in the legend; the effect, which is the first thing to look for, first."""
+        """Return the marks that have a name in the legend, the effect first."""
         marks = [mark for _, _, panel in self.each() for mark in panel.marks if getattr(mark, "name", "")]
         return sorted(marks, key=lambda mark: getattr(mark, "name", "") != "effect")
 

@@ -1,4 +1,4 @@
-"""Strategies beside each other: who is reached, what is lost to whom, how rules overlap, and what was measured."""
+"""Strategies compared: reach, rows lost to higher strategies, overlap of rules, and measured lifts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gamcore.viz.plots.spec import (
 
 ROW = 46
 PALE = 1.8
-"""What would have the full colour of a matrix of shares: text has to be read on all of them."""
+"""Value of full colour in a matrix of shares: above 1, so that text stays readable on all cells."""
 
 
 def ledger_frame(ledger: Ledger, names: Sequence[str]) -> pd.DataFrame:
@@ -41,8 +41,7 @@ def ledger_frame(ledger: Ledger, names: Sequence[str]) -> pd.DataFrame:
 
 
 def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
-    """Return a bar per strategy, the highest first: exclusive reach, then what higher ones take; at the end who is
-    left."""
+    """Return a bar per strategy, the highest first: exclusive reach and rows lost to higher ones; last, the rest."""
     k = len(names)
     at, whole = np.arange(k + 1, dtype=np.float64), max(ledger.eligible, 1)
     exclusive, lost = np.asarray(ledger.exclusive, np.float64), np.asarray(ledger.lost, np.float64)
@@ -75,7 +74,7 @@ def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
 
 
 def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
-    """Return how many eligible rows each two rules match, and their share of the row's rule."""
+    """Return the eligible rows that each pair of rules matches, and their share of the rule at left."""
     k = len(names)
     labels = [cut(name, MOST_LABEL) for name in names]
     share = ledger.overlap / np.maximum(ledger.raw, 1)[:, None]
@@ -99,7 +98,7 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
 
 
 def lifts(outcome: ReadOut, detail: str = "") -> Plot:
-    """Measured lifts with their intervals, a row a comparison, and what was planned."""
+    """Return measured lifts with intervals, one line per comparison, and the planned lifts."""
     listed = [effect for effect in outcome.effects if np.isfinite([effect.lift, *effect.lift_interval]).all()]
     marks: list[Mark] = [Line(0.0, True)]
     groups: list[tuple[bool, str, ColorRole]] = [(True, "significant", "primary"), (False, "not significant", "few")]
@@ -133,7 +132,7 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
 
 
 def _aside(effect: Effect) -> str:
-    """Return what a comparison's name says besides."""
+    """Return the addition to a comparison's name."""
     if effect.role == "expected null":
         return " (expected null)"
     return f" (planned {effect.planned:+.0%})" if effect.role == "primary" and np.isfinite(effect.planned) else ""

@@ -24,8 +24,11 @@ def surface(
     shape: Surface, target: str, detail: str, chosen: Rectangle | None = None, title: str | None = None,
     height: int = 532,
 ) -> Plot:  # fmt: skip
-    """Return the joint effect as a heat map, grey where no row is, pale where few are; the curves of the two features
-    in the margins, each with its own scale. `chosen` is framed; title : None for what the surface says (`reading`)."""
+    """Return the joint effect as a heat map, with the curves of the two features in the margins, each on its own scale.
+
+    Cells without rows are grey, cells with few rows are pale. chosen : a rectangle to frame. title : None for a
+    sentence about the surface (`read_surface`).
+    """
     limit = shape.reach or 1.0
     units = LOSSES[shape.margins[0].loss].unit(shape.scale, target)
     colors = ColorScale(
@@ -65,7 +68,7 @@ def surface(
 
 
 def slices(surface: Surface, places: list[int], target: str, detail: str) -> Plot:
-    """Return the joint effect along the first feature, a line for each of these bins of the second."""
+    """Return the joint effect along the first feature, one line for each of the bins `places` of the second."""
     marks: list[Mark] = []
     for k, place in enumerate(places[:MOST_SLICES]):
         scores = np.where(surface.counts[:, place] > 0, surface.scores[:, place], np.nan)
@@ -94,7 +97,7 @@ def slices(surface: Surface, places: list[int], target: str, detail: str) -> Plo
 
 
 def borders(side: Side) -> Floats:
-    """Borders of the cells along an axis."""
+    """Return the borders of the cells along an axis."""
     if side.labels:
         return np.arange(len(side.labels) + 1, dtype=np.float64) - 0.5
     edges = side.edges.astype(np.float64).copy()
@@ -110,7 +113,7 @@ def centres(side: Side) -> Floats:
 
 
 def _axis(side: Side, curve: Curve) -> Axis:
-    """Return the levels as they are named; of numbers, the middle 99% of rows, where a long tail would squeeze them."""
+    """Return the axis of one feature: named levels, or numbers and dates limited to the opening view (`view`)."""
     if side.labels:
         ticks = tuple((float(k), shorten(label, len(side.labels))) for k, label in enumerate(side.labels))
         return Axis(side.feature, ticks=ticks, limits=(-0.5, len(side.labels) - 0.5))
@@ -120,7 +123,7 @@ def _axis(side: Side, curve: Curve) -> Axis:
 
 
 def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
-    """Return what a cell says where somebody points at it, (K_2, K_1)."""
+    """Return the hover text of each cell, (K_2, K_1)."""
     hover = np.empty(surface.scores.T.shape, object)
     for i, j in np.ndindex(*surface.scores.shape):
         low, high, score = (float(values[i, j]) for values in (surface.lower, surface.upper, surface.scores))
@@ -133,7 +136,7 @@ def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]
 
 
 def _factors(limit: float, ratio: bool) -> tuple[tuple[float, str], ...] | None:
-    """Return the ticks of a colour bar that is drawn by the logs of ratios."""
+    """Return the ticks of a colour bar on the logs of ratios; None for other scales."""
     if not ratio:
         return None
     return tuple((float(value), f"×{np.exp(value):.2g}") for value in np.linspace(-limit, limit, 5))

@@ -1,4 +1,4 @@
-"""How alike tasks are."""
+"""Similarity of tasks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gamcore.viz.plots.palette import shorten
 from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, single
 
 MOST_NAMED, MOST_WRITTEN = 30, 12
-"""Tasks beyond which a matrix has no room for their names, and for numbers in its cells."""
+"""Most tasks for which a matrix has room for their names, and for numbers in its cells."""
 
 
 def similarity(cosines: pd.DataFrame, detail: str = "") -> Plot:
-    """Return how alike the curves of each two tasks are: a matrix, alike blue, reversed orange."""
+    """Return a matrix of how similar the curves of each pair of tasks are: similar blue, reversed orange."""
     n = len(cosines)
     names = [shorten(str(name), n) for name in cosines.index]
     values = cosines.to_numpy(np.float64)

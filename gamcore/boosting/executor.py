@@ -1,11 +1,11 @@
-"""Who does independent pieces of work: this thread, or several.
+"""Executors of independent work: in the calling thread, or in several threads.
 
 Kernels release the interpreter lock, so threads suffice. Results come back in the order of the items, and each piece of
-work writes to places of its own, so a model does not depend on the number of workers.
+work writes to its own memory, so a model does not depend on the number of workers.
 
-A refit is submitted as a task: plain data that can be pickled where its rows are in memory. So an executor of other
-processes, or of other machines, needs no more than to answer to `Executor`, and a way to carry what `tell` is told. A
-share of rows on disk (`rows_on_disk`) stays in the process that opened its files.
+A refit is submitted as a task: plain data that can be pickled if its rows are in memory. An executor for other
+processes or machines only has to implement `Executor` and pass each `Progress` back to `tell`. A share of rows on disk
+(`rows_on_disk`) stays in the process that opened its files.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Made = TypeVar("Made")
 Made_co = TypeVar("Made_co", covariant=True)
 
 Tell = Callable[[Progress], bool]
-"""Is told every `Progress` of a task; it answers whether the task is to stop at its best round so far."""
+"""Receives each `Progress` of a task; returns whether the task should stop and keep its best round so far."""
 
 
 class Task(Protocol[Made_co]):
     """A refit as data: what it learns from, its parameters, its seed."""
 
     def run(self, within: Executor | None) -> Loop[Made_co]:
-        """Return the refit as it is boosted; `within` shares the work of its steps."""
+        """Boost the refit as a generator; `within` shares the work of its steps."""
         ...
 
 
@@ -45,16 +45,16 @@ class Executor(Protocol):
         ...
 
     def submit(self, task: Task[Made], tell: Tell) -> Future[Made]:
-        """Begin a refit, or queue it."""
+        """Start a refit, or queue it."""
         ...
 
     def close(self) -> None:
-        """End the workers; work not yet begun is dropped."""
+        """Stop the workers; drop work not yet begun."""
         ...
 
 
 class Serial:
-    """One after the other, in the calling thread; inside a refit, `inside` threads."""
+    """Runs work sequentially in the calling thread; each refit uses `inside` threads."""
 
     n_workers = 1
 
@@ -72,14 +72,13 @@ class Serial:
         return done
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there are no workers."""
 
 
 class Threads:
-    """The calling thread and a pool that helps it; an exception in one piece of work is raised to the caller.
+    """The calling thread and a pool that helps it; an exception in any piece of work is raised in the caller.
 
-    Short pieces, such as a share of one step, would wait for a sleeping thread to wake: in `map` the caller takes its
-    part.
+    In `map` the caller works too: short pieces, such as a share of one step, would otherwise wait for a thread to wake.
     """
 
     def __init__(self, n_workers: int, inside: int = 1) -> None:
@@ -97,7 +96,7 @@ class Threads:
                 try:
                     done[place] = function(todo[place])
                 except BaseException:
-                    for _ in todo:  # what has not begun is dropped
+                    for _ in todo:  # drop what has not begun
                         next(turn)
                     raise
 
@@ -115,13 +114,15 @@ class Threads:
         return self._pool.submit(run_task, task, tell, self._inside)
 
     def close(self) -> None:
-        """End the threads; work not yet begun is dropped."""
+        """Stop the threads; drop work not yet begun."""
         self._pool.shutdown(cancel_futures=True)
 
 
 def make_executor(n_workers: int, inside: int = 1) -> Executor:
-    """Serial for one worker, threads for more; each refit gets `inside` threads of its own, since refits side by side
-    must not wait for each other's helpers."""
+    """Return a Serial executor for one worker, Threads for more.
+
+    Each refit gets `inside` threads of its own: concurrent refits must not wait for each other's helpers.
+    """
     return Threads(n_workers, inside) if n_workers > 1 else Serial(inside)
 
 

@@ -22,14 +22,14 @@ from gamcore.model.losses import Loss
 from gamcore.types import Floats
 
 MOST_BANDED_PAIRS = 200
-"""The halves of a pair take about a megabyte of a model file."""
+"""Most pairs of a model with bands: the halves of each take about a megabyte of the model file."""
 
 
 @dataclass(frozen=True)
 class FitPlan:
-    """What a fit is made of.
+    """The settings of a fit.
 
-    interactions : pairs by places, how many of the strongest, or "auto". pairs : how they are fitted.
+    interactions : pairs of feature indices, the number of strongest pairs, or "auto". pairs : how they are fitted.
     """
 
     loss: Loss
@@ -54,7 +54,7 @@ class Seeds:
 
     @classmethod
     def of(cls, random_state: int | np.random.RandomState | None) -> Seeds:
-        """Return all from one seed, as scikit-learn takes it."""
+        """Return all seeds from one `random_state` as in scikit-learn."""
         number = check_random_state(random_state).randint(2**31 - 1)
         groups, splits, bags, halves = np.random.SeedSequence(number).spawn(4)
         return cls(groups=groups, splits=splits, bags=bags, halves=halves)
@@ -62,7 +62,7 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit leaves. best_rounds, validation_losses : (refits,)."""
+    """The result of a fit. best_rounds, validation_losses : (refits,)."""
 
     model: AdditiveModel
     best_rounds: NDArray[np.int64]
@@ -72,7 +72,7 @@ class Fitted:
 
 
 def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
-    """Boost the main effects, then the pairs that are asked for."""
+    """Boost the main effects, then the requested pairs."""
     watcher.next_part()
     shares = source.shares(Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits))
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
@@ -97,7 +97,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
 def with_halves(
     data: Encoded, model: AdditiveModel, recipe: HalfRecipe, n_refits: int, seeds: Seeds, watcher: Watcher
 ) -> AdditiveModel:
-    """Return the model with half-sample refits, which tell how sure it is; as it was where they are stopped."""
+    """Return the model with half-sample refits, which measure its uncertainty; if stopped, return it unchanged."""
     if len(model.pairs) > MOST_BANDED_PAIRS:
         raise TableError(
             f"Bands of {len(model.pairs)} pairs would not fit into a model file: use at most {MOST_BANDED_PAIRS} "

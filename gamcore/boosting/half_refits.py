@@ -1,7 +1,7 @@
-"""Complete refits on halves of the rows, whose spread tells how sure a model is (`bands`).
+"""Complete refits on halves of the rows; their spread measures the uncertainty of a model (`bands`).
 
-Every refit draws a half of its own, whole clusters where rows come in clusters, and deals it into groups of its own:
-refits that shared one deal would have as few degrees of freedom as that has groups.
+Each refit draws its own half, by whole clusters if rows are clustered, and deals it into its own groups: refits that
+shared one deal would have only as many degrees of freedom as it has groups.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from gamcore.model.additive import AdditiveModel, Term, assemble, count_bins
 from gamcore.types import Floats
 
 FEW_KNOWN: Final = 30
-"""Rows of a bin from which its halves can tell how sure it is."""
+"""Rows that a bin needs for its half-sample refits to show its uncertainty."""
 
 FEWEST: Final = 4
-"""Rows, clusters, and rows of either class, that halves are drawn from."""
+"""Fewest rows, clusters, and rows of each class, that halves are drawn from."""
 
 
 @dataclass(frozen=True)
 class HalfRecipe:
-    """How each half is fitted: main effects as those of the model, then the model's pairs."""
+    """How each half is fitted: main effects as in the model, then the model's pairs."""
 
     parameters: Parameters
     n_groups: int
@@ -42,7 +42,7 @@ class HalfRecipe:
 
 
 def check_halves(data: Encoded) -> None:
-    """Refuse rows that are too few to be halved."""
+    """Raise TableError if there are too few rows to halve."""
     parts = [("rows", data.y.size)]
     if data.clusters is not None:
         parts.append(("groups", np.unique(data.clusters).size))
@@ -62,7 +62,7 @@ def fit_halves(
     callback: Callback | None = None,
     about: dict[str, Any] | None = None,
 ) -> AdditiveModel:
-    """`n_refits` refits on halves of the rows of a model, as a model of the same bins, counts and pairs."""
+    """Refit a model on `n_refits` halves of its rows; return them as a model with the same bins, counts and pairs."""
     check_halves(data)
     pairs = [pair.features for pair in model.pairs]
     counts = [term.counts for term in model.terms]
@@ -86,16 +86,17 @@ def fit_halves(
 
 
 def _doubted(data: Encoded, term: Term, half: Term) -> Term:
-    """Refits on halves (K, size) that know too little of a bin, made to lie as far apart as its rows leave in doubt.
+    """Return the refits (K, size) of a term, spread out in bins of which the halves have too few rows.
 
-    Where the rows at hand are a sample of the model's, halves can have no row of a missing cell or a level: they agree
-    on nothing seen, and would call it sure. The standard error of the mean of the bin's own rows is what can be said.
+    If `data` is a sample of the model's rows, the halves may have no rows in the missing bin or in a level. The refits
+    then agree there for lack of data, and would look certain. Their spread is raised to the standard error of the mean
+    of the model's rows in that bin.
     """
     bins = data.bins[term.feature]
     known = count_bins(data.binned.codes[term.feature : term.feature + 1], [bins], data.weight)[0]
     doubted = (known < FEW_KNOWN) & (term.counts > known + 0.5)
     if not bins.feature.is_category:
-        doubted[1:] = False  # a line is carried by its neighbours
+        doubted[1:] = False  # the bins of a numeric feature borrow from their neighbours
     if not doubted.any():
         return half
     refits, rng = half.refits.copy(), np.random.default_rng(0)
@@ -109,9 +110,9 @@ def _doubted(data: Encoded, term: Term, half: Term) -> Term:
 
 @dataclass(frozen=True)
 class HalfTask:
-    """A refit on a half of the rows, as data that can be pickled; without pairs, one of no surfaces.
+    """A refit on half of the rows, as data that can be pickled; without pairs, it has no surfaces.
 
-    counts : training rows per bin of each feature. offset : where the bins of an axis of a pair begin to be merged.
+    counts : training rows per bin of each feature. offset : shift of a pair's merged bins, as a share of a bin.
     """
 
     data: Encoded
@@ -122,11 +123,11 @@ class HalfTask:
     seed: np.random.SeedSequence
 
     def run(self, within: Executor | None) -> Loop[PairRefit]:
-        """Draw the half, and boost its main effects, then its pairs."""
+        """Draw the half, then boost its main effects and its pairs."""
         recipe = self.recipe
         for_half, for_deal, for_split, for_bags = copy(self.seed).spawn(
             4
-        )  # `spawn` counts: a second run draws the same
+        )  # of a copy, since `spawn` counts: a second run draws the same
         half = self.data.half(for_half)
         dealt = half.deal(recipe.n_groups, for_deal)
         split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]

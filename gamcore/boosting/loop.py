@@ -1,8 +1,8 @@
-"""The boosting loop: rounds until the validation loss stops falling, as a generator that reports its progress.
+"""The boosting loop: a generator that runs rounds until the validation loss stops falling, and reports progress.
 
 Cyclic boosting of shape functions after Lou et al. (KDD 2012; CIKM 2020, Algorithms 2 and 5): each step fits trees on
 one feature to the gradients, one per bag, and adds their shrunken mean to that feature's curve. Greedy steps on the
-features that gained most may follow each cyclic pass. The loop knows no user interface and no data frame.
+features with the largest gain may follow each cyclic pass. The loop knows no user interface and no data frame.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ REFRESH = 50
 """Rounds after which row scores are recomputed from the curves: float32 products drift by about 1e-3 in 400 rounds."""
 
 CALL_SECONDS = 0.02
-"""Rounds of about so long are one call: long enough that threads seldom meet, short enough to be stopped at."""
+"""Target duration of a call of several rounds: threads seldom contend, and a stop soon takes effect."""
 
 WATCH_SECONDS = 0.1
-"""Least time between two measurements of the training loss, each of which costs a pass over the rows."""
+"""Least time between two measurements of the training loss; each costs a pass over the rows."""
 
 THREADED_ROWS = 250_000
 """Rows from which a step is long enough (about 0.4 ms) to be worth sharing between threads (docs/benchmarks.md)."""
@@ -37,9 +37,9 @@ Made = TypeVar("Made")
 
 
 def boost(state: RefitState, executor: Executor | None = None, watch: bool = False) -> Loop[None]:
-    """Boost one refit, in place; yields a `Progress` per round, a few rounds at a time. Send True to stop it.
+    """Boost one refit in place; yield a `Progress` per round, in batches of a few rounds. Send True to stop it.
 
-    Without validation rows, all `max_rounds` are run and the last is kept. `watch` also measures the training loss.
+    Without validation rows, all `max_rounds` are run and the last is kept. `watch` : also measure the training loss.
     """
     parameters = state.parameters
     rounds = state.rounds(executor)
@@ -72,8 +72,10 @@ def boost(state: RefitState, executor: Executor | None = None, watch: bool = Fal
 def _progress(
     state: RefitState, before: int, known: tuple[int, float], ran: int, train_loss: float, seconds: float
 ) -> Iterator[Progress]:
-    """Yield the progress of the last call's rounds; `known` are the best round `before` them and its validation
-    loss."""
+    """Yield the progress of the last call's rounds.
+
+    before : rounds run before that call. known : the best of them, and its validation loss.
+    """
     term, most = int(state.fit.pending[0]), state.parameters.max_rounds
     best_round, lowest = known
     for k in range(ran):
@@ -88,7 +90,7 @@ def _progress(
 
 
 class _Clock:
-    """How long rounds take, and when the training loss is due."""
+    """Measures how long rounds take, and decides when the training loss is due."""
 
     def __init__(self, watch: bool) -> None:
         self._started = self._began = self._last = self._looked = time.monotonic()
@@ -100,16 +102,16 @@ class _Clock:
         return self._last - self._started
 
     def begin(self) -> None:
-        """A call of some rounds begins."""
+        """Note that a call begins."""
         self._began = time.monotonic()
 
     def took(self, ran: int) -> None:
-        """It ran so many rounds; how many the next may have."""
+        """Note that the call ran `ran` rounds, and set how many the next may run."""
         self._last = time.monotonic()
         self.at_once = max(1, min(MOST_AT_ONCE, int(CALL_SECONDS * ran / max(self._last - self._began, 1e-9))))
 
     def watched(self, look: Callable[[], float], due: bool) -> float:
-        """Return the training loss, every WATCH_SECONDS; NaN in between."""
+        """Return the training loss if it is due, every WATCH_SECONDS or at once if `due`; else NaN."""
         if not self._watch or not (due or self._last - self._looked > WATCH_SECONDS):
             return math.nan
         self._looked = self._last
@@ -126,7 +128,7 @@ class RefitTask:
     watch: bool = False
 
     def run(self, within: Executor | None) -> Loop[Refit]:
-        """Boost it; see `boost`."""
+        """Boost the refit; see `boost`."""
         share = self.share.load()
         state = RefitState(share.problem, share.split, self.parameters, self.seed)
         yield from boost(state, within, self.watch)
@@ -140,11 +142,12 @@ def run_all(
     callback: Callback | None = None,
     about: dict[str, Any] | None = None,
 ) -> list[Made]:
-    """Run refits of about `n_rows` rows: side by side first, and with threads inside a refit where workers are left and
-    rows are many. Returns what they made, in order.
+    """Run refits of about `n_rows` rows, and return their results in order.
 
-    `callback` gets every `Progress`, never two at a time; where it returns true, all refits stop at their best round so
-    far. An exception it raises ends the fit. `about` are fields of every `Progress`.
+    Refits run concurrently; if workers are left and rows are many, each refit uses several threads.
+
+    `callback` gets every `Progress`, never two at a time; if it returns true, all refits stop and keep their best round
+    so far. An exception in it ends the fit. `about` : fields of every `Progress`.
     """
     relay = Relay(callback, len(tasks), about or {})
     side_by_side = max(1, min(n_jobs, len(tasks)))
@@ -152,10 +155,10 @@ def run_all(
     try:
         running = [executor.submit(task, partial(relay.tell, number)) for number, task in enumerate(tasks)]
         for refit in wait(running, return_when=FIRST_EXCEPTION).done:
-            refit.result()  # raises at once what one of them raised
+            refit.result()  # re-raise the first exception at once
         return [refit.result() for refit in running]
     except BaseException:
-        relay.stopped = True  # the other refits end too, before the workers are waited for
+        relay.stopped = True  # so that the other refits end before the executor closes
         raise
     finally:
         executor.close()

@@ -1,4 +1,4 @@
-"""All pairs of features by the strength of their interaction (FAST; Lou et al., KDD 2013, section 4)."""
+"""Ranking of all pairs of features by interaction strength (FAST; Lou et al., KDD 2013, section 4)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from gamcore.model.additive import AdditiveModel, count_bins
 from gamcore.types import Floats, Ints
 
 RANK_BINS: Final = 31
-"""Bins of values on an axis of a grid that is ranked; code 0 is the missing bin."""
+"""Most bins of values on an axis of a ranked grid; code 0 is the missing bin."""
 
 BLOCK: Final = 512
-"""Most pairs that are ranked between two reports of progress."""
+"""Most pairs ranked between two reports of progress."""
 
 MOST_RANKED: Final = 1000
-"""Features whose pairs are all ranked, the strongest by main effect; a pair of two features without any main effect
-that are not among them is missed."""
+"""Most features whose pairs are ranked, chosen by strength of main effect; pairs of any other feature are missed."""
 
 SHUFFLE_SEED: Final = 0
 
@@ -41,8 +40,8 @@ SHUFFLE_SEED: Final = 0
 class Ranking:
     """All pairs (m, 2) with their strengths (m,), strongest first.
 
-    chance : the largest strength once the rows' gradients are shuffled, which leaves no interaction; NaN where it was
-        not asked for.
+    chance : the largest strength after shuffling the gradients over rows, which leaves no interaction; NaN if not
+        requested.
     """
 
     pairs: Ints
@@ -51,13 +50,12 @@ class Ranking:
 
 
 def merge_all(counts: list[Floats], lines: list[Ints], most: int, offset: float) -> NDArray[np.uint8]:
-    """Merged codes (p, V) of every feature."""
+    """Return the merged code (p, V) of each code of every feature."""
     return np.stack([merge_bins(count, line, most, offset) for count, line in zip(counts, lines, strict=True)])
 
 
 def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
-    """Return the codes of each feature's values in the order they are cut: levels by their main effect, others as they
-    are."""
+    """Return the codes of each feature's values in cutting order: levels by their main effect, others ascending."""
     made = []
     for j, (last, nominal) in enumerate(zip(table.last, table.nominal, strict=True)):
         codes = np.arange(1, int(last) + 1)
@@ -76,18 +74,17 @@ def rank(
     chance: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ranking:
-    """Return all pairs by what they take off the loss of the rows, on top of main effects `curves` (p, V) of sum
-    `score` (n,).
+    """Rank all pairs by how much they lower the loss, given main effects `curves` (p, V) with sum `score` (n,).
 
-    pure : only what is beyond main effects. Otherwise the drop in RSS of Lou et al. 2013, which also rewards what the
-    main effects have left over.
-    chance : also tell what chance alone gives, for the same time again.
-    progress : is told how many grids are done, and of how many.
+    pure : count only what is beyond main effects. Otherwise the drop in RSS of Lou et al. 2013, which also counts what
+    the main effects have left unfitted.
+    chance : also compute the largest strength due to chance; doubles the time.
+    progress : called with the number of grids done, and of all grids.
     """
     merges = merge_all(counts, lines_of(problem.table, curves), RANK_BINS, 0.0)
     codes = np.empty(problem.table.codes.shape, np.uint8)
     for merge, line, out in zip(merges, problem.table.codes, codes, strict=True):
-        np.take(merge, line, out=out, mode="clip")  # other modes make a copy first
+        np.take(merge, line, out=out, mode="clip")  # the default mode copies first
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
     floor = parameters.min_node_hessian if problem.loss.has_hessian else parameters.min_node_weight
     stats, unit = _statistics(problem, score)
@@ -103,7 +100,7 @@ def rank(
 
 
 def rank_without_pairs(data: Encoded, model: AdditiveModel, parameters: Parameters, **options: Any) -> Ranking:
-    """Return all pairs on some rows of a fitted model, without the pairs it has; `options` as those of `rank`."""
+    """Rank all pairs on some rows, given a fitted model's main effects without its pairs; `options` as for `rank`."""
     codes, n_rows = data.binned.codes, data.y.size
     curves = np.zeros((len(model.terms), N_CODES))
     for term in model.terms:
@@ -116,15 +113,15 @@ def rank_without_pairs(data: Encoded, model: AdditiveModel, parameters: Paramete
 @dataclass(frozen=True)
 class _Grids:
     codes: NDArray[np.uint8]  # (p, n) merged
-    ends: Ints  # (p,) the largest
+    ends: Ints  # (p,) largest merged codes
     pairs: Ints  # (m, 2)
-    floor: float  # of the weight of a quarter
+    floor: float  # least weight of a quadrant
     pure: bool
 
     def strengths(
         self, statistics: list[NDArray[np.complex64]], executor: Executor, progress: Callable[[int, int], None] | None
     ) -> Floats:
-        """Return what the best cross of each pair takes off the loss, for each of these (n,) gradients + i weights."""
+        """Return how much the best cross of each pair lowers the loss, for each (n,) array of gradient + i weight."""
         size = max(1, min(BLOCK, math.ceil(len(self.pairs) / executor.n_workers)))
         blocks = [(s, k) for s in statistics for k in range(0, len(self.pairs), size)]
         done, of, lock = 0, len(self.pairs) * len(statistics), threading.Lock()
@@ -136,7 +133,7 @@ class _Grids:
             rank_pairs(self.codes, self.ends, stats, pairs, self.floor, self.pure, make_board(SUM), out)
             if progress:
                 nonlocal done
-                with lock:  # told one at a time, in order
+                with lock:  # one report at a time, in order
                     done += len(pairs)
                     progress(done, of)
             return out
@@ -145,8 +142,7 @@ class _Grids:
 
 
 def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64], float]:
-    """Return the weighted negative gradient + i hessian (n,) at a score, and what turns a strength into units of the
-    loss."""
+    """Return the weighted negative gradient + i hessian (n,) at a score, and the unit of strengths in the loss."""
     weight, loss = problem.row_weight, problem.loss
     descent, hessian = -loss.gradient(problem.y, score), loss.hessian(problem.y, score)
     scale = float(np.std(descent)) or 1.0 if loss.is_scaled else 1.0
@@ -155,8 +151,7 @@ def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64],
 
 
 def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[int]:
-    """Return the features whose pairs are ranked: those with bins, at most MOST_RANKED of them, by mean |main
-    effect|."""
+    """Return the features whose pairs are ranked: the MOST_RANKED active ones with the largest mean |main effect|."""
     active = problem.table.active
     if active.size <= MOST_RANKED:
         return [int(j) for j in active]
@@ -168,8 +163,11 @@ def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[i
 
 
 def elbow(strengths: Floats) -> int:
-    """Return how many of some descending strengths stand out: those before the point farthest below the line from the
-    first to the last; where none is below, those before the largest drop."""
+    """Return how many of some descending strengths stand out.
+
+    These are the ones before the point farthest below the line from the first to the last strength; if no point is
+    below it, the ones before the largest drop.
+    """
     if strengths.size < 2 or not strengths[0] > strengths[-1]:
         return int(strengths.size)
     line = np.linspace(strengths[0], strengths[-1], strengths.size)

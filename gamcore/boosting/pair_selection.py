@@ -1,8 +1,8 @@
-"""Which pairs a model gets, and what each is worth on rows that it was not trained on.
+"""Choice of the pairs of a model, and what each is worth on validation rows.
 
 All pairs are ranked on the residuals of the main effects, and the strongest are boosted on top of them. With "auto"
-their number doubles while the validation loss falls; what the best of these fits shows to be worth nothing is then left
-out, unless the loss rises by that.
+their number doubles while the validation loss falls. Pairs that the best of these fits shows to be worthless are then
+dropped, unless that raises the loss noticeably.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from gamcore.types import Floats, Ints
 Pair = tuple[int, int]
 
 GROWTH: Final = 0.001
-"""Share of the validation loss that twice as many pairs must take off it; the search ends after two that do not."""
+"""Share by which doubling the pairs must lower the validation loss; the search ends after two failures in a row."""
 
 MOST_TRIED: Final = 256
-"""Pairs that "auto" tries at the most."""
+"""Most pairs that "auto" tries."""
 
 SEARCHED: Final = 4
-"""Refits that the search for the number of pairs is made with; the chosen ones are fitted in all."""
+"""Refits used in the search for the number of pairs; the chosen pairs are fitted in all refits."""
 
 WORTH: Final = 1.0
 LEAST_WORTH: Final = 0.0005
-"""Standard errors over refits that a pair's worth must be above 0, and its least share of the validation loss."""
+"""A pair is kept if its worth exceeds WORTH standard errors over refits, and LEAST_WORTH of the validation loss."""
 
 
 @dataclass(frozen=True)
 class Options:
     """How pairs are ranked and fitted.
 
-    joint : boost main effects and pairs together as well, and keep what the validation rows prefer.
+    joint : also boost main effects and pairs together, and keep the fit with the lower validation loss.
     """
 
     parameters: Parameters
@@ -59,8 +59,8 @@ class Options:
 class PairTask:
     """One refit of the pair stage, as data that can be pickled.
 
-    counts : training rows per bin of each feature. offset : where the bins of an axis begin to be merged, in bins: the
-    refits' cuts stand apart, so their mean is finer than any of them.
+    counts : training rows per bin of each feature. offset : shift of the merged bins, as a share of a bin:
+    the cuts of refits differ, so their mean is finer than any of them.
     """
 
     share: LazyShare
@@ -73,11 +73,11 @@ class PairTask:
     watch: bool = False
 
     def merges(self, problem: Problem) -> NDArray[np.uint8]:
-        """Merged bins (p, V) of each feature."""
+        """Return the merged bins (p, V) of each feature."""
         return merge_all(self.counts, lines_of(problem.table, self.main.curves), MOST_BINS, self.offset)
 
     def run(self, within: Executor | None) -> Loop[PairRefit]:
-        """Boost it; see `boost`."""
+        """Boost the refit; see `boost`."""
         share, options = self.share.load(), self.options
         pairs = np.array(self.pairs, np.int64).reshape(-1, 2)
         merges = self.merges(share.problem)
@@ -97,10 +97,10 @@ class PairTask:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the pair stage leaves.
+    """The result of the pair stage.
 
-    path : numbers of pairs that were tried, and the validation loss of each; 0 pairs first. Of a search, all but the
-        last are means over some of the refits.
+    path : numbers of pairs tried, each with its validation loss; 0 pairs first. In a search, all losses but the last
+        are means over some of the refits.
     joint : whether the refits' main effects were boosted together with the pairs.
     """
 
@@ -116,19 +116,18 @@ class Chosen:
 
     @property
     def each_worth(self) -> Floats:
-        """(refits, K)."""
+        """Worth of each pair in each refit, (refits, K)."""
         return np.array([refit.worth for refit in self.refits]).reshape(len(self.refits), -1)
 
     @property
     def worth(self) -> Floats:
-        """(K,) mean over refits of what the validation loss would rise by without the interaction."""
+        """Rise of the validation loss without each interaction (K,), a mean over refits."""
         return np.asarray(self.each_worth.mean(axis=0))
 
 
 @dataclass(frozen=True)
 class Mains:
-    """The main effects that pairs are added to: their refits, what those learnt from (about `n_rows` rows each), and
-    the training rows per bin."""
+    """The main effects that pairs are added to: refits, their shares (about `n_rows` rows each), and rows per bin."""
 
     shares: Shares
     n_rows: int
@@ -137,7 +136,7 @@ class Mains:
     seeds: list[int]
 
     def first(self, n_refits: int) -> Mains:
-        """Return some of the refits."""
+        """Return the first `n_refits` refits."""
         return replace(self, refits=self.refits[:n_refits], seeds=self.seeds[:n_refits])
 
     @property
@@ -147,10 +146,10 @@ class Mains:
 
 
 def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
-    """Return the ranking on top of the mean of the refits, on the rows of the first."""
+    """Rank all pairs given the mean of the refits, on the rows of the first."""
     problem, part, started = mains.shares[0].load().problem, watcher.next_part(), time.monotonic()
     score = np.zeros(problem.y.size)
-    for refit in mains.refits:  # not all at once: they would be the largest arrays of a fit
+    for refit in mains.refits:  # one at a time: together they would be the largest arrays of a fit
         score += main_score(problem, refit)
     score /= len(mains.refits)
     curves = np.mean([refit.curves for refit in mains.refits], axis=0)
@@ -166,7 +165,7 @@ def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
 
 
 def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
-    """Boost these pairs in every refit: on frozen main effects, or `joint` with them."""
+    """Boost `pairs` in every refit: on frozen main effects, or jointly with them if `joint`."""
     n_refits = len(mains.refits)
     chosen = np.array(pairs, np.int64).reshape(-1, 2)
 
@@ -192,10 +191,10 @@ def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wa
 
 
 def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
-    """`fit_pairs` on frozen main effects; where `joint` is asked for, also together, and the better is kept.
+    """Fit pairs on frozen main effects, and if `joint` also jointly with them; return the better fit.
 
-    The guard is needed: where main effects want thousands of steps, pairs overfit before those are made. Without
-    validation rows, nothing could tell, and main effects stay frozen.
+    The comparison is needed: if main effects need thousands of steps, pairs overfit before these are made. Without
+    validation rows the fits cannot be compared, and main effects stay frozen.
     """
     frozen = fit_pairs(mains, pairs, replace(options, joint=False), watcher)
     if not (options.joint and pairs and np.isfinite(frozen.loss)) or watcher.stopped:
@@ -206,9 +205,9 @@ def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wat
 
 
 def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watcher) -> Chosen:
-    """As many of the strongest pairs as lower the validation loss, among those that beat chance.
+    """Choose and fit as many of the strongest pairs as lower the validation loss, among those that beat chance.
 
-    Where it is stopped, the model has the best pairs so far if they were fitted in all refits, and else none.
+    If stopped, return the best pairs so far if all refits have them, else none.
     """
     candidates = as_pairs(ranking.pairs[ranking.strengths > ranking.chance])[:MOST_TRIED]
     some, frozen = mains.first(SEARCHED), replace(options, joint=False)
@@ -232,7 +231,7 @@ def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watc
 
 
 def _worthy(chosen: Chosen) -> tuple[Pair, ...]:
-    """Return the pairs without which the validation loss rises in refit after refit."""
+    """Return the pairs whose worth is large enough and consistent over refits."""
     each = chosen.each_worth
     error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1])
     least = np.maximum(WORTH * error, LEAST_WORTH * chosen.loss)
@@ -246,10 +245,9 @@ def as_pairs(pairs: Ints) -> tuple[Pair, ...]:
 def interact(
     mains: Mains, wanted: int | str | Sequence[Pair], options: Options, watcher: Watcher
 ) -> tuple[Ranking, Chosen]:
-    """Return the ranking of all pairs, and the fitted ones: so many of the strongest, as many as help ("auto"), or
-    these.
+    """Rank all pairs, and fit those wanted: a number of the strongest, as many as help ("auto"), or given ones.
 
-    Stopped in the ranking, there are none.
+    Return the ranking and the fitted pairs. If stopped during the ranking, no pairs are fitted.
     """
     ranking = rank_on(mains, options, watcher)
     if watcher.stopped:
@@ -263,8 +261,7 @@ def interact(
 def add_pairs(
     model: AdditiveModel, pairs: Sequence[Pair], refits: Sequence[PairRefit], cells: Sequence[Floats], purify: bool
 ) -> AdditiveModel:
-    """Return the model with the pairs of its refits; cells: training rows of each pair's cells
-    (`model.count_cells`)."""
+    """Return the model with the pairs of its refits; cells : training rows in each pair's cells (`count_cells`)."""
     for k, (pair, counts) in enumerate(zip(pairs, cells, strict=True)):
         surfaces = np.stack([refit.surfaces[k] for refit in refits])
         first, second = (np.stack([refit.merges[j, : model.bins[j].size] for refit in refits]) for j in pair)

@@ -1,7 +1,7 @@
-"""The pair stage of one refit (Lou et al., KDD 2013): chosen pairs boosted on frozen main effects, or with them.
+"""The pair stage of one refit (Lou et al., KDD 2013): boosts chosen pairs on frozen main effects, or with them.
 
-Each refit merges the bins of a feature to at most 62 of its own: the mean of refits, whose cuts stand apart, is finer
-than any of them.
+Each refit merges the bins of a feature into at most 62. The cuts of refits are offset from each other, so their mean is
+finer than any of them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from gamcore.model.purification import CellWeights, two_way
 from gamcore.types import Floats, Ints
 
 MOST_BINS: Final = SIDE - 2
-"""Bins of values on an axis; an offset makes at most one more, and code 0 is the missing bin."""
+"""Most bins of values on an axis; an offset adds at most one, and code 0 is the missing bin."""
 
 
 def main_score(problem: Problem, main: Refit) -> Floats:
-    """Return the score (n,) of a refit's main effects."""
+    """Return the scores (n,) of a refit's main effects."""
     score = np.full(problem.y.size, main.base_score)
     for line, curve in zip(problem.table.codes, main.curves, strict=True):
         score += curve[line]
@@ -38,7 +38,7 @@ def main_score(problem: Problem, main: Refit) -> Floats:
 
 @dataclass(frozen=True)
 class PairRefit:
-    """What one refit of the pair stage leaves: surfaces (K, SIDE, SIDE) over bins merged by `merges` (p, V)."""
+    """The result of one refit of the pair stage: surfaces (K, SIDE, SIDE) over bins merged by `merges` (p, V)."""
 
     main: Refit
     surfaces: Floats
@@ -46,12 +46,12 @@ class PairRefit:
     best_round: int
     valid_loss: float
     first_loss: float  # on the validation rows, before the stage
-    worth: Floats  # (K,) what that loss would rise by without each interaction; NaN without validation rows
+    worth: Floats  # (K,) rise of the validation loss without each interaction; NaN without validation rows
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a refit of the pair stage begins with."""
+    """The inputs of a refit of the pair stage."""
 
     main: Refit
     split: Split
@@ -63,7 +63,7 @@ class Start:
 
 
 class PairState(RefitState):
-    """A refit of the pair stage while it is boosted: a refit whose features are pairs, on top of a score."""
+    """The state of a refit of the pair stage: a refit whose features are pairs, on top of a score."""
 
     n_codes = N_CELLS
 
@@ -77,7 +77,7 @@ class PairState(RefitState):
         self._first_loss = float(self.course.losses[0])
 
     def _start(self, train: Ints) -> tuple[float, float, Floats]:
-        """Base score, unit of the scores, and what `rescore` starts from: the main effects, where they are frozen."""
+        """Return the base score, the unit of the scores, and what `rescore` starts from: main effects if frozen."""
         if self._given.joint:
             return super()._start(train)
         if not self.problem.loss.is_scaled:
@@ -91,7 +91,7 @@ class PairState(RefitState):
         return len(self._mains.table.codes) if self._given.joint else 0
 
     def rounds(self, executor: Executor | None) -> PairRounds:
-        """Rounds over the pairs; a step is one call, in this thread."""
+        """Return rounds over the pairs, compiled and in this thread."""
         return PairRounds(self, Terms(self._n_mains, self._ends, self._cell_weights()), self._given.refined)
 
     def _cell_weights(self) -> NDArray[np.floating]:
@@ -122,7 +122,7 @@ class PairState(RefitState):
         )
 
     def _worth(self, score: Floats, surfaces: Floats) -> Floats:
-        """Of each interaction: without the main effects that its surface holds."""
+        """Return the worth (K,) of each interaction, not counting the main effects that its surface contains."""
         problem, n_pairs = self.problem, len(surfaces)
         train, valid = (rows_of(problem.table, groups) for groups in (self.split.train, self.split.valid))
         if not valid.size:
@@ -142,8 +142,7 @@ class PairState(RefitState):
 
 
 def _lines(table: CodedTable, start: Start) -> CodedTable:
-    """Return the table of a pair stage: a line of codes per feature, where they are boosted too, and one
-    of cells per pair."""
+    """Return the table of a pair stage: a line of codes per feature if boosted jointly, and one of cells per pair."""
     n_mains = len(table.codes) if start.joint else 0
     codes = np.empty((n_mains + len(start.pairs), table.codes.shape[1]), np.uint16)
     codes[:n_mains] = table.codes[:n_mains]
@@ -176,7 +175,7 @@ class PairRounds:
         self._scratch = make_work(1, state.parameters.max_leaves, dtype), make_board(dtype)
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
-        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
         state, choice = self._state, (self._refined, n_greedy)
         ran, stalled = pair_rounds(
             state.problem.table, state.rows, state.split.train, self._terms, state.fit, settings, self._scratch, choice,

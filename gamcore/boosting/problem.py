@@ -1,4 +1,4 @@
-"""What a refit is given: the numbers of a fit, rows in group order, and the groups that train and validate."""
+"""The inputs of a refit: its parameters, rows in group order, and training and validation groups."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from gamcore.data.sampling import Split
 from gamcore.kernels import SUM
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.losses import Loss
+from gamcore.numbers import count
 
 COARSE_ROWS: Final = 25_000
-"""Rows from which coarse rounds pay: small tables are quick without, and three leaves follow their noise."""
+"""Rows from which coarse rounds pay: small tables are fast without them, and three leaves would fit their noise."""
 
 COARSE_LEAVES: Final = 3
 
@@ -26,8 +27,7 @@ _COUNTING = threading.Lock()
 
 
 def first_leaves(asked: int | str | None, n_rows: int) -> int:
-    """Return the leaves of the first rounds' trees: as asked, by the number of rows where that is "auto", 0 for no such
-    rounds."""
+    """Return the leaves of the coarse rounds' trees: as requested, or for "auto" by the number of rows; 0 for none."""
     if asked == "auto":
         return COARSE_LEAVES if n_rows >= COARSE_ROWS else 0
     return int(asked or 0)
@@ -35,7 +35,7 @@ def first_leaves(asked: int | str | None, n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Numbers of a fit, already checked; the estimators explain them."""
+    """Parameters of a fit, already checked; the estimators document them."""
 
     ensemble: str
     histogram: str
@@ -47,26 +47,27 @@ class Parameters:
     max_leaves: int
     greedy_ratio: float
     early_stopping_rounds: int
-    smoothing_rounds: int = 0  # rounds with one cut per bag, anywhere, before all others
-    coarse_leaves: int = 0  # leaves of the first rounds' trees; no such rounds unless more than max_leaves
+    smoothing_rounds: int = 0  # rounds with one random cut per bag, before all others
+    coarse_leaves: int = 0  # leaves of the coarse rounds' trees; no such rounds unless more than max_leaves
     tolerance: float = 1e-5
-    min_node_weight: float = 5.0  # rows' weight that a node needs to be cut
-    min_node_hessian: float = 1.0  # the same for LogitBoost, which weighs rows by p (1 - p): rare classes must pass
+    min_node_weight: float = 5.0  # row weight that a node needs to be cut
+    min_node_hessian: float = 1.0  # the same for LogitBoost, whose hessians p (1 - p) are small for rare classes
     max_delta: float = 10.0  # the largest Newton step, where a loss has hessians
     dtype: type = SUM
 
     def __post_init__(self) -> None:
-        # What kernels index without a look: an estimator checks it in better words, a caller that forgot to ends here.
+        # Kernels index by these without bounds checks. Estimators check them with clearer messages.
         leaves = max(self.max_leaves, self.coarse_leaves)
         if not (self.max_leaves >= 1 and leaves <= MAX_LEAVES and 1 <= self.n_bags <= MAX_BAGS):
             raise ValueError(
-                f"max_leaves must be 1 to {MAX_LEAVES} and n_bags 1 to {MAX_BAGS:,}; got {leaves} and {self.n_bags}."
+                f"max_leaves must be 1 to {MAX_LEAVES} and n_bags 1 to {count(MAX_BAGS)}; "
+                f"got {leaves} and {self.n_bags}."
             )
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A fit's data in group order: what all refits share."""
+    """The data of a fit in group order; refits with the same rows share it."""
 
     table: CodedTable
     y: NDArray[np.float64]
@@ -84,7 +85,7 @@ class Problem:
 
     @property
     def group_weight(self) -> NDArray[np.float64]:
-        """Row weights per group and bin, (G, cells): counted once for all refits."""
+        """Row weights per group and bin, (G, cells); computed once for all refits."""
         with _COUNTING:
             return self._group_weight
 
@@ -95,18 +96,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class Share:
-    """What one refit learns from."""
+    """The rows of one refit, and their split."""
 
     problem: Problem
     split: Split
 
     def load(self) -> Share:
-        """Itself: its rows are in memory."""
+        """Return the share itself: its rows are in memory."""
         return self
 
 
 class LazyShare(Protocol):
-    """A share whose rows may be elsewhere, on disk say: read again each time it is asked for. Plain data."""
+    """A share whose rows may be on disk; if so, every `load` reads them again. Plain data."""
 
     def load(self) -> Share:
         """Return the share with its rows in memory."""
@@ -114,10 +115,10 @@ class LazyShare(Protocol):
 
 
 Shares = Sequence[LazyShare]
-"""The shares of all refits: of the same rows where memory holds them, else each of some of its own."""
+"""The shares of all refits: of the same rows if these fit into memory, else each with its own part of them."""
 
 
 def rows_of(table: CodedTable, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the row numbers of some groups, ascending."""
+    """Return the rows of some groups, ascending if the groups are."""
     runs = [np.arange(table.starts[g], table.starts[g + 1]) for g in groups]
     return np.concatenate(runs) if runs else np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""Where a fit stands: what each round tells, who listens, and how a fit is stopped."""
+"""The progress of a fit: what each round reports, who receives it, and how a fit is stopped."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Stage = Literal[
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a fit stands after a round. Losses are means per row; NaN where there is no such row, or not measured yet.
+    """Progress of a fit after a round. Losses are means per row; NaN if there are no such rows or it was not measured.
 
-    Rounds are reported some at a time, when all of them are done: `term` is that of the last, and `train_loss`,
-    measured now and then, comes with it.
+    Rounds are reported in batches, when a batch is done: `term` is that of its last round, and only that round has a
+    `train_loss`, measured from time to time.
     """
 
     refit: int
@@ -34,12 +34,12 @@ class Progress:
     seconds: float
     stage: Stage = "main effects"
     n_pairs: int = 0
-    part: int = 0  # counts the fits and rankings that a training is made of
+    part: int = 0  # number of the fit or ranking within the training
     quits: tuple[tuple[str, int], ...] = ()  # tasks that left the common trees in this round, and the round they keep
 
     @classmethod
     def of_step(cls, stage: Stage, done: int, of: int, seconds: float, part: int = 0) -> Progress:
-        """Work that has no losses: `done` of so many steps."""
+        """Return the progress of work without losses: `done` of `of` steps."""
         nothing = math.nan
         return cls(
             refit=0, n_refits=1, round=done, max_rounds=of, term=0, train_loss=nothing, valid_loss=nothing,
@@ -48,7 +48,7 @@ class Progress:
 
     @classmethod
     def of_reading(cls, done: int, of: int, seconds: float) -> Progress:
-        """`round` thousands of rows of `max_rounds` are read."""
+        """Return the progress of reading a table; `round` and `max_rounds` count thousands of rows."""
         thousand = 1000
         return cls.of_step("reading the table", done // thousand, max(of // thousand, 1), seconds)
 
@@ -57,18 +57,18 @@ Callback = Callable[[Progress], bool | None]
 
 Made = TypeVar("Made")
 Loop = Generator[Progress, bool | None, Made]
-"""A refit as it is boosted: it yields its progress, is sent True to be stopped, and returns what it made."""
+"""A refit as a generator: it yields its progress, stops when sent True, and returns its result."""
 
 
 class Watcher:
-    """Passes the progress of all parts of a training to a callback, and remembers a stop: nothing begins after it."""
+    """Passes the progress of all parts of a training to a callback, and remembers a stop: no part begins after it."""
 
     def __init__(self, callback: Callback | None = None) -> None:
         self._callback, self.stopped, self._parts = callback, False, 0
         self.callback = self._pass_on if callback else None
 
     def next_part(self) -> int:
-        """Return the number of the part that begins."""
+        """Count a part that begins, and return its number."""
         self._parts += 1
         return self._parts - 1
 
@@ -78,7 +78,7 @@ class Watcher:
 
 
 class Relay:
-    """Passes the progress of refits that run side by side to one callback, one call at a time; remembers a stop.
+    """Passes the progress of concurrent refits to one callback, one call at a time, and remembers a stop.
 
     about : fields of every `Progress`.
     """
@@ -91,7 +91,7 @@ class Relay:
         self.stopped = False
 
     def tell(self, refit: int, progress: Progress) -> bool:
-        """Report a round of a refit; whether it is to stop."""
+        """Report a round of a refit; return whether to stop."""
         if self._callback is not None:
             with self._lock:
                 seconds = time.monotonic() - self._started

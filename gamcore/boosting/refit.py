@@ -1,4 +1,4 @@
-"""One refit while it is boosted: its data, its rows' state, its curves, and the stages of its rounds."""
+"""The state of one refit during boosting: its data, row state, curves, and stages of rounds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gamcore.kernels.layout import Rows, Settings, make_fit
 
 @dataclass(frozen=True)
 class Refit:
-    """What one refit leaves: curves (p, V) of its best round, not centred, and the base score."""
+    """The result of one refit: curves (p, V) of its best round, not centred, and the base score."""
 
     curves: NDArray[np.float64]
     base_score: float
@@ -47,7 +47,7 @@ class RoundStage(NamedTuple):
 
 
 class RefitState:
-    """One refit while it is boosted: its rows, its curves and its losses."""
+    """The state of one refit during boosting: its rows, curves and losses."""
 
     n_codes = N_CODES
 
@@ -68,7 +68,7 @@ class RefitState:
         self.course.losses[:] = validate(problem.table, self.rows, self.fit, self.loss, self.course)
 
     def _start(self, train: NDArray[np.int64]) -> tuple[float, float, NDArray[np.float64]]:
-        """Base score, unit of the scores, and what `rescore` starts from.
+        """Return the base score, the unit of the scores, and what `rescore` starts from.
 
         Residuals are boosted in units of the target's standard deviation: squares of their sums then fit float32
         whatever the target's unit.
@@ -107,7 +107,7 @@ class RefitState:
         self.fit.factor[:] = losses.no_change(self.loss)
 
     def train_loss(self) -> float:
-        """Apply what is pending to the training rows, and their mean loss."""
+        """Apply the pending update to the training rows, and return their mean loss."""
         table, train = self.problem.table, self.split.train
         step.settle(table, self.rows, train, self.fit, self.loss)
         self._nothing_pending()
@@ -128,13 +128,12 @@ class RefitState:
         return int(self.course.counts[ROUND])
 
     def stages(self) -> list[RoundStage]:
-        """Return the kinds of rounds that a refit is made of, in turn; each goes on from the best round of those
-        before.
+        """Return the stages of a refit in order; each continues from the best round of the previous one.
 
-        Smoothing rounds, if asked for, cut anywhere: the mean of many such trees bends where a best cut would jump.
-        Coarse rounds find most of every shape in a fraction of the steps; they end when the validation loss fails to
-        fall for a single round. Fine rounds go on until `early_stopping_rounds` have not lowered it by a share of
-        `tolerance` (a young refit is given fewer, see `early_stopping.StopRule`).
+        Smoothing rounds, if requested, cut at random: the mean of many such trees bends where a best cut would jump.
+        Coarse rounds find most of each shape in a fraction of the steps; they end at the first round that fails to
+        lower the validation loss. Fine rounds end when `early_stopping_rounds` of them have not lowered it by a
+        relative `tolerance` (sooner early in a refit, see `early_stopping.StopRule`).
         """
         parameters, fine, no_end = self.parameters, self.settings(), self.parameters.max_rounds
         n_greedy = ceil(parameters.greedy_ratio * self.problem.table.active.size)
@@ -149,7 +148,7 @@ class RefitState:
         return stages
 
     def settings(self) -> Settings:
-        """Return the scalars of the final trees."""
+        """Return the settings of the final trees."""
         parameters, by_newton = self.parameters, self.problem.loss.has_hessian
         by_hessian = by_newton and not parameters.mart
         one_bag = parameters.ensemble != "bagging" and parameters.subsample >= 1.0
@@ -161,7 +160,7 @@ class RefitState:
             min_node_weight=parameters.min_node_hessian if by_hessian else parameters.min_node_weight,
             max_delta=parameters.max_delta if by_newton else np.inf,
             n_bags=1 if one_bag else parameters.n_bags,
-            seed=self.seed << 31,  # far from those of other refits, whose draws count up from theirs
+            seed=self.seed << 31,  # far from the seeds of other refits: draws count up from the seed
         )
 
     def rounds(self, executor: Executor | None) -> Rounds:

@@ -1,7 +1,7 @@
-"""How a round's histograms are made: from groups of rows, or from row-level bags.
+"""Rounds of boosting, with histograms from groups of rows or from row-level bags.
 
-Both end in the same second half of a step: the line of a feature's bins is cut for every bag, and the mean of the
-trees, shrunk, is added to the feature's curve.
+The second half of a step is the same for both: the line of a feature's bins is cut for each bag, and the shrunken mean
+of the trees is added to the feature's curve.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gamcore.kernels.losses import has_hessian
 
 MAX_BAGS: Final = 1_000
 MAX_LEAVES: Final = 64
-"""Leaves that a tree may have."""
+"""Most leaves of a tree."""
 
 Reals = NDArray[np.floating]
 
@@ -30,18 +30,18 @@ class Rounds(Protocol):
     """Runs rounds: a step per feature, `n_greedy` steps on those that gained most, validation, and the stop rule."""
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
-        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
         ...
 
 
 class StepwiseRounds:
-    """Rounds whose steps are calls of their own."""
+    """Rounds in which each step is a separate call."""
 
     def __init__(self, table: CodedTable, rows: Rows, fit: Fit) -> None:
         self._table, self._rows, self._fit = table, rows, fit
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
-        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
         table, fit = self._table, self._fit
         for k in range(n_rounds):
             for j in table.active:
@@ -54,17 +54,17 @@ class StepwiseRounds:
         return n_rounds, False
 
     def step(self, feature: int, settings: Settings) -> None:
-        """One step on one feature."""
+        """Make one step on one feature."""
         raise NotImplementedError
 
 
 def first_cells(table: CodedTable) -> NDArray[np.int64]:
-    """Return where the bins of each feature stand when they are laid end to end: (p + 1,)."""
+    """Return the offset of each feature's bins when all bins are laid end to end: (p + 1,)."""
     return np.concatenate([[0], np.cumsum(table.last + 1)]).astype(np.int64)
 
 
 def weigh_groups(table: CodedTable, weight: Reals) -> NDArray[np.float64]:
-    """Return the row weights of each group and bin, (G, cells); `weight` is (n,), or empty where all rows weigh 1."""
+    """Return the row weights per group and bin, (G, cells); `weight` is (n,), or empty if all rows weigh 1."""
     first = first_cells(table)
     out = np.empty((table.starts.size - 1, int(first[-1])))
     histogram.weigh_groups(table, weight, first, out)
@@ -80,8 +80,7 @@ def make_sets(
     seed: int,
     dtype: type,
 ) -> Sets:
-    """Return the pool of bags over the training groups, with their weights per bin where `group_weight` (G, cells) is
-    given."""
+    """Return the pool of bags over the training groups, with weights per bin if `group_weight` (G, cells) is given."""
     member = bag_pool(train.size, subsample, n_bags, seed)
     draws = member.shape[0]
     if group_weight is None:
@@ -89,13 +88,13 @@ def make_sets(
     total = group_weight[train].sum(axis=0)
     mine: Reals = group_weight[train].astype(dtype)
     weight = np.empty((draws, n_bags, total.size), dtype)
-    for draw, bag in np.ndindex(draws, n_bags):  # not a matrix product: its library's threads would wait in a busy loop
+    for draw, bag in np.ndindex(draws, n_bags):  # not a matrix product: the threads of its library would busy-wait
         histogram.combine(mine, member[draw, bag], total.size, weight[draw, bag])
     return Sets(train, member, first_cells(table), total, weight)
 
 
 class GroupedRounds:
-    """Bags as sums of groups; many rounds are one compiled call."""
+    """Rounds with bags as sums of groups; one compiled call runs many rounds."""
 
     def __init__(self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings) -> None:
         dtype = rows.score.dtype.type
@@ -104,7 +103,7 @@ class GroupedRounds:
         self._work = make_work(settings.n_bags, MAX_LEAVES, dtype)
 
     def run(self, settings: Settings, n_greedy: int, rule: StopRule, course: Course, n_rounds: int) -> tuple[int, bool]:
-        """At most `n_rounds` rounds; how many were run, and whether the refit has stalled."""
+        """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled."""
         ran, stalled = grouped_rounds(
             self._table, self._rows, self._sets, self._fit, settings, n_greedy, self._work, self._buffer,
             rule, course, n_rounds,
@@ -113,7 +112,7 @@ class GroupedRounds:
 
 
 class ThreadedRounds(StepwiseRounds):
-    """The same with the groups of a step shared between threads: each fills its own histograms, so the bits stay."""
+    """Grouped rounds with the groups of a step shared between threads; the results are the same to the bit."""
 
     def __init__(
         self, table: CodedTable, rows: Rows, sets: Sets, fit: Fit, settings: Settings, executor: Executor
@@ -127,7 +126,7 @@ class ThreadedRounds(StepwiseRounds):
         self._shares = [(share, make_work(settings.n_bags, MAX_LEAVES, dtype)) for share in shares]
 
     def step(self, feature: int, settings: Settings) -> None:
-        """One step on one feature."""
+        """Make one step on one feature."""
         table, fit, sets = self._table, self._fit, self._sets
         hist = histogram.lines(
             self._buffer, sets.train.size, histogram.width(table.last[feature], has_hessian(settings.loss))

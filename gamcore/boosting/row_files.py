@@ -1,8 +1,8 @@
-"""Rows of a fit in files, as they are read from a table that is larger than memory.
+"""Files for the rows of a fit, for tables larger than memory.
 
-Codes lie in chunks, a line per feature within a chunk; targets, weights, clusters and buckets in files of their own.
-The files have no names, so that they are gone with the process whatever ends it, and are read with plain reads: mapped
-pages would count as memory in use.
+Codes are stored in chunks, a line per feature in each; targets, weights, clusters and buckets have a file each. The
+files are unnamed, so they vanish with the process however it ends. They are not memory-mapped, since mapped pages would
+count as memory in use.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from gamcore.kernels import CODE
 from gamcore.types import Codes, Ints
 
 ROW_BYTES: Final = 8 + 8 + 8 + 2
-"""Of a row on disk, beside its codes: target, weight, cluster, bucket."""
+"""Bytes of a row on disk besides its codes: target, weight, cluster, bucket."""
 
 
 class Files:
-    """Columns of rows in files that have no name, and codes (p, m) in chunks as they came."""
+    """Columns of rows in unnamed files, and codes (p, m) in chunks as written."""
 
     def __init__(self, folder: Path, n_features: int) -> None:
         self.n_features, self.chunks = n_features, [0]
-        self._lock = threading.Lock()  # refits side by side share the files' places
+        self._lock = threading.Lock()  # concurrent refits share the file positions
         names = ("codes", "y", "weight", "cluster", "bucket")
         self._files: dict[str, IO[bytes]] = {name: tempfile.TemporaryFile(dir=folder) for name in names}  # noqa: SIM115
 
     @property
     def n_rows(self) -> int:
-        """Rows that are written."""
+        """Rows written so far."""
         return self.chunks[-1]
 
     def write(self, codes: Codes, **columns: NDArray[Any]) -> None:
@@ -51,7 +51,7 @@ class Files:
         with self._lock:
             file.seek(first * values.itemsize)
             if file.readinto(values.reshape(-1).view(np.uint8).data) != values.nbytes:  # type: ignore[attr-defined]
-                raise OSError(f"The file of the table's {name} on disk has become shorter.")
+                raise OSError(f"The file of the table's {name} on disk was truncated.")
         return values
 
     def column(self, name: str, dtype: type, first: int, end: int) -> NDArray[Any]:
@@ -59,24 +59,24 @@ class Files:
         return self._read(name, dtype, first, (end - first,))
 
     def codes(self) -> Iterator[tuple[int, Codes]]:
-        """Yield every chunk: its first row and its codes (p, m)."""
+        """Yield the first row and the codes (p, m) of every chunk."""
         for first, end in pairwise(self.chunks):
             yield first, self._read("codes", CODE, first * self.n_features, (self.n_features, end - first))
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Close the files, which frees their disk space."""
         for file in self._files.values():
             file.close()
 
     def some(self, name: str, dtype: type, rows: Ints) -> NDArray[Any]:
-        """Return some rows (m,), ascending, of a column."""
+        """Return the values (m,) of a column in `rows`, which ascend."""
         values: NDArray[Any] = np.empty(rows.size, dtype)
         for first, end, part in self.parts(rows):
             values[part] = self.column(name, dtype, first, end)[rows[part] - first]
         return values
 
     def parts(self, rows: Ints) -> Iterator[tuple[int, int, slice]]:
-        """Yield where every chunk begins and ends (exclusive), and where its rows stand among some ascending ones."""
+        """Yield the first row and the end of every chunk, and the slice of the ascending `rows` inside it."""
         ends = np.searchsorted(rows, self.chunks)
         for (first, end), (low, high) in zip(pairwise(self.chunks), pairwise(ends.tolist()), strict=True):
             yield first, end, slice(low, high)

@@ -1,6 +1,6 @@
 """The rows of a fit as codes, and parts of them as problems to boost.
 
-`Source` is what a fit asks of its rows, wherever they are: here in memory, in `rows_on_disk`.
+`Source` is what a fit needs of its rows. Here they are in memory; `rows_on_disk` reads them from disk.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_DRAWS: Final = 50
 
 @dataclass(frozen=True)
 class Dealing:
-    """How rows become the shares of `n_refits` refits: seeds of the groups, and of those that validate."""
+    """How rows become the shares of `n_refits` refits; seeds of the groups, and of their splits for validation."""
 
     n_refits: int
     n_groups: int
@@ -45,15 +45,15 @@ class Source(Protocol):
         ...
 
     def shares(self, dealing: Dealing) -> Shares:
-        """Return what each refit learns from."""
+        """Return the share of each refit."""
         ...
 
     def counts(self) -> list[Floats]:
-        """Return the rows (their weights) of each bin of each feature, all training rows together."""
+        """Return the rows (their weights) in each bin of each feature, over all training rows."""
         ...
 
     def cells(self, pair: tuple[int, int]) -> Floats:
-        """Return the same of each cell of two features, (size_1, size_2)."""
+        """Return the rows (their weights) of each cell of two features, (size_1, size_2)."""
         ...
 
     def base(self) -> float:
@@ -66,7 +66,7 @@ class Encoded:
     """Rows of a fit.
 
     y : (n,); weight : (n,) or None for 1 each; clusters : (n,) codes of rows that stay together, or None; strata : (n,)
-    classes that every part gets its share of, or None.
+    classes to stratify by, or None.
     """
 
     binned: Binned
@@ -86,11 +86,11 @@ class Encoded:
 
     @property
     def n_rows(self) -> int:
-        """Rows of each refit: all."""
+        """Rows that a refit learns from: all."""
         return self.y.size
 
     def shares(self, dealing: Dealing) -> Shares:
-        """Return all rows, and the groups that each refit validates on."""
+        """Return all rows for each refit, with its own validation groups."""
         dealt = self.deal(dealing.n_groups, dealing.groups)
         return alike(self.problem(dealt), dealt.n_groups, dealing)
 
@@ -99,7 +99,7 @@ class Encoded:
         return count_bins(self.binned.codes, self.bins, self.weight)
 
     def cells(self, pair: tuple[int, int]) -> Floats:
-        """Return the same of each cell of two features, (size_1, size_2)."""
+        """Return the rows (their weights) of each cell of two features, (size_1, size_2)."""
         return count_cells(self.binned.codes, pair, self.bins, self.weight)
 
     def base(self) -> float:
@@ -112,9 +112,9 @@ class Encoded:
         return Problem(group_order(self.binned, dealt), self.y[dealt.order], weight, self.loss)
 
     def half(self, seed: Seed) -> Encoded:
-        """Return half of the rows, whole clusters where there are any: at least two, and both classes.
+        """Return a random half of the rows: whole clusters if there are any, at least two, and both classes.
 
-        Where one cluster has most of the rows, a half may have to be drawn some times; TableError where none will do.
+        If one cluster has most of the rows, it may take several draws. Raise TableError if no draw is usable.
         """
         source = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         for draw in source.spawn(MOST_DRAWS):
@@ -125,7 +125,7 @@ class Encoded:
         raise TableError("One group has most of the rows, so halves of them cannot be drawn: leave the groups out.")
 
     def _will_do(self, rows: Ints) -> bool:
-        """Return whether some rows can be learnt from and validated on."""
+        """Return whether some rows can be split for training and validation: several clusters, both classes."""
         several = self.clusters is None or np.unique(self.clusters[rows]).size > 1
         return several and (self.strata is None or bool(np.ptp(self.strata[rows]) > 0 or np.ptp(self.strata) == 0))
 
@@ -141,27 +141,29 @@ class Encoded:
 
 
 def alike(problem: Problem, n_groups: int, dealing: Dealing) -> Shares:
-    """Return the shares of the same rows that differ in the groups that validate."""
+    """Return shares of the same rows, with different validation groups."""
     chosen = splits(n_groups, dealing.validation_fraction, dealing.n_refits, dealing.splits)
     return [Share(problem, split) for split in chosen]
 
 
 def in_range(weight: Floats, mean: float) -> Floats:
-    """Return the weights of a mean far from 1 (shares, amounts), in units of their mean: only their ratios mean
-    something, and sums of float32 have limits. Ordinary weights stay, so that a weight of 2 is a doubled row."""
+    """Return weights whose mean is far from 1 (shares, amounts) divided by it; return others as they are.
+
+    Only ratios of weights matter, and float32 sums have limits. A weight of 2 normally stays equal to a doubled row.
+    """
     return weight if 0.1 <= mean <= 1000.0 else weight / mean
 
 
 def group_order(binned: Binned, dealt: Deal) -> CodedTable:
     """Return the codes of all features, rows in group order."""
-    codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line per feature, whatever the layout of what is given
+    codes = np.empty(binned.codes.shape, binned.codes.dtype)  # a line per feature, whatever the layout of the input
     for j, line in enumerate(binned.codes):
         np.take(line, dealt.order, out=codes[j])
     return as_table(codes, dealt.starts, binned.bins)
 
 
 def as_table(codes: NDArray[np.uint8], starts: Ints, bins: tuple[Bins, ...]) -> CodedTable:
-    """Return the codes (p, n) that are in group order already, with what kernels need to know of them."""
+    """Return codes (p, n), already in group order, as a table for the kernels."""
     last = np.array([of_feature.n_values for of_feature in bins], np.int64)
     varied = [bool(np.any(line != line[0])) for line in codes]
     nominal = np.array([of_feature.feature.is_category for of_feature in bins])

@@ -1,8 +1,8 @@
 """The rows of a fit on disk, for tables far larger than memory.
 
-Every row has a bucket, drawn for itself or for its whole cluster. Where the rows do not fit into memory, a refit learns
-from those of a run of buckets, and the runs of the refits are laid end to end around the circle of all buckets: each is
-a random part of the rows, and together they are as many rows as can be.
+Each row, or each whole cluster, is assigned a random bucket. If the rows do not fit into memory, each refit learns from
+the rows in a run of buckets. The runs are laid end to end around the circle of all buckets: each is a random part of
+the rows, and together they cover as many rows as possible.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Spilled:
     """Training rows on disk as a `Source`.
 
     sizes : (BUCKETS,) rows of each bucket. most : rows that a refit may have in memory. weighted, clustered : whether
-    rows have weights, and clusters (as numbers of 64 bits that stand for them).
+    rows have weights, and clusters (as 64-bit keys).
     """
 
     files: Files
@@ -58,7 +58,7 @@ class Spilled:
         return min(self.most, self.files.n_rows)
 
     def covered(self, n_refits: int) -> int:
-        """Return the rows that so many refits learn from, all together."""
+        """Return how many distinct rows `n_refits` refits learn from in total."""
         if self.whole:
             return self.files.n_rows
         runs = runs_of_buckets(self.sizes, self.most, n_refits)
@@ -68,8 +68,7 @@ class Spilled:
         return int(self.sizes[seen].sum())
 
     def shares(self, dealing: Dealing) -> Shares:
-        """Return all rows for every refit where they fit; else those of its run of buckets, read when it asks for
-        them."""
+        """Return all rows for every refit if they fit into memory; else its run of buckets, read on demand."""
         if self.whole:
             everything = np.arange(self.files.n_rows)
             dealt = self.deal(everything, dealing.n_groups, dealing.groups)
@@ -91,7 +90,7 @@ class Spilled:
         return rows_per_bin
 
     def cells(self, pair: tuple[int, int]) -> Floats:
-        """Return the same of each cell of two features, (size_1, size_2)."""
+        """Return the rows (their weights) of each cell of two features, (size_1, size_2)."""
         i, j = pair
         shape = self.bins[i].size, self.bins[j].size
         sums = np.zeros(shape[0] * shape[1])
@@ -115,7 +114,7 @@ class Spilled:
         return self.files.column(name, np.float64, 0, self.files.n_rows)
 
     def _weight(self, first: int, end: int) -> Floats | None:
-        """Return the weights of some rows, in the unit that those in memory would have."""
+        """Return the weights of some rows, scaled as they would be in memory."""
         if not self.weighted:
             return None
         weight = self.files.column("weight", np.float64, first, end)
@@ -123,7 +122,7 @@ class Spilled:
 
     @cached_property
     def _mean_weight(self) -> float:
-        if self.whole:  # to the bit what it is in memory
+        if self.whole:  # the same bits as in memory
             return float(self._column("weight").mean())
         chunks = pairwise(self.files.chunks)
         total = sum(float(self.files.column("weight", np.float64, first, end).sum()) for first, end in chunks)
@@ -136,8 +135,7 @@ class Spilled:
         return np.concatenate(rows_of_chunks)
 
     def deal(self, rows: Ints, n_groups: int, seed: np.random.SeedSequence) -> Deal:
-        """Return the groups of some rows; whole clusters where there are any, else each with its share of either
-        class."""
+        """Deal some rows into groups: by whole clusters if there are any, else stratified by class if binary."""
         if not self.clustered:
             y = self.files.some("y", np.float64, rows)
             strata = y.astype(np.int64) if self.loss.is_binary else None
@@ -149,8 +147,7 @@ class Spilled:
         return deal(rows.size, n_groups, seed, None, clusters)
 
     def problem(self, rows: Ints, dealt: Deal) -> Problem:
-        """Return some rows in group order: read into their places, so that there is never a second copy of the
-        codes."""
+        """Return some rows in group order, read straight into their places: the codes are never copied."""
         place = np.empty(rows.size, np.int64)
         place[dealt.order] = np.arange(rows.size)
         codes = np.empty((self.files.n_features, rows.size), CODE)
@@ -167,14 +164,14 @@ class Spilled:
 
 @dataclass(frozen=True)
 class ShareOnDisk:
-    """What a refit learns from where memory does not hold all rows: those of a run of buckets, read when it begins."""
+    """The rows of one refit if not all rows fit into memory: a run of buckets, read when the refit begins."""
 
     source: Spilled
     run: BucketRun
     dealing: Dealing
 
     def load(self) -> Share:
-        """Read the rows, deal them, and draw the groups that validate."""
+        """Read the rows, deal them, and draw the validation groups."""
         rows = self.source.rows(self.run)
         if not rows.size:
             raise TableError(TOO_LARGE)
@@ -184,7 +181,7 @@ class ShareOnDisk:
 
 
 def _add(sums: Floats, codes: NDArray[Any], weight: Floats | None) -> None:
-    """Add rows (their weights) to the sums of their codes, one by one: no sum depends on how rows are chunked."""
+    """Add rows (their weights) to the sums of their codes, one by one, so that sums do not depend on the chunks."""
     if weight is None:
         sums += np.bincount(codes, minlength=sums.size)
     else:
@@ -192,6 +189,6 @@ def _add(sums: Floats, codes: NDArray[Any], weight: Floats | None) -> None:
 
 
 def _by_appearance(names: NDArray[np.uint64]) -> Ints:
-    """Return the codes (n,) of clusters, numbered as they first appear."""
+    """Return the codes (n,) of clusters, numbered by first appearance."""
     _, first, codes = np.unique(names, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes].astype(np.int64)

@@ -1,6 +1,6 @@
-"""Bags of rows, as the papers draw them: subsamples by one of four strategies, and the bootstrap.
+"""Bags of rows as in the papers: subsamples, with one of four histogram strategies, and the bootstrap.
 
-For studies: bags of row groups (`rounds.GroupedRounds`) make the same models in a fraction of the time.
+For studies only: bags of row groups (`rounds.GroupedRounds`) give equivalent models in a fraction of the time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from gamcore.kernels.subagging import RowLists
 
 
 def join(lists: list[RowList], times: list[NDArray[np.uint8]] | None = None) -> RowLists:
-    """Return the lists of rows laid end to end."""
+    """Lay lists of rows end to end."""
     offsets = np.concatenate([[0], np.cumsum([rows.size for rows in lists])]).astype(np.int64)
     repeated = np.concatenate(times) if times else np.empty(0, np.uint8)
     return RowLists(np.concatenate(lists).astype(np.int32), offsets, repeated)
 
 
 def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) -> subagging_masks.Membership:
-    """Return the training rows in the order of each feature's bins, filled up to whole lanes, and the bags that hold
-    them."""
+    """Return the training rows sorted by each feature's bins, padded to whole lanes, and the bags that hold them."""
     inside = np.zeros((len(bags), table.codes.shape[1]), bool)
     for line, bag in zip(inside, bags, strict=True):
         line[bag] = True
@@ -52,7 +51,7 @@ def membership(table: CodedTable, rows: NDArray[np.int64], bags: list[RowList]) 
 
 
 Fill = Callable[[int, Reals, Reals], None]
-"""Fills the bags' histograms (B, 2 V) of a feature from the rows' gradients."""
+"""Fills the bags' histograms (B, 2 V) of a feature from the row gradients."""
 
 
 def row_strategy(
@@ -68,7 +67,7 @@ def row_strategy(
 ) -> tuple[Fill, RowLists]:
     """Return the function that fills the bags' histograms, and the bags themselves.
 
-    ensemble : "subagging" (drawn without replacement; `strategy` says how to add up) or "bagging" (bootstrap).
+    ensemble : "subagging" (without replacement; `strategy` says how to sum) or "bagging" (bootstrap).
     rows : the training rows.
     """
     codes = table.codes
@@ -100,7 +99,7 @@ def row_strategy(
 
 
 class RowLevelRounds(StepwiseRounds):
-    """The paper's bags of rows: gradients of all rows first, then the bags' histograms by the chosen strategy."""
+    """Rounds with bags of rows: first the gradients of all rows, then the bags' histograms by the chosen strategy."""
 
     def __init__(
         self,
@@ -124,7 +123,7 @@ class RowLevelRounds(StepwiseRounds):
         self._weights = _bag_weights(table, rows, lists, self._first, settings.n_bags)
 
     def step(self, feature: int, settings: Settings) -> None:
-        """One step on one feature."""
+        """Make one step on one feature."""
         work, table = self._work, self._table
         rowbags.row_gradients(table, self._rows, self._train, self._fit, settings.loss, work, self._gradient)
         rowbags.add_all(table.codes[feature], self._gradient, has_hessian(settings.loss), self._line, work.total)
@@ -138,7 +137,7 @@ class RowLevelRounds(StepwiseRounds):
 
 
 def _bag_weights(table: CodedTable, rows: Rows, lists: RowLists, first: NDArray[np.int64], n_bags: int) -> Reals:
-    """Return the row weights of each bag and bin: (B, cells)."""
+    """Return the row weights per bag and bin, (B, cells)."""
     dtype = rows.score.dtype.type
     weight = rows.weight if rows.weight.size else np.ones(rows.score.size, dtype)
     bags = np.empty((n_bags, int(first[-1])), dtype)

@@ -1,1 +1,1 @@
-"""From a data frame to typed columns, bins, and every random draw of rows."""
+"""Typed columns and bins from data frames, and every random draw of rows."""

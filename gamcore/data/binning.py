@@ -1,10 +1,10 @@
-"""Bins: a feature's values as codes of one byte.
+"""Bins: a feature's values as one-byte codes.
 
     code    0         1 .. K                              K + 1
             missing   values left to right, or levels     unseen
 
 Numbers: K - 1 cuts, x >= cut goes right, so bin k holds cuts[k-2] <= x < cuts[k-1]. Each bin is about equally heavy,
-except that a value that fills a bin by itself keeps one of its own (the rule of Lou's MLTK; algorithms.md section 1).
+except that a value that fills a bin by itself keeps one of its own (the rule of Lou's MLTK).
 Categories: a bin per level, the rare ones pooled into the last.
 """
 
@@ -22,7 +22,7 @@ from gamcore.types import Floats
 
 MAX_VALUES = 254
 RARE_ROWS = 10
-"""A level of fewer rows is pooled; in tables under 500 rows, of fewer than one row in fifty."""
+"""A level with fewer rows is pooled; in tables under 500 rows, one with fewer than a fiftieth of the rows."""
 
 MOST_RARE_NAMES = 10_000
 """Pooled levels a model remembers by name, the most frequent first; the others count as unseen at prediction."""
@@ -49,7 +49,7 @@ class Bins:
 
     @property
     def n_values(self) -> int:
-        """K: bins of values, without the missing and the unseen one."""
+        """Number K of value bins, without the missing and the unseen bin."""
         if self.feature.is_category:
             return len(self.levels) + bool(self.pooled)
         return self.display.size
@@ -65,7 +65,7 @@ class Bins:
         return self.n_values + 2
 
     def encode(self, values: Values) -> NDArray[np.uint8]:
-        """Return the codes (n,) of values as `table.read_feature` gives them."""
+        """Return the codes (n,) of values read by `table.read_feature`."""
         if not self.feature.is_category:
             codes = (
                 np.searchsorted(self.cuts, values, side="right") + 1 if self.n_values else np.zeros(values.size, int)
@@ -79,8 +79,10 @@ class Bins:
         return np.asarray(lookup[values.astype(np.int64)])
 
     def encode_training(self, values: Values) -> NDArray[np.uint8]:
-        """Return the codes (n,) of the values that the bins were learnt from: a rare level beyond those remembered by
-        name is one of the pooled; nothing else is unseen in training."""
+        """Return the codes (n,) of the values that the bins were learnt from.
+
+        A rare level beyond those remembered by name gets the pooled bin. Nothing is unseen in training.
+        """
         codes = self.encode(values)
         if self.pooled:
             codes[codes == self.unseen] = self.n_values
@@ -89,18 +91,17 @@ class Bins:
 
 @dataclass(frozen=True)
 class Binned:
-    """A table as codes, one contiguous line a feature."""
+    """A table as codes, one contiguous row per feature."""
 
     codes: NDArray[np.uint8]  # (p, n)
     bins: tuple[Bins, ...]
 
 
 def _heavy_atom_ends(weights: Floats, n_bins: int) -> NDArray[np.int64]:
-    """Return the index of the last distinct value of each bin, for distinct values in ascending order with these
-    weights.
+    """Return the index of the last distinct value of each bin, given the weights of the ascending distinct values.
 
-    Sweep with a target of the remaining weight over the remaining bins. A bin closes when it reaches its target: after
-    the value that overshoots it or before, whichever is nearer; a single value always closes.
+    The target of a bin is the remaining weight divided by the remaining bins. A bin closes before or after the value
+    that reaches its target, whichever is nearer, but holds at least one value.
     """
     total = np.concatenate([[0.0], np.cumsum(weights)])
     ends: list[int] = []
@@ -121,7 +122,7 @@ def _heavy_atom_ends(weights: Floats, n_bins: int) -> NDArray[np.int64]:
 
 
 def _midpoints(lower: Floats, upper: Floats) -> Floats:
-    """Between neighbouring values, and above the lower one even where they are adjacent floats."""
+    """Return cuts between neighbouring values, above the lower one even where they are adjacent floats."""
     middle = lower / 2 + upper / 2
     return np.where(middle > lower, middle, upper)
 
@@ -183,7 +184,7 @@ def bin_table(
 
 
 def encode_table(frame: pd.DataFrame | Table, bins: tuple[Bins, ...], in_training: bool = False) -> NDArray[np.uint8]:
-    """Return the codes (p, n) of a table by bins already learnt; or of the one that they were learnt from."""
+    """Return the codes (p, n) of a table by learnt bins; `in_training`: it is the table they were learnt from."""
     table = as_table(frame)
     codes = np.empty((len(bins), len(table)), CODE)
     for j, of_feature in enumerate(bins):
@@ -193,11 +194,11 @@ def encode_table(frame: pd.DataFrame | Table, bins: tuple[Bins, ...], in_trainin
 
 
 def merge_bins(count: Floats, line: NDArray[np.int64], most: int, offset: float) -> NDArray[np.uint8]:
-    """Return the codes (V,) of about `most` bins of equal weight, merged from neighbouring codes of a line.
+    """Return the codes (V,) of about `most` bins of equal weight, merged from neighbouring codes.
 
-    count (size,) rows per code; line (K,) the codes of values in their order; offset in [0, 1) moves all borders by a
-    share of a bin. A code heavier than a bin counts as one, so that the others share the rest. Codes that are not
-    on the line (missing, unseen) are 0.
+    count : (size,) rows per code; line : (K,) the codes of values in order; offset : share of a bin,
+    in [0, 1), by which all borders move. A code heavier than a bin counts as one bin; the others share the rest. Codes
+    not in `line` (missing, unseen) become 0.
     """
     merged = np.zeros(N_CODES, np.uint8)
     if line.size <= most:

@@ -1,4 +1,4 @@
-"""Dates as numbers of days since 1970-01-01, and back: one place, for tables, rules, plots and files."""
+"""Dates as numbers of days since 1970-01-01, and back, for tables, rules, plots and files."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Final
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY: Final = 86_400_000_000
-"""Microseconds."""
+"""Microseconds in a day."""
 
 
 def as_date(days: float) -> datetime:
-    """Return the moment that is so many days after 1970-01-01."""
+    """Return the moment this many days after 1970-01-01."""
     return EPOCH + timedelta(days=float(days))
 
 
 def day_number(day: date) -> float:
-    """Return the number of a calendar day."""
+    """Return a calendar day as days since 1970-01-01."""
     return float((day - EPOCH.date()).days)
 
 
 def stamp(days: float) -> str:
-    """Write a number of days as ISO 8601, to the microsecond where it has any."""
+    """Write a number of days as ISO 8601, with microseconds where there are any."""
     return stamp_of(round(days * DAY))
 
 
@@ -31,7 +31,7 @@ def stamp_of(microseconds: int) -> str:
 
 
 def days_of(text: str) -> float:
-    """Read what `stamp` writes; ValueError where it is no date."""
+    """Parse the output of `stamp` into days; ValueError where it is no date."""
     moment = datetime.fromisoformat(text)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     span = moment - EPOCH

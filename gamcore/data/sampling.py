@@ -1,7 +1,7 @@
 """Every random draw of the project: groups of rows, and the sets of groups and of rows made from them.
 
 Rows are dealt once into G groups. A bag, a validation set, a refit and a thread's share are sets of groups. A union of
-whole groups is still a uniform random subsample without replacement; only the overlaps of two of them come in steps of
+whole groups is still a uniform random subsample without replacement; only the overlap of two unions comes in steps of
 one group. The paper's own row-level subsamples and the bootstrap are here too.
 """
 
@@ -21,7 +21,7 @@ from gamcore.types import Ints
 RowList = NDArray[np.int32]
 
 POOL_DRAWS = 4
-"""Draws of bags in the pool of a refit; a feature takes them in turn (64 sets for 16 bags)."""
+"""Draws of bags in the pool of a refit; features use them in turn (64 sets for 16 bags)."""
 
 Seed = int | np.random.SeedSequence
 
@@ -40,7 +40,7 @@ class Deal:
 
 @dataclass(frozen=True)
 class Split:
-    """One refit's groups: those it trains on and those that tell it when to stop."""
+    """One refit's groups: those for training and those for early stopping."""
 
     train: Ints
     valid: Ints
@@ -52,8 +52,8 @@ def deal(
     """Deal rows into at most `n_groups` groups of equal size (up to one row).
 
     strata : (n,) class codes; each group then gets its share of every class.
-    clusters : (n,) cluster codes 0..C-1; the rows of a cluster then stay together, at most C groups are made, as equal
-        as the clusters allow, and `strata` is not looked at.
+    clusters : (n,) cluster codes 0..C-1; the rows of a cluster then stay together, there are at most C groups, as equal
+        as the clusters allow, and `strata` is ignored.
     """
     rng = np.random.default_rng(seed)
     n_groups = max(1, min(n_groups, n_rows))
@@ -73,7 +73,7 @@ def deal(
 
 
 def _deal_clusters(clusters: Ints, n_groups: int, rng: np.random.Generator) -> Ints:
-    """Group of each row: clusters in random order, each to the group with the fewest rows so far."""
+    """Return the group of each row: clusters in random order go to the group with the fewest rows so far."""
     sizes = np.bincount(clusters)
     heap = [(0, g) for g in range(min(n_groups, sizes.size))]
     group_of = np.empty(sizes.size, np.int64)
@@ -85,32 +85,32 @@ def _deal_clusters(clusters: Ints, n_groups: int, rng: np.random.Generator) -> I
 
 
 BUCKETS: Final = 2**16
-"""Buckets that the rows of a table on disk are dealt into: a run of them is a random part of the rows."""
+"""Number of buckets for the rows of a table on disk; a run of buckets is a random part of the rows."""
 
 
 def buckets(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint16]:
-    """Bucket (n,) of each key (a row's number, or what stands for its cluster): the same wherever the key is met."""
+    """Return the bucket (n,) of each key (a row number or a cluster's key); equal keys share a bucket."""
     start = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
     return (mixed(keys + start) >> np.uint64(48)).astype(np.uint16)
 
 
 @dataclass(frozen=True)
 class BucketRun:
-    """Neighbouring buckets of the circle of all buckets."""
+    """A run of neighbouring buckets on the circle of all buckets."""
 
     first: int
     size: int
 
     def holds(self, bucket: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which buckets are in it, elementwise."""
+        """Return whether each bucket is in the run, elementwise."""
         return np.asarray((bucket.astype(np.int64) - self.first) % BUCKETS < self.size)
 
 
 def runs_of_buckets(sizes: Ints, most: int, n_runs: int) -> list[BucketRun]:
-    """Return the runs of at most `most` rows each, laid end to end: together they hold as many rows as can be.
+    """Return runs of at most `most` rows each, laid end to end and as full as possible.
 
-    sizes : (BUCKETS,) rows of each bucket, more than `most` in all. A bucket that is too large by itself is passed
-    over.
+    sizes : (BUCKETS,) rows of each bucket, more than `most` in all. A bucket larger than `most` is
+    skipped.
     """
     total = np.concatenate([[0], np.cumsum(np.tile(sizes, 2))])
     runs: list[BucketRun] = []
@@ -153,7 +153,7 @@ def splits(n_groups: int, fraction: float, n_refits: int, seed: Seed) -> list[Sp
 
 
 def bag_pool(n_groups: int, share: float, n_bags: int, seed: Seed) -> Ints:
-    """Return the bags as sets of groups: (draws, n_bags, groups per bag), ascending, of the training groups."""
+    """Return bags as sets of training groups: (draws, n_bags, groups per bag), ascending."""
     rng = np.random.default_rng(seed)
     size = min(max(1, round(share * n_groups)), n_groups)
     draws = 1 if size == n_groups else POOL_DRAWS
@@ -169,7 +169,7 @@ def subsamples(rows: Ints, n_bags: int, share: float, seed: Seed) -> list[RowLis
 
 
 def bootstraps(rows: Ints, n_bags: int, seed: Seed) -> list[tuple[RowList, NDArray[np.uint8]]]:
-    """Return the bags of n rows with replacement: the rows that are in, ascending, and how often each (at most 255)."""
+    """Return bags of n rows drawn with replacement: the distinct rows, ascending, and their counts (at most 255)."""
     rng = np.random.default_rng(seed)
     bags = []
     for _ in range(n_bags):
@@ -185,8 +185,8 @@ class Tour:
 
     order: Ints  # (B,) bags, parents before children
     parent: Ints  # (B,) -1 for the root
-    added: list[RowList]  # a bag: its rows that its parent lacks (the root: all its rows)
-    removed: list[RowList]  # a bag: its parent's rows that it lacks
+    added: list[RowList]  # per bag: rows that its parent lacks (the root: all its rows)
+    removed: list[RowList]  # per bag: its parent's rows that it lacks
 
     @property
     def cost(self) -> int:
@@ -195,10 +195,10 @@ class Tour:
 
 
 def distances(bags: list[RowList]) -> Ints:
-    """|A| + |B| - 2 |A and B| between all pairs of bags, (B, B).
+    """Return |A| + |B| - 2 |A and B| for all pairs of bags, (B, B).
 
-    The number of rows in which two bags differ, so the cost of turning one's histogram into the other's. Lou et al.
-    2020 print |A or B| - 2 |A and B| in section 3.2.1, which can be negative; the tree is the same.
+    This is the number of rows in which two bags differ, so the cost of turning one's histogram into the other's.
+    Lou et al. 2020 print |A or B| - 2 |A and B| in section 3.2.1, which can be negative; the tree is the same.
     """
     member = np.zeros((len(bags), 1 + max(int(bag.max()) for bag in bags)), np.float32)
     for line, bag in zip(member, bags, strict=True):
@@ -209,7 +209,7 @@ def distances(bags: list[RowList]) -> Ints:
 
 
 def tour(bags: list[RowList]) -> Tour:
-    """Algorithm 4: the minimum spanning tree over `distances`, walked breadth first."""
+    """Return the minimum spanning tree over `distances`, walked breadth first (Algorithm 4)."""
     cost = distances(bags).astype(np.float64)
     cost[~np.eye(len(bags), dtype=bool)] += 1.0  # a distance of 0 would read as "no edge"; the tree stays the same
     order, parent = breadth_first_order(minimum_spanning_tree(cost), 0, directed=False)

@@ -1,14 +1,14 @@
-"""From a data frame to typed columns: the only place that validates user data.
+"""Typed columns from a data frame; the only module that validates user tables.
 
-A column becomes numbers (float64, NaN missing) or category codes (int32, -1 missing, -2 unseen). What a column *is* is
-taken from its type and never guessed from how its text looks: turning "12,5" into a number is the reader's work.
-Every refusal is one sentence that names the column and the way out.
+A column becomes numbers (float64, NaN missing) or category codes (int32, -1 missing, -2 unseen). The kind of a column
+follows from its type and is never guessed from the look of its text: turning "12,5" into a number is the reader's job.
+Every error message is one sentence that names the column and a remedy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -32,18 +32,19 @@ BOOLEANS = ("False", "True")
 _FIRST_DATE, _LAST_DATE = np.datetime64("0001-01-02", "us"), np.datetime64("9999-12-30", "us")
 LONGEST_LEVEL: Final = 1_000
 TARGET: Final = "the target"
-"""The name of a target's column while it is read."""
+"""Name of the target's column while it is read."""
 
 
 class TableError(ValueError):
-    """Data that cannot be used; the message names the place and the way out."""
+    """Data that cannot be used; the message names the place and a remedy."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """What a model's feature is made from: a column, or the month or weekday of a date column.
+    """Source of a model's feature: a column, or the month or weekday of a date column.
 
     `levels` are all levels seen in training, in order; empty for numbers and dates. Dates are days since 1970-01-01.
+    `missing` are codes in the column that mean a missing cell (`without_codes`).
     """
 
     name: str
@@ -51,10 +52,11 @@ class Feature:
     kind: Kind
     part: DatePart = "value"
     levels: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def is_category(self) -> bool:
-        """Whether the feature has levels instead of a line of numbers."""
+        """Whether the feature has levels instead of numbers."""
         return self.kind in ("category", "boolean")
 
 
@@ -63,7 +65,7 @@ def as_frame(X: Any) -> pd.DataFrame:
     if not isinstance(X, pd.DataFrame):
         if hasattr(X, "toarray"):
             raise TableError("A sparse matrix is not supported: make it dense with X.toarray().")
-        masked = isinstance(X, np.ma.MaskedArray)  # pandas makes masked cells missing, numpy would forget the mask
+        masked = isinstance(X, np.ma.MaskedArray)  # pandas makes masked cells missing; numpy would drop the mask
         array = X if masked else np.asarray(X)
         if array.ndim != 2:
             raise TableError(
@@ -91,7 +93,7 @@ def as_frame(X: Any) -> pd.DataFrame:
 
 @contextmanager
 def valid_text(what: str) -> Iterator[None]:
-    """TableError where text cannot be written as UTF-8."""
+    """Raise TableError where text cannot be encoded as UTF-8."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -102,12 +104,12 @@ def valid_text(what: str) -> Iterator[None]:
 
 
 def _where(series: pd.Series) -> str:
-    """Return what a sentence calls a column, or the target."""
+    """Return the name of a column, or of the target, for a message."""
     return "The target" if series.name == TARGET else f"Column {series.name!r}"
 
 
 def kind_of(series: pd.Series) -> Kind:
-    """Return the kind of a column by its type; text and mixed objects are looked at, numbers in text are not."""
+    """Return the kind of a column by its type; objects are inspected, but numbers in text are not detected."""
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return "category"
@@ -140,7 +142,7 @@ def _kind_of_arrow(series: pd.Series) -> Kind:
         return "date"
     if text.startswith("decimal"):
         return "number"
-    raise TableError(f"{_where(series)} has type {text}, which is not one value a cell: flatten or drop it.")
+    raise TableError(f"{_where(series)} has type {text}, which is not one value per cell: flatten or drop it.")
 
 
 def _kind_of_objects(series: pd.Series) -> Kind:
@@ -180,8 +182,7 @@ def read_numbers(series: pd.Series) -> NDArray[np.float64]:
 
 
 def _dates(series: pd.Series) -> pd.Series:
-    """Return a date column as naive datetime64: the clock of its own zone where it has one, UTC where zones are
-    mixed."""
+    """Return a date column as naive datetime64: local time of its zone, or UTC where zones are mixed."""
     if isinstance(series.dtype, pd.DatetimeTZDtype):
         return series.dt.tz_localize(None)
     try:
@@ -192,7 +193,7 @@ def _dates(series: pd.Series) -> pd.Series:
 
 
 def read_dates(series: pd.Series) -> NDArray[np.float64]:
-    """Return a date column as days since 1970-01-01, with fractions; NaN missing."""
+    """Return a date column as days since 1970-01-01, with fractions; NaN is missing."""
     stamps = _dates(series).astype("datetime64[us]").to_numpy()
     if np.any((stamps < _FIRST_DATE) | (stamps > _LAST_DATE)):
         raise TableError(f"{_where(series)} has dates outside the years 1 to 9999: fix or clear them.")
@@ -212,7 +213,7 @@ def read_texts(series: pd.Series) -> tuple[NDArray[np.int64], list[str]]:
         levels = list(uniques)
     texts = [_level_name(cell) for cell in levels]
     names = list(dict.fromkeys(texts))
-    place = {name: i for i, name in enumerate(names)}  # 1 and "1" share a name, so a level
+    place = {name: i for i, name in enumerate(names)}  # 1 and "1" share a name, and so a level
     renumber = np.array([place[text] for text in texts] + [MISSING], np.int64)
     return renumber[codes], names
 
@@ -228,7 +229,7 @@ def _level_name(cell: Hashable) -> str:
 
 
 def _match(series: pd.Series, levels: Sequence[str]) -> NDArray[np.int32]:
-    """Return the codes of a column into given levels: -1 missing, -2 per level that is not among them."""
+    """Return the codes of a column into given levels: -1 missing, -2 for any level that is not among them."""
     codes, names = read_texts(series)
     place = {level: i for i, level in enumerate(levels)}
     renumber = np.array([place.get(name, UNSEEN) for name in names] + [MISSING], np.int32)
@@ -236,7 +237,7 @@ def _match(series: pd.Series, levels: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _booleans(series: pd.Series) -> NDArray[np.int32]:
-    """False and True, or 0 and 1, as codes 0 and 1."""
+    """Return False and True, or 0 and 1, as codes 0 and 1; other values are unseen."""
     if kind_of(series) == "category":
         return _match(series, BOOLEANS)
     numbers = read_numbers(series.astype(object) if types.is_object_dtype(series.dtype) else series)
@@ -253,9 +254,9 @@ def _calendar(series: pd.Series, part: DatePart) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as it came in: a frame with unique text names, and what each of its columns is.
+    """An input table: a frame with unique text names, and the kind of each column.
 
-    It is made once, where data comes in (`Table.of`). Whoever works on it later asks it, and infers nothing again.
+    It is made once, where data comes in (`Table.of`), and caches the kinds, so that no later code infers them again.
     """
 
     frame: pd.DataFrame
@@ -263,7 +264,7 @@ class Table:
 
     @classmethod
     def of(cls, X: Any) -> Table:
-        """Return the table of a frame or of a two-dimensional array; TableError says what cannot be used."""
+        """Return the table of a frame or two-dimensional array; TableError where it cannot be used."""
         return X if isinstance(X, Table) else cls(as_frame(X))
 
     def __len__(self) -> int:
@@ -278,24 +279,31 @@ class Table:
         return list(self.frame.columns)
 
     def kind(self, name: str) -> Kind:
-        """Return what a column is; TableError where it is nothing that can be used."""
+        """Return the kind of a column; TableError where it cannot be used."""
         if name not in self._kinds:
             self._kinds[name] = kind_of(self.frame[name])
         return self._kinds[name]
 
-    def take(self, rows: NDArray[Any], names: Sequence[str] | None = None) -> Table:
-        """Return some rows, by a mask, and some columns or all."""
+    def usable_kind(self, name: str) -> Kind | None:
+        """Return what a column is, None where it cannot be used."""
+        try:
+            return self.kind(name)
+        except TableError:
+            return None
+
+    def take(self, rows: NDArray[Any] | pd.Index, names: Sequence[str] | None = None) -> Table:
+        """Return the rows of a mask or by their labels, with the named columns or all."""
         frame = self.frame.loc[rows] if names is None else self.frame.loc[rows, list(names)]
         return Table(frame, dict(self._kinds))
 
     def renamed(self, names: Sequence[str]) -> Table:
-        """Return the same with other names, by position."""
+        """Return the table with new column names, by position."""
         kinds = {new: self._kinds[old] for new, old in zip(names, self.names, strict=True) if old in self._kinds}
         return Table(self.frame.set_axis(list(names), axis=1), kinds)
 
 
 def as_table(frame: pd.DataFrame | Table) -> Table:
-    """Return a frame of ours as a table, unchecked."""
+    """Return an already valid frame as a table, unchecked."""
     return frame if isinstance(frame, Table) else Table(frame)
 
 
@@ -341,12 +349,38 @@ def _sorted_levels(series: pd.Series) -> tuple[str, ...]:
         return tuple(sorted(present))
 
 
+def without_codes(series: pd.Series, codes: Sequence[str]) -> pd.Series:
+    """Return a column with missing cells in place of codes; numbers become float64, whether or not a code occurs."""
+    if not codes:
+        return series
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.sparse.to_dense()
+    if types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype):
+        values = series.to_numpy(np.float64, na_value=np.nan)
+        kept = np.where(np.isin(values, _numbers_in(codes)), np.nan, values)
+        return pd.Series(kept, series.index, name=series.name)
+    places, names = read_texts(series)
+    coded = np.array([name in codes for name in names] + [False])[places]
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        gone = [level for level in series.cat.categories if str(level) in codes]
+        return series.cat.remove_categories(gone)
+    return series.mask(coded)
+
+
+def _numbers_in(codes: Sequence[str]) -> list[float]:
+    values = []
+    for code in codes:
+        with suppress(ValueError):
+            values.append(float(code))
+    return values
+
+
 def read_feature(frame: pd.DataFrame | Table, feature: Feature) -> Values:
     """Return the values of a feature in a table, (n,): float64, or int32 codes into `feature.levels`."""
     table = as_table(frame)
     if feature.column not in table:
         raise TableError(f"The table lacks column {feature.column!r}, which the model was trained on.")
-    series = table.frame[feature.column]
+    series = without_codes(table.frame[feature.column], feature.missing)
     if feature.part != "value":
         return _calendar(series, feature.part)
     if feature.kind == "category":

@@ -1,4 +1,4 @@
-"""Targets and what comes with them: one value per row, checked in words."""
+"""Targets and other values per row, with checks that raise readable messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_TARGET: Final = 1e150
 
 
 def _target(y: Any) -> pd.Series:
-    """Return a target as a column that knows that it is one."""
+    """Return a target as a column named `TARGET`."""
     if y is None:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
     with valid_text("The target"):
@@ -23,7 +23,7 @@ def _target(y: Any) -> pd.Series:
 
 
 def check_unmasked(values: Any, name: str) -> None:
-    """TableError where some of the values, one per row, are masked: as an array they would lose their mask."""
+    """Raise TableError where some of the values per row are masked: an array would lose the mask."""
     masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
         raise TableError(f"{name} has {masked} masked rows: give every row a value.")

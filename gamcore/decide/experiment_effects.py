@@ -32,7 +32,7 @@ from gamcore.types import Floats
 
 @dataclass(frozen=True)
 class SampleRatio:
-    """Whether the arms have the planned sizes: customers in each, and p of a chi-squared test."""
+    """Whether the arms have the planned sizes: customers treated and not, and p of a chi-squared test of all arms."""
 
     where: str
     treated: int
@@ -47,9 +47,14 @@ class SampleRatio:
 
 def sample_ratio(treated: int, control: int, share: float = 0.5, where: str = "all") -> SampleRatio:
     """Return the sample-ratio test of two arms; `share` is the planned share of the first."""
-    total = treated + control
-    p = chisquare([treated, control], [total * share, total * (1 - share)]).pvalue if total else math.nan
-    return SampleRatio(where, treated, control, float(p))
+    return sample_ratio_of_arms([control, treated], [1 - share, share], where)
+
+
+def sample_ratio_of_arms(counts: Sequence[int], shares: Sequence[float], where: str = "all") -> SampleRatio:
+    """Return the sample-ratio test of any number of arms, the control first; `shares` are up to a factor."""
+    planned = np.asarray(shares, np.float64) / sum(shares) * sum(counts)
+    p = chisquare(counts, planned).pvalue if sum(counts) else math.nan
+    return SampleRatio(where, sum(counts[1:]), counts[0], float(p))
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Effect:
     adjusted over all strategies x metrics, with expected nulls as a family of their own. planned : relative lift that
     the plan calls worth finding, or NaN; for guardrails and expected nulls, the largest move allowed. reduced : share
     of the variance removed by the adjustment for pre-experiment values. smallest : relative lift detected with 80%
-    power by this many customers, at the alpha of Holm's first step.
+    power by this many customers, at the alpha of Holm's first step. arm : which treated arm; "" where there is one.
     """
 
     strategy: str
@@ -86,6 +91,17 @@ class Effect:
     planned: float = math.nan
     reduced: float = 0.0
     smallest: float = math.nan
+    arm: str = ""
+
+    @property
+    def what(self) -> str:
+        """The metric, and the arm where there are several."""
+        return f"{self.arm} · {self.metric}" if self.arm else self.metric
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether the metric is a rate: single values are kept of a mean only."""
+        return self.control.values is None
 
     @property
     def lift(self) -> float:
@@ -98,17 +114,19 @@ class Effect:
         return self.ratio_interval[0] - 1, self.ratio_interval[1] - 1
 
     @property
-    def found(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the effect is significant after Holm's adjustment."""
         return bool(self.holm < ALPHA)
 
 
 @dataclass(frozen=True)
 class ReadOut:
-    """Results of an experiment. `ratios`: the sample-ratio test of all rows, then of each strategy."""
+    """Results of an experiment. `ratios`: the sample-ratio test of all rows, then of each strategy. `notes`: a sentence
+    on each strategy that could not be read."""
 
     ratios: tuple[SampleRatio, ...]
     effects: tuple[Effect, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def stopped(self) -> bool:
@@ -117,18 +135,19 @@ class ReadOut:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per effect."""
-        return pd.DataFrame([_told(effect) for effect in self.effects])
+        rows = pd.DataFrame([_told(effect) for effect in self.effects])
+        return rows if any(effect.arm for effect in self.effects) else rows.drop(columns="arm", errors="ignore")
 
 
 def _told(effect: Effect) -> dict[str, Any]:
     return {
-        "strategy": effect.strategy, "metric": effect.metric, "role": effect.role,
+        "strategy": effect.strategy, "arm": effect.arm, "metric": effect.metric, "role": effect.role,
         "treated": effect.treated.n, "control": effect.control.n,
         "treated mean": effect.treated.mean, "control mean": effect.control.mean,
         "difference": effect.difference, "difference, lower": effect.difference_interval[0],
         "difference, upper": effect.difference_interval[1], "lift": effect.lift, "lift, lower": effect.lift_interval[0],
         "lift, upper": effect.lift_interval[1], "p": effect.p, "p, Holm": effect.holm, "planned": effect.planned,
-        "variance taken by the value from before": effect.reduced,
+        "variance explained by the earlier value": effect.reduced,
     }  # fmt: skip
 
 

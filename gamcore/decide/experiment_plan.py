@@ -1,24 +1,23 @@
-"""Plans of experiments: how many customers an A/B test of strategies needs.
+"""Power of one comparison: customers that a treated arm needs, and the smallest lift that a sample detects.
 
-In both arms, a row belongs to the strategy that it would get (`StrategySet.assign`): the treated of a strategy are
-compared with the controls who would have got it.
+Rates by the normal approximation with each arm's own variance, means by the noncentral t distribution (statsmodels).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, Literal
 
-import pandas as pd
+import numpy as np
 from scipy.optimize import brentq
+from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 from scipy.stats import norm
 
 from gamcore.extras import extra
-from gamcore.stats.intervals import (
-    ALPHA,
-)
+from gamcore.numbers import bare, count, exact, number, percent
+from gamcore.stats.intervals import ALPHA
 
 MetricRole = Literal["primary", "guardrail", "expected null"]
 
@@ -52,13 +51,36 @@ class Metric:
         """Raise ExperimentError where the metric cannot be planned with."""
         if not (math.isfinite(self.base) and math.isfinite(self.lift) and self.lift > 0):
             raise ExperimentError(f"{self.name!r} needs a base and a lift above 0.")
-        if (self.deviation is None and not 0 < self.base * (1 + self.lift) < 1) or self.base <= 0:
+        if self.base <= 0:
             raise ExperimentError(
-                f"{self.name!r}: from {self.base:g}, a lift of {self.lift:.0%} leads to "
-                f"{self.base * (1 + self.lift):g}, which is no rate between 0 and 1: make either smaller."
+                f"{self.name!r} is {exact(self.base)} today, and a lift of nothing is nothing: enter a value above 0."
+            )
+        if self.deviation is None and self.base >= 1:
+            raise ExperimentError(
+                f"{self.name!r} is {exact(self.base)} today, which is not a rate between 0 and 1: enter a rate below "
+                "100%, or, if it is a mean, its standard deviation."
+            )
+        if self.deviation is None and self.base * (1 + self.lift) >= 1:
+            raise ExperimentError(
+                f"{self.name!r}: from {number(self.base)}, a lift of {percent(self.lift, 0)} leads to "
+                f"{number(self.base * (1 + self.lift))}, which is not a rate between 0 and 1: enter a smaller lift."
             )
         if self.deviation is not None and not self.deviation > 0:
             raise ExperimentError(f"{self.name!r} is a mean and needs a standard deviation above 0.")
+
+    @property
+    def value(self) -> str:
+        """Today's value in words."""
+        return level_words(self.base, self.deviation is None)
+
+
+def level_words(value: float, is_rate: bool) -> str:
+    """Return a rate in percent, or a mean, with the digits that a reader needs."""
+    if not math.isfinite(value):
+        return "-"
+    if is_rate:
+        return percent(value) if value >= 0.01 or value == 0 else f"{number(100 * value, 2)}%"
+    return count(value) if abs(value) >= 1000 else bare(number(value, 4))
 
 
 def _statistics() -> tuple[Any, Any]:
@@ -78,141 +100,65 @@ def sample_size(
     normal, proportion = _statistics()
     diff = metric.base * metric.lift
     if metric.deviation is not None:
-        return float(normal.solve_power(diff / metric.deviation, None, alpha, power, control))
+        return _size_of_mean(metric, alpha, power, control)
     if method == "arcsine":
         effect = proportion.proportion_effectsize(metric.base + diff, metric.base)
         return float(normal.solve_power(effect, None, alpha, power, control))
     return float(proportion.samplesize_proportions_2indep_onetail(diff, metric.base, power, control, alpha))
 
 
+def _size_of_mean(metric: Metric, alpha: float, power: float, control: float) -> float:
+    """Return the treated customers that a mean needs: at least two in the smaller arm."""
+    assert metric.deviation is not None
+    effect = metric.base * metric.lift / metric.deviation
+    near = (norm.isf(alpha / 2) + norm.isf(1 - power)) ** 2 * (1 + 1 / control) / effect**2
+    low, high = FEWEST * max(1.0, 1 / control), 2 * near + 100 * max(1.0, 1 / control)
+
+    def gap(n: float) -> float:
+        return power_of(metric, n, alpha, control) - power
+
+    return low if not gap(low) < 0 else float(brentq(gap, low, high))
+
+
 def power_of(metric: Metric, treated: float, alpha: float = ALPHA, control: float = 1.0) -> float:
     """Return the power to detect the metric's lift with this many treated customers."""
-    normal, proportion = _statistics()
     diff = metric.base * metric.lift
     if metric.deviation is not None:
-        return float(normal.power(diff / metric.deviation, treated, alpha, ratio=control))
-    power = proportion.power_proportions_2indep(diff, metric.base, treated, control, alpha, return_results=False)
-    return float(power)
+        return _power_of_mean(diff / metric.deviation, treated, alpha, control)
+    after = metric.base + diff
+    pooled = (after + control * metric.base) / (1 + control)
+    null = math.sqrt(pooled * (1 - pooled) * (1 + 1 / control))
+    own = math.sqrt(after * (1 - after) + metric.base * (1 - metric.base) / control)
+    beyond, apart = -ndtri(alpha / 2) * null / own, diff * math.sqrt(treated) / own
+    return float(ndtr(apart - beyond) + ndtr(-apart - beyond))
 
 
+def _power_of_mean(effect: float, treated: float, alpha: float, control: float) -> float:
+    """Return the power of a two-sided t test; effect : difference in standard deviations."""
+    free = treated * (1 + control) - 2
+    beyond = stdtrit(free, 1 - alpha / 2)
+    apart = effect * math.sqrt(treated * control / (1 + control))
+    other = np.nan_to_num(nctdtr(free, apart, -beyond))  # SciPy has no number where it is next to nothing
+    return float(1 - nctdtr(free, apart, beyond) + other)
+
+
+@lru_cache(4096)  # a page asks for the same plan at every run of its script
 def smallest_lift(
     metric: Metric, treated: float, alpha: float = ALPHA, power: float = 0.8, control: float = 1.0
 ) -> float:
     """Return the smallest relative lift that this many treated customers detect with this power; NaN where there is
     none."""
-    if treated < FEWEST:
+    if treated < FEWEST or treated * control < FEWEST:
         return math.nan
 
     def gap(lift: float) -> float:
         return power_of(replace(metric, lift=lift), treated, alpha, control) - power
 
-    low, high = 1e-6, (1.0 / metric.base - 1.0) * (1 - 1e-9)
-    if metric.deviation is not None:
-        near = (norm.isf(alpha / 2) + norm.isf(1 - power)) * math.sqrt((1 + 1 / control) / treated)
-        low, high = (near * metric.deviation / metric.base * factor for factor in (0.5, 3.0))
+    spread = math.sqrt(metric.base * (1 - metric.base)) if metric.deviation is None else metric.deviation
+    near = (norm.isf(alpha / 2) + norm.isf(1 - power)) * math.sqrt((1 + 1 / control) / treated) * spread / metric.base
+    low, high = near / 8, 10 * near
+    if metric.deviation is None:
+        high = min(high, (1.0 / metric.base - 1.0) * (1 - 1e-9))
     if not (high > low and gap(low) < 0 < gap(high)):
         return math.nan
-    return float(brentq(gap, low, high))
-
-
-@dataclass(frozen=True)
-class PlanRow:
-    """One metric of one strategy: customers per day, alpha, customers needed in each arm, and days."""
-
-    strategy: str
-    metric: Metric
-    a_day: float
-    alpha: float
-    treated: int
-    control: int
-    days: int
-
-    @property
-    def feasible(self) -> bool:
-        """Whether there is any traffic."""
-        return self.a_day > 0
-
-
-@dataclass(frozen=True)
-class ExperimentPlan:
-    """An A/B test of strategies that run side by side, on the customers of each.
-
-    share : of customers who are treated. tests : comparisons under Holm's procedure; the plan uses the alpha of its
-    first step, alpha / tests.
-    """
-
-    rows: tuple[PlanRow, ...]
-    share: float
-    power: float
-    tests: int
-
-    @property
-    def days(self) -> int:
-        """Days until every primary metric can be read."""
-        return max((row.days for row in self.rows if row.metric.role == "primary"), default=0)
-
-    @property
-    def weeks(self) -> int:
-        """The same in whole weeks, because days of the week differ."""
-        return math.ceil(self.days / 7)
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row per strategy and metric with what it needs."""
-        return pd.DataFrame(
-            [
-                {"strategy": one.strategy, "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
-                 "lift": one.metric.lift, "customers per day": round(one.a_day), "treated": one.treated,
-                 "control": one.control, "days": one.days if one.feasible else None}
-                for one in self.rows
-            ]
-        )  # fmt: skip
-
-    def found_in(self, days: Sequence[int]) -> pd.DataFrame:
-        """Return the smallest lift that each row detects: one column per number of days; NaN where there is
-        none."""
-        control = (1 - self.share) / self.share
-        rows = []
-        for row in self.rows:
-            treated = [math.floor(row.a_day * day * self.share) for day in days]
-            lifts = [smallest_lift(row.metric, n, row.alpha, self.power, control) for n in treated]
-            rows.append(
-                {"strategy": row.strategy, "metric": row.metric.name, **dict(zip(map(str, days), lifts, strict=True))}
-            )
-        return pd.DataFrame(rows)
-
-
-def plan(
-    a_day: Mapping[str, float], metrics: Sequence[Metric], share: float = 0.5, power: float = 0.8, alpha: float = ALPHA
-) -> ExperimentPlan:
-    """Plan a test of strategies; `a_day` is the number of customers per day of each.
-
-    Holm's family is strategies x metrics, without the expected nulls, which check the set-up.
-    """
-    if not 0 < share < 1:
-        raise ExperimentError(f"The treated share is {share:g}: it has to lie between 0 and 1.")
-    if not 0 < power < 1 or not 0 < alpha < 1:
-        raise ExperimentError("Power and alpha have to lie between 0 and 1.")
-    if not a_day or not any(metric.role == "primary" for metric in metrics):
-        raise ExperimentError("A plan needs a strategy and a primary metric.")
-    reachable = sum(number > 0 for number in a_day.values())
-    tests = max(reachable, 1) * sum(metric.role != "expected null" for metric in metrics)
-    control = (1 - share) / share
-    rows = []
-    for strategy, number in a_day.items():
-        for metric in metrics:
-            own = alpha if metric.role == "expected null" else alpha / tests
-            treated = math.ceil(sample_size(metric, own, power, control))
-            needed = math.ceil(treated * control)
-            days = math.ceil(max(treated / share, needed / (1 - share)) / number) if number > 0 else 0
-            rows.append(
-                PlanRow(
-                    strategy=strategy,
-                    metric=metric,
-                    a_day=number,
-                    alpha=own,
-                    treated=treated,
-                    control=needed,
-                    days=days,
-                )
-            )
-    return ExperimentPlan(tuple(rows), share, power, tests)
+    return float(brentq(gap, low, high, xtol=1e-9, rtol=1e-7))

@@ -4,77 +4,89 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import TableError, kind_of, read_numbers
+from gamcore.data.table import Table, TableError, as_table, read_numbers
 from gamcore.decide.experiment_effects import (
     Arm,
     Effect,
     ReadOut,
+    SampleRatio,
     _mean,
     concluded,
     effect_of_means,
     effect_of_rates,
     sample_ratio,
+    sample_ratio_of_arms,
 )
 from gamcore.decide.experiment_plan import ExperimentError, MetricRole
 from gamcore.types import Bools, Floats
 
 
 def read_rows(
-    frame: pd.DataFrame, treated: Bools, assigned: NDArray[np.int64], names: Sequence[str],
-    metrics: Mapping[str, MetricRole], share: float = 0.5, planned: Mapping[tuple[str, str], float] | None = None,
-    before: Mapping[str, str] | None = None,
+    frame: pd.DataFrame | Table, treated: Bools | NDArray[np.int64], assigned: NDArray[np.int64], names: Sequence[str],
+    metrics: Mapping[str, MetricRole], shares: Sequence[float] = (0.5, 0.5), arms: Sequence[str] = ("treated",),
+    planned: Mapping[tuple[str, str], float] | None = None, before: Mapping[str, str] | None = None,
 ) -> ReadOut:  # fmt: skip
     """Read an experiment from its rows.
 
-    treated : (n,) the arm. assigned : (n,) the strategy that each row would get, as an index into `names`; negative
-    for none. metrics : columns and their roles; 0 and 1 (or booleans) are a rate, other numbers a mean. planned :
-    planned lifts by (strategy, metric). before : by metric, the column with its pre-experiment values.
+    treated : (n,) the arm, 0 or False for the control, else 1 + its index in `arms`. assigned : (n,) the strategy that
+    each row would get, as an index into `names`; negative for none. metrics : columns and their roles; 0 and 1 (or
+    booleans) are a rate, other numbers a mean. shares : planned, the control's first, up to a factor. planned : lifts
+    by (strategy, metric). before : by metric, the column with its pre-experiment values.
     """
-    inside = assigned >= 0
+    table, inside, arm = as_table(frame), assigned >= 0, np.asarray(treated, np.int64)
     if not inside.any():
-        raise ExperimentError("No row would get a strategy: check the columns that the rules look at.")
-    ratios = [sample_ratio(int((treated & inside).sum()), int((~treated & inside).sum()), share)]
-    columns = {name: _outcome(frame, name) for name in {*metrics, *(before or {}).values()}}
+        raise ExperimentError("No row would get a strategy: check the columns that the rules use.")
+
+    def ratio(rows: Bools, where: str = "all") -> SampleRatio:
+        counts = np.bincount(arm[rows], minlength=len(arms) + 1)
+        return sample_ratio_of_arms(counts.tolist(), shares, where)
+
+    ratios = [ratio(inside)]
+    columns = {name: outcome_of(table, name) for name in {*metrics, *(before or {}).values()}}
     for metric in metrics:  # whether an outcome is known may depend on the arm
         known = inside & np.isfinite(columns[metric])
         if known.sum() < inside.sum():
-            ratios.append(
-                sample_ratio(int((known & treated).sum()), int((known & ~treated).sum()), share, f"with {metric}")
-            )
+            ratios.append(ratio(known, f"with {metric}"))
     effects = []
     for place, strategy in enumerate(names):
-        arms = assigned == place
-        ratios.append(sample_ratio(int((arms & treated).sum()), int((arms & ~treated).sum()), share, strategy))
-        for metric, role in metrics.items():
-            known = arms & np.isfinite(columns[metric])
-            rows = known & treated, known & ~treated
-            values = columns[metric][rows[0]], columns[metric][rows[1]]
-            hoped = (planned or {}).get((strategy, metric), math.nan)
-            earlier = (before or {}).get(metric)
-            if earlier is None and np.isin(columns[metric][inside & np.isfinite(columns[metric])], (0.0, 1.0)).all():
-                treated_arm, control_arm = (Arm(part.size, _mean(part)) for part in values)
-                effects.append(
-                    effect_of_rates(strategy, metric, role, treated=treated_arm, control=control_arm, planned=hoped)
-                )
-            else:
-                past = None if earlier is None else (columns[earlier][rows[0]], columns[earlier][rows[1]])
-                effects.append(effect_of_means(strategy, metric, role=role, arms=values, before=past, planned=hoped))
+        mine = assigned == place
+        ratios.append(ratio(mine, strategy))
+        for k, name in enumerate(arms, 1):
+            for metric, role in metrics.items():
+                known = mine & np.isfinite(columns[metric])
+                rows = known & (arm == k), known & (arm == 0)
+                values = columns[metric][rows[0]], columns[metric][rows[1]]
+                hoped = (planned or {}).get((strategy, metric), math.nan)
+                past = (before or {}).get(metric)
+                if past is None and _is_rate(columns[metric][inside]):
+                    sides = [Arm(part.size, _mean(part)) for part in values]
+                    made = effect_of_rates(strategy, metric, role, treated=sides[0], control=sides[1], planned=hoped)
+                else:
+                    earlier = None if past is None else (columns[past][rows[0]], columns[past][rows[1]])
+                    made = effect_of_means(strategy, metric, role=role, arms=values, before=earlier, planned=hoped)
+                effects.append(replace(made, arm=name if len(arms) > 1 else ""))
     return concluded(effects, ratios)
 
 
-def _outcome(frame: pd.DataFrame, name: str) -> Floats:
-    if name not in frame.columns:
+def _is_rate(values: Floats) -> bool:
+    return bool(np.isin(values[np.isfinite(values)], (0.0, 1.0)).all())
+
+
+def outcome_of(table: Table, name: str) -> Floats:
+    """Return the values (n,) of a metric; ExperimentError where it is not there or not a number."""
+    if name not in table:
         raise ExperimentError(f"The table of outcomes has no column {name!r}: choose another metric.")
-    if kind_of(frame[name]) not in ("number", "boolean"):
-        raise ExperimentError(f"Column {name!r} is not a number: a metric is 0 and 1, truth, or a number.")
+    if table.kind(name) not in ("number", "boolean"):
+        raise ExperimentError(f"Column {name!r} is not a number: a metric is 0 and 1, boolean, or a number.")
     try:
-        return read_numbers(frame[name])
+        return read_numbers(table.frame[name])
     except TableError as error:
         raise ExperimentError(str(error)) from error
 
@@ -102,7 +114,7 @@ def read_counts(
             )
         treated, control = Arm(int(n), x / n if n else math.nan), Arm(int(m), y / m if m else math.nan)
         if (str(strategy), str(metric)) in {(effect.strategy, effect.metric) for effect in effects}:
-            raise ExperimentError(f"Row {row} of the counts: {metric!r} of {strategy!r} is there twice, leave one out.")
+            raise ExperimentError(f"Row {row} of the counts: {metric!r} of {strategy!r} occurs twice: remove one.")
         if names is not None and strategy not in names:
             raise ExperimentError(f"Row {row} of the counts: there is no strategy {strategy!r} on the board.")
         hoped = (planned or {}).get((strategy, metric), math.nan)

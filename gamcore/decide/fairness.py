@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import Kind, kind_of, read_dates, read_numbers, read_texts
+from gamcore.data.table import Kind, Table, read_dates, read_numbers, read_texts
+from gamcore.numbers import exact
 
 PLACE: Final = "place, which may stand for origin"
 SENSITIVE: Final = {
@@ -46,9 +47,9 @@ def sensitive(columns: list[str]) -> dict[str, str]:
     return named
 
 
-def groups_of(series: pd.Series) -> pd.Series:
+def groups_of(table: Table, column: str) -> pd.Series:
     """Return the group of each row by a column: a level or a quartile; missing cells are a group of their own."""
-    kind = kind_of(series)
+    series, kind = table.frame[column], table.kind(column)
     if kind in ("number", "date") and series.nunique() > MOST_GROUPS:
         values = pd.Series(read_dates(series) if kind == "date" else read_numbers(series), series.index)
         parts = pd.qcut(values, 4, duplicates="drop")
@@ -56,7 +57,9 @@ def groups_of(series: pd.Series) -> pd.Series:
             often = values.mode()[0]
             named = values.eq(often).map({True: _say(often, kind), False: "other values"})
         else:
-            ends = {part: f"{_say(part.left, kind)} to {_say(part.right, kind)}" for part in parts.cat.categories}
+            lowest = values.min()  # pandas opens the first part a little below it
+            ends = {part: f"{_say(max(part.left, lowest), kind)} to {_say(part.right, kind)}"
+                    for part in parts.cat.categories}  # fmt: skip
             named = parts.astype(object).map(ends)
         return named.where(values.notna(), "missing").astype(object)
     codes, names = read_texts(series)
@@ -67,10 +70,10 @@ def groups_of(series: pd.Series) -> pd.Series:
 
 
 def _say(value: float, kind: Kind) -> str:
-    return str(np.datetime64(round(value), "D")) if kind == "date" else f"{value:.6g}"
+    return str(np.datetime64(round(value), "D")) if kind == "date" else exact(value, 6)
 
 
-def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> pd.DataFrame:
+def parity(table: Table, column: str, assigned: NDArray[np.int64], names: list[str]) -> pd.DataFrame:
     """Return the share of each group's eligible rows that each strategy reaches.
 
     assigned : (n,) index of each row's strategy; -1 none, -2 not eligible. Columns: (group), eligible (rows), one per
@@ -78,7 +81,7 @@ def parity(column: pd.Series, assigned: NDArray[np.int64], names: list[str]) -> 
     more; NaN with fewer than two such groups, or where none is reached.
     """
     eligible = assigned >= -1
-    labels = groups_of(column)[eligible]
+    labels = groups_of(table, column)[eligible]
     reached = pd.DataFrame({name: assigned[eligible] == k for k, name in enumerate(names)}, index=labels.index)
     reached[ANY] = assigned[eligible] >= 0
     rates = reached.groupby(labels.to_numpy()).mean()

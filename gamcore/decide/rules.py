@@ -14,8 +14,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.codes import MissingCodes
+from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.data.dates import DAY, stamp
 from gamcore.data.table import BOOLEANS, Feature, Table, TableError, as_table, read_feature, read_numbers
+from gamcore.numbers import exact
 from gamcore.types import Bools
 
 MOST_NAMED: Final = 6
@@ -33,8 +36,8 @@ class Rule:
         """Return a mask (n,) of the rows that match; TableError where a column is missing or of another kind."""
         raise NotImplementedError
 
-    def words(self) -> str:
-        """Return the rule as a person would say it."""
+    def words(self, names: Names = AS_THEY_ARE) -> str:
+        """Return the rule as a person would say it. names : of its columns and levels."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +62,7 @@ def _with(frame: pd.DataFrame | Table, name: str) -> Table:
     """Return the table of a frame; TableError where it lacks a column."""
     table = as_table(frame)
     if name not in table:
-        raise TableError(f"The table has no column {name!r}, which a rule asks for: choose another table or rule.")
+        raise TableError(f"The table has no column {name!r}, which a rule uses: choose another table or rule.")
     return table
 
 
@@ -87,7 +90,7 @@ class Range(Rule):
             raise RuleError(f"The range of {self.column!r} needs an end that is a number.")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise RuleError(
-                f"The range of {self.column!r} begins at {self.low:g} and ends before it, at {self.high:g}."
+                f"The range of {self.column!r} begins at {exact(self.low)} and ends before it, at {exact(self.high)}."
             )
         object.__setattr__(self, "low_in", self.low_in or self.low is None)  # an open end has one spelling only
         object.__setattr__(self, "high_in", self.high_in and self.high is not None)
@@ -107,21 +110,21 @@ class Range(Rule):
             inside &= values <= high if self.high_in else values < high
         return np.asarray(inside, bool)
 
-    def words(self) -> str:
+    def words(self, names: Names = AS_THEY_ARE) -> str:
         ends = []
         if self.low is not None and self.low == self.high and self.low_in and self.high_in:
-            return f"{self.column} is {self._say(self.low)}"
+            return f"{names.column(self.column)} is {self._say(self.low, names)}"
         if self.low is not None:
             since = ("from", "after") if self.date else ("at least", "above")
-            ends.append(f"{since[not self.low_in]} {self._say(self.low)}")
+            ends.append(f"{since[not self.low_in]} {self._say(self.low, names)}")
         if self.high is not None:
             until = ("until", "before") if self.date else ("at most", "below")
-            ends.append(f"{until[not self.high_in]} {self._say(self.high)}")
-        return f"{self.column} {' and '.join(ends)}"
+            ends.append(f"{until[not self.high_in]} {self._say(self.high, names)}")
+        return f"{names.column(self.column)} {' and '.join(ends)}"
 
-    def _say(self, end: float) -> str:
+    def _say(self, end: float, names: Names) -> str:
         if not self.date:
-            return f"{end:,.10g}"
+            return names.of(self.column).measure.say(end, exact(end))
         return stamp(end).removesuffix(" 00:00:00")
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,20 +180,21 @@ class Levels(Rule):
         table = _with(frame, self.column)
         kind = table.kind(self.column)
         if kind == "date":
-            raise TableError(f"Column {self.column!r} holds dates: a rule can ask for a range of them, not for levels.")
+            raise TableError(f"Column {self.column!r} holds dates: a rule can use a range of them, not for levels.")
         if kind == "number":
             return np.isin(read_numbers(table.frame[self.column]), numbers_of(self.levels))
         levels = BOOLEANS if kind == "boolean" else self.levels
         codes = read_feature(table, Feature(self.column, self.column, kind, levels=levels))
         return np.isin(codes, [levels.index(level) for level in self.levels if level in levels])
 
-    def words(self) -> str:
-        named = ", ".join(self.levels[:MOST_NAMED])
-        if 1 < len(self.levels) <= MOST_NAMED:
-            named = f"{', '.join(self.levels[:-1])} or {self.levels[-1]}"
+    def words(self, names: Names = AS_THEY_ARE) -> str:
+        levels = [names.level(self.column, level) for level in self.levels]
+        named = ", ".join(levels[:MOST_NAMED])
+        if 1 < len(levels) <= MOST_NAMED:
+            named = f"{', '.join(levels[:-1])} or {levels[-1]}"
         elif len(self.levels) > MOST_NAMED:
             named += f" or one of {len(self.levels) - MOST_NAMED} more"
-        return f"{self.column} is {named or 'nothing'}"
+        return f"{names.column(self.column)} is {named or 'nothing'}"
 
     def to_dict(self) -> dict[str, Any]:
         return {"column": self.column, "is": list(self.levels)}
@@ -208,8 +212,8 @@ class Missing(Rule):
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         return np.asarray(_with(frame, self.column).frame[self.column].isna(), bool)
 
-    def words(self) -> str:
-        return f"{self.column} is missing"
+    def words(self, names: Names = AS_THEY_ARE) -> str:
+        return f"{names.column(self.column)} is missing"
 
     def to_dict(self) -> dict[str, Any]:
         return {"column": self.column, "missing": True}
@@ -231,9 +235,10 @@ class _Joined(Rule):
     def rounded(self, digits: int = 2) -> Rule:
         return replace(self, of=tuple(rule.rounded(digits) for rule in self.of))
 
-    def _join(self, word: str) -> str:
+    def _join(self, word: str, names: Names) -> str:
         words = [
-            f"({rule.words()})" if isinstance(rule, _Joined) and len(rule.of) > 1 else rule.words() for rule in self.of
+            f"({rule.words(names)})" if isinstance(rule, _Joined) and len(rule.of) > 1 else rule.words(names)
+            for rule in self.of
         ]
         return f" {word} ".join(words)
 
@@ -248,8 +253,8 @@ class All(_Joined):
             inside &= rule.holds(table)
         return inside
 
-    def words(self) -> str:
-        return self._join("and") or "every row"
+    def words(self, names: Names = AS_THEY_ARE) -> str:
+        return self._join("and", names) or "every row"
 
     def to_dict(self) -> dict[str, Any]:
         return {"all": [rule.to_dict() for rule in self.of]}
@@ -265,8 +270,8 @@ class AnyOf(_Joined):
             inside |= rule.holds(table)
         return inside
 
-    def words(self) -> str:
-        return self._join("or") or "no row"
+    def words(self, names: Names = AS_THEY_ARE) -> str:
+        return self._join("or", names) or "no row"
 
     def to_dict(self) -> dict[str, Any]:
         return {"any": [rule.to_dict() for rule in self.of]}
@@ -281,10 +286,11 @@ class Not(Rule):
     def holds(self, frame: pd.DataFrame | Table) -> Bools:
         return ~self.rule.holds(frame)
 
-    def words(self) -> str:
-        inner = self.rule.words()
+    def words(self, names: Names = AS_THEY_ARE) -> str:
+        inner = self.rule.words(names)
         if isinstance(self.rule, Levels | Missing):
-            return inner.replace(f"{self.rule.column} is ", f"{self.rule.column} is not ", 1)
+            name = names.column(self.rule.column)
+            return inner.replace(f"{name} is ", f"{name} is not ", 1)
         return f"not ({inner})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -311,6 +317,25 @@ def rounded(rule: Rule, frame: pd.DataFrame | Table) -> Rule:
         candidate = rule.rounded(digits)
         if (candidate.holds(table) != wanted).mean() <= MOST_MOVED:
             return candidate
+    return rule
+
+
+def on_codes(rule: Rule, codes: MissingCodes) -> Rule:
+    """Return a rule that selects from a table whose cells hold codes for missing what the rule selects where they are
+    missing."""
+    match rule:
+        case All(of):
+            return All(tuple(on_codes(one, codes) for one in of))
+        case AnyOf(of):
+            return AnyOf(tuple(on_codes(one, codes) for one in of))
+        case Not(inner):
+            return Not(on_codes(inner, codes))
+        case Missing(column) if codes.get(column):
+            return AnyOf((rule, Levels(column, tuple(codes[column]))))
+        case Levels(column, levels) if codes.get(column):
+            return Levels(column, tuple(level for level in levels if level not in codes[column]))
+        case Range(column) if codes.get(column):
+            return All((rule, Not(Levels(column, tuple(codes[column])))))
     return rule
 
 

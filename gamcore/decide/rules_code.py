@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import pandas as pd
 
+from gamcore.data.codes import MissingCodes
 from gamcore.data.dates import stamp
-from gamcore.data.table import Kind, kind_of
-from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, numbers_of
+from gamcore.data.table import Kind, Table, as_table
+from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, numbers_of, on_codes
 
 NOT_ELIGIBLE: Final = "(not eligible)"
 NOBODY: Final = "(none)"
@@ -23,9 +24,10 @@ ROWS: Final = "t"
 """Alias of the table in a SELECT."""
 
 
-def kinds_of(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, Kind]:
+def kinds_of(frame: pd.DataFrame | Table, columns: Sequence[str]) -> dict[str, Kind]:
     """Return the kinds of some columns of a table."""
-    return {name: kind_of(frame[name]) for name in columns}
+    table = as_table(frame)
+    return {name: table.kind(name) for name in columns}
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,19 @@ class Cascade:
         rules = [self.gate, *(rule for _, rule in self.named)]
         return tuple(dict.fromkeys(name for rule in rules for name in rule.columns))
 
+    def on_codes(self, codes: MissingCodes) -> Cascade:
+        """Return the cascade for a table whose cells hold codes for missing."""
+        if not codes:
+            return self
+        named = tuple((name, on_codes(rule, codes)) for name, rule in self.named)
+        return Cascade(self.title, on_codes(self.gate, codes), named)
+
     def check(self) -> None:
         """Raise RuleError where a name is duplicate, reserved or not printable, or a text holds a null character."""
         names = [name for name, _ in self.named]
         for name in names:
             if names.count(name) > 1 or not name.strip() or name.startswith("(") or not name.isprintable():
-                raise RuleError(
-                    f"A strategy cannot be called {name!r}: give each a name of its own, without a bracket."
-                )
+                raise RuleError(f"A strategy cannot be called {name!r}: give each a unique name, without a bracket.")
         parts = [part for rule in (self.gate, *(rule for _, rule in self.named)) for part in rule.parts()]
         levels = [level for part in parts if isinstance(part, Levels) for level in part.levels]
         for text in (*names, *self.columns, *levels):
@@ -107,7 +114,7 @@ def sql_of(rule: Rule, kinds: dict[str, Kind]) -> str:
             )
         case Range():
             return _sql_range(rule, kinds[rule.column])
-    raise TypeError(f"{type(rule).__name__} is not a rule that SQL can say.")
+    raise TypeError(f"{type(rule).__name__} cannot be expressed in SQL.")
 
 
 def _sql_range(rule: Range, kind: Kind) -> str:
@@ -170,8 +177,8 @@ def comment(text: str) -> str:
 PYTHON: Final = Template('''\
 """$title
 
-assign(row) gives the strategy of a row, a dict by column; None, NaN or no such key is missing. As a program it reads
-rows as JSON, one a line, and writes their strategies: python strategies.py < rows.jsonl
+assign(row) gives the strategy of a row, a dict by column; None, NaN or an absent key is missing. As a program it reads
+rows as JSON, one per line, and writes their strategies: python strategies.py < rows.jsonl
 """
 
 import json
@@ -252,4 +259,4 @@ def python_of(rule: Rule, kinds: dict[str, Kind]) -> str:
             left = f"{ends[0]} {'<=' if low_in else '<'} " if ends[0] else ""
             right = f" {'<=' if high_in else '<'} {ends[1]}" if ends[1] else ""
             return f"({left}{value}{right})"
-    raise TypeError(f"{type(rule).__name__} is not a rule that Python can say.")
+    raise TypeError(f"{type(rule).__name__} cannot be expressed in Python.")

@@ -72,9 +72,9 @@ class Strategy:
         for name, number in (*numbers.items(), *(("lift", one) for one in lift)):
             known = isinstance(number, int | float) and not isinstance(number, bool)
             if not known or not abs(number) <= MOST or (name in ("base", "cost") and number < 0):
-                raise RuleError(f"{place} has {str(number)[:40]!r} as {name}, which is no number that it can be.")
+                raise RuleError(f"{place} has {str(number)[:40]!r} as {name}, which is not a valid number for it.")
         if sorted(lift) != lift:
-            raise RuleError(f"{place} has lifts that do not rise from low to high.")
+            raise RuleError(f"{place} has lifts that do not increase from low to high.")
         for name, text in (("name", plain["name"]), *texts.items()):
             if not plain_text(text):
                 raise RuleError(f"{place} has {str(text)[:40]!a} as {name}, which is not text.")
@@ -114,7 +114,7 @@ class Matches:
     def of(cls, gate: Bools, matched: Sequence[Bools]) -> Matches:
         """Count from masks: the eligible rows (n,), and the rows (n,) that match each rule."""
         if len(matched) > MOST_STRATEGIES:
-            raise RuleError(f"There are {len(matched)} strategies, at most {MOST_STRATEGIES} are possible: join some.")
+            raise RuleError(f"There are {len(matched)} strategies, at most {MOST_STRATEGIES} are possible: merge some.")
         codes = np.zeros(gate.size, np.uint32)
         for k, rows in enumerate(matched):
             codes |= rows.astype(np.uint32) << np.uint32(k)
@@ -201,7 +201,7 @@ class StrategySet:
         """Read what `to_dict` returns; RuleError names what cannot be read."""
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             raise RuleError(
-                f"This is no set of strategies: its schema should be {SCHEMA!r}. Export one to see the form."
+                f"This is not a set of strategies: its schema should be {SCHEMA!r}. Export one to see the form."
             )
         if not plain_text(plain.get("name")) or not isinstance(plain.get("strategies"), list):
             raise RuleError("A set of strategies needs a name, and a list of strategies.")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, Literal
 
+from gamcore import numbers
 from gamcore.decide.experiment_effects import Effect, ReadOut
-from gamcore.decide.experiment_plan import MISMATCH
+from gamcore.decide.experiment_plan import MISMATCH, level_words
+from gamcore.numbers import count, exact, number, p_value
 from gamcore.stats.intervals import Interval
 
 Tone = Literal["good", "bad", "open", "stop"]
@@ -16,7 +19,7 @@ WORDS: Final[dict[Tone, str]] = {"good": "As hoped", "bad": "Attention", "open":
 
 def percent(value: float) -> str:
     """Return a relative lift in words."""
-    return f"{value:+.1%}" if math.isfinite(value) else "not known"
+    return numbers.percent(value, signed=True)
 
 
 def span(interval: Interval) -> str:
@@ -24,20 +27,19 @@ def span(interval: Interval) -> str:
     return f"{percent(interval[0])} to {percent(interval[1])}" if all(map(math.isfinite, interval)) else "not known"
 
 
-def p_words(p: float) -> str:
-    """Return a p value with its meaningful digits."""
-    if not math.isfinite(p):
-        return "p not known"
-    return "p < .0001" if p < 0.0001 else f"p = {p:.2g}".replace("0.", ".")
-
-
 def moved(effect: Effect) -> str:
     """Return the measurement in words: a relative lift, or the difference where the ratio is not known."""
     if math.isfinite(effect.lift) and all(map(math.isfinite, effect.lift_interval)):
         return f"{percent(effect.lift)} (95% {span(effect.lift_interval)})"
     low, high = effect.difference_interval
-    ends = f"{low:+.3g} to {high:+.3g}" if math.isfinite(low) else "interval not known"
-    return f"a difference of {effect.difference:+.3g} (95% {ends})"
+    ends = f"{number(low, signed=True)} to {number(high, signed=True)}" if math.isfinite(low) else "interval not known"
+    return f"a difference of {number(effect.difference, signed=True)} (95% {ends})"
+
+
+def levels(effect: Effect) -> str:
+    """Return the rates or means of both sides as a sentence."""
+    treated, control = (level_words(side.mean, effect.is_rate) for side in (effect.treated, effect.control))
+    return f"{treated} treated against {control} in the control."
 
 
 def verdict(effect: Effect) -> tuple[Tone, str]:
@@ -47,31 +49,31 @@ def verdict(effect: Effect) -> tuple[Tone, str]:
     change = moved(effect)
     if effect.role == "expected null":
         return _of_null(effect, change)
-    if effect.found and effect.difference > 0:
-        return "good", f"A measured lift: {change}, {p_words(effect.holm)} after Holm{_against_plan(effect)}."
-    if effect.found:
-        return "bad", f"A measured fall: {change}, {p_words(effect.holm)} after Holm: do not roll out."
+    if effect.is_significant and effect.difference > 0:
+        return "good", f"A measured lift: {change}, {p_value(effect.holm)} after Holm{_against_plan(effect)}."
+    if effect.is_significant:
+        return "bad", f"A measured fall: {change}, {p_value(effect.holm)} after Holm: do not roll out."
     if effect.role == "guardrail":
         if effect.lift_interval[0] >= -effect.planned:  # False where either is NaN
-            return "good", f"Holds: {change}; a fall of {effect.planned:.0%} or more is ruled out."
+            return "good", f"Holds: {change}; a fall of {numbers.percent(effect.planned, 0)} or more is ruled out."
         return "open", f"Not settled: no fall found, but {change} leaves room for one{_missed(effect, 'fall')}."
-    return "open", f"No effect found: {change}, {p_words(effect.holm)} after Holm{_missed(effect, 'lift')}."
+    return "open", f"No effect found: {change}, {p_value(effect.holm)} after Holm{_missed(effect, 'lift')}."
 
 
 def _of_null(effect: Effect, change: str) -> tuple[Tone, str]:
     """Return the verdict on an expected null: it should not move, in a test large enough to detect a move."""
-    if effect.found:
-        return "bad", f"Moved though nothing there was changed: {change}, {p_words(effect.holm)}: check the set-up."
+    if effect.is_significant:
+        return "bad", f"Moved although nothing there was changed: {change}, {p_value(effect.holm)}: check the set-up."
     if effect.smallest <= effect.planned:
         return "good", f"Flat as expected: {change}."
-    return "open", f"No move found, as expected: {change}{_missed(effect, 'move')}."
+    return "open", f"No change detected, as expected: {change}{_missed(effect, 'change')}."
 
 
 def _missed(effect: Effect, what: str) -> str:
     """Return the move that this sample may have missed."""
     if not math.isfinite(effect.smallest):
         return ""
-    return f"; a {what} under {effect.smallest:.0%} could well have been missed"
+    return f"; the test could only have seen a {what} above {numbers.percent(effect.smallest, 0)}"
 
 
 def _against_plan(effect: Effect) -> str:
@@ -80,10 +82,10 @@ def _against_plan(effect: Effect) -> str:
     if not all(map(math.isfinite, (effect.planned, low, high))):
         return ""
     if effect.planned < low:
-        return f"; more than the {effect.planned:+.0%} planned"
+        return f"; more than the {numbers.percent(effect.planned, 0, signed=True)} planned"
     if effect.planned > high:
-        return f"; less than the {effect.planned:+.0%} planned"
-    return f"; the {effect.planned:+.0%} planned is inside"
+        return f"; less than the {numbers.percent(effect.planned, 0, signed=True)} planned"
+    return f"; the {numbers.percent(effect.planned, 0, signed=True)} planned is inside"
 
 
 def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
@@ -91,31 +93,31 @@ def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
     if outcome.stopped:
         return "stop", "No verdict: the arms have the wrong sizes."
     tones = [(effect, verdict(effect)[0]) for effect in outcome.effects if effect.strategy == strategy]
-    strange = [effect.metric for effect, tone in tones if tone == "bad" and effect.role == "expected null"]
-    fell = [effect.metric for effect, tone in tones if tone == "bad" and effect.role != "expected null"]
-    unsettled = [effect.metric for effect, tone in tones if tone == "open" and effect.role == "guardrail"]
+    strange = [effect.what for effect, tone in tones if tone == "bad" and effect.role == "expected null"]
+    fell = [effect.what for effect, tone in tones if tone == "bad" and effect.role != "expected null"]
+    unsettled = [effect.what for effect, tone in tones if tone == "open" and effect.role == "guardrail"]
     primary = [(effect, tone) for effect, tone in tones if effect.role == "primary"]
     rose = [effect for effect, tone in primary if tone == "good"]
     if strange:
         return (
             "bad",
-            f"Check the set-up before anything else: {_listed(strange)} moved though nothing there was changed.",
+            f"Check the set-up before anything else: {listed(strange)} moved although nothing there was changed.",
         )
     if fell:
-        return "bad", f"Do not roll out: {_listed(fell)} fell."
+        return "bad", f"Do not roll out: {listed(fell)} fell."
     if not primary:
         return "open", "No primary metric: nothing here decides."
     if not rose:
         return "open", "No lift was found: leave it, or plan a larger test."
-    lifts = _listed([f"{effect.metric} {_short(effect)}" for effect in rose])
+    lifts = listed([f"{effect.what} {_short(effect)}" for effect in rose])
     if unsettled:
-        return "open", f"A lift ({lifts}), but {_listed(unsettled)} could have fallen: settle that first."
+        return "open", f"A lift ({lifts}), but {listed(unsettled)} could have fallen: settle that first."
     rest = "" if len(rose) == len(primary) else f"; no lift was found on the other {len(primary) - len(rose)}"
     return "good", f"Roll out: {lifts}{rest}."
 
 
 def _short(effect: Effect) -> str:
-    return percent(effect.lift) if math.isfinite(effect.lift) else f"{effect.difference:+.3g}"
+    return percent(effect.lift) if math.isfinite(effect.lift) else number(effect.difference, signed=True)
 
 
 def overall(outcome: ReadOut) -> tuple[Tone, str]:
@@ -124,20 +126,22 @@ def overall(outcome: ReadOut) -> tuple[Tone, str]:
     if wrong:
         ratio = wrong[0]
         return "stop", (
-            f"Stop: {ratio.treated:,} treated and {ratio.control:,} controls ({ratio.where}) are not the split that "
-            f"was planned ({p_words(ratio.p)}, alarm below {MISMATCH:g}). Something chose who is treated, so no "
-            "difference below can be trusted: find it, mend it, run again."
+            f"Stop: {count(ratio.treated)} treated and {count(ratio.control)} controls ({ratio.where}) are not the "
+            f"split that was planned ({p_value(ratio.p)}, alarm below {exact(MISMATCH)}). Something chose who is "
+            "treated, so no difference below can be trusted: find it, fix it, run again."
         )
     names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
     tones = [of_strategy(outcome, name)[0] for name in names]
     good = [name for name, tone in zip(names, tones, strict=True) if tone == "good"]
     bad = [name for name, tone in zip(names, tones, strict=True) if tone == "bad"]
     if bad:
-        return "bad", f"{_listed(bad)}: attention is due before anything is rolled out."
+        return "bad", f"{listed(bad)}: look into this before rolling anything out."
     if not good:
-        return "open", "No strategy has a lift that this experiment can tell from chance."
-    return "good", f"{_listed(good)}: measured lifts; no guardrail and no expected null speaks against them."
+        return "open", "No strategy has a significant lift in this experiment."
+    works = "works" if len(good) == 1 else "work"
+    return "good", f"{listed(good)} {works}. No guardrail got worse, and nothing moved that should not."
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,1 +1,1 @@
-"""The scikit-learn face: parameters in, fitted attributes out."""
+"""The scikit-learn interface: parameters in, fitted attributes out."""

@@ -1,4 +1,4 @@
-"""What the additive estimators share: the way from a table to a fitted model, and what it is asked."""
+"""Shared base of the additive estimators: fitting, explaining and saving."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from gamcore.data.table import Table, TableError, learn_features
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TableEstimator, check_parameters, n_threads, plain
 from gamcore.explain import curves as explain
-from gamcore.explain.counterfactuals import Change, smallest_changes
+from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
 from gamcore.explain.surfaces import Rectangle, Surface, explain_pair, pair_worth
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.model.scales import Scale
+from gamcore.numbers import count
 from gamcore.types import Floats
 
 
 class AdditiveEstimator(AdditiveParameters, TableEstimator):
-    """What the regressor and the classifier share."""
+    """Base class of the regressor and the classifier."""
 
     read_target: Callable[[Any], NDArray[Any]]
     loss: ClassVar[Loss]
     model_: AdditiveModel
 
     def _fit_encoded(self, table: Table, y: Floats, weight: Floats | None, clusters: Any, strata: Any) -> None:
-        """Bin and fit rows in memory, with bands where they are asked for."""
+        """Bin and fit rows in memory, with bands where `bands` asks for them."""
         features = learn_features(table, self.categorical_features, self.date_parts)
         binned = bin_table(table, features, weight, self.max_bins)
         data = Encoded(binned, y, weight=weight, loss=self.loss, clusters=clusters, strata=strata)
@@ -53,7 +54,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
             self._add_halves(data, self.bands, seeds, watcher)
 
     def fit_source(self, X: Any, y: Any, source: Source) -> Self:
-        """Fit to rows wherever they are; X and y are some of them, for names and classes. Without `bands`."""
+        """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored."""
         check_parameters(self)
         self.read_table(X, reset=True)
         self._learn_classes(y)
@@ -61,7 +62,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         return self
 
     def _learn_classes(self, y: Any) -> None:
-        """The classes of a classifier's target."""
+        """Set the classes from the target; a regressor has none."""
 
     def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher) -> None:
         names = [bins.feature.name for bins in source.bins]
@@ -80,7 +81,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
 
     def _plan(self, n_rows: int, names: list[str]) -> FitPlan:
-        """Return what a fit to so many rows of these features is made of."""
+        """Return the plan of a fit to `n_rows` rows of these features."""
         return FitPlan(
             loss=self.loss,
             parameters=self.boosting_parameters(n_rows),
@@ -112,13 +113,13 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         n_refits: int = 30,
         callback: Callable[[Progress], bool | None] | None = None,
     ) -> Self:
-        """Give a fitted model its bands: `n_refits` refits on halves of its training rows; arguments as those of `fit`.
+        """Add bands to a fitted model, from `n_refits` half-sample refits; pass the data that `fit` had.
 
-        The same as fitting with `bands` where `random_state` is a number. Stopped by the callback, the model stays as
-        it was.
+        Equals fitting with `bands` where `random_state` is a number. If the callback stops it, the model stays
+        unchanged.
         """
         if not isinstance(n_refits, Integral) or not FEWEST_BANDS <= n_refits <= MOST_BANDS:
-            raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {MOST_BANDS:,} refits.")
+            raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {count(MOST_BANDS)} refits.")
         data = self._read_known(X, y, sample_weight, groups, in_training=True)
         self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(callback))
         return self
@@ -145,12 +146,12 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         chance: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> pd.DataFrame:
-        """Return all pairs of features by what an interaction of the two would take off the loss on these rows.
+        """Return all pairs of features, ranked by how much their interaction would reduce the loss on these rows.
 
         One row per pair: feature_1, feature_2, strength (per row, in units of the loss), rank; strongest first. With
-        `chance`, which takes as long again, the frame's attrs["chance"] is what the strongest pair would have without
-        any interaction. The model's own pairs are left out of its score, so they are ranked too. `progress` is called
-        with the number of grids that are done, and of all.
+        `chance`, which doubles the time, the frame's attrs["chance"] is the strength of the strongest pair if there
+        were no interaction. The model's own pairs are left out of its score, so they are ranked too. `progress` is
+        called with the number of grids done and their total.
         """
         data = self._read_known(X, y, sample_weight)
         options = self.pair_options(data.y.size, n_threads(self.n_jobs))
@@ -161,13 +162,13 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         return _ranking_frame(ranking, [bins.feature.name for bins in self.model_.bins])
 
     def pair_worth(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
-        """Return what each of the model's pairs is worth on these rows, best held-out ones; see
+        """Return the worth of each of the model's pairs on these rows, preferably held out; see
         `surfaces.pair_worth`."""
         data = self._read_known(X, y, sample_weight)
         return pair_worth(self.model_, data.binned.codes, data.y, data.weight)
 
     def _read_known(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, in_training: bool = False) -> Encoded:
-        """Return the rows for a fitted model; with `in_training`, as they were coded there."""
+        """Return the rows encoded for a fitted model; `in_training`: as in training."""
         check_is_fitted(self, "model_")
         check_parameters(self)
         table = self.read_table(X, reset=False)
@@ -198,17 +199,20 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         codes = self._encode(X)
         return explain.explain_rows(self.model_, codes)
 
-    def smallest_changes(self, row: Any, line: float) -> list[Change]:
-        """For each feature, the nearest change that takes the score of a table of one row across a line."""
+    def smallest_changes(self, row: Any, line: float, possible: Possible = EVERYTHING) -> list[Change]:
+        """Return the most usual changes of up to three features that take the score of a one-row table across a line.
+
+        possible : columns that may not change, and limits of others.
+        """
         codes = self._encode(row)
         if codes.shape[1] != 1:
             raise TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
         if not np.isfinite(line):
             raise TableError(f"The line is {line}: pass a finite score.")
-        return smallest_changes(self.model_, codes[:, 0], line)
+        return smallest_changes(self.model_, codes[:, 0], line, possible, self.train_share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a `.gamx` file, whole or not at all."""
+        """Write the fitted model to a `.gamx` file, atomically."""
         gamx.save(self.to_saved(), path)
 
     def to_saved(self, **about: Any) -> Saved:

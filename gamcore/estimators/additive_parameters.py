@@ -27,7 +27,7 @@ from gamcore.estimators.parameters import (
 )
 
 FEWEST_BANDS: Final = 10
-"""Half-sample refits from which a band is worth drawing; 30 know its width to 13%."""
+"""Fewest half-sample refits for a useful band; 30 give its width to 13%."""
 
 MOST_BANDS: Final = 1_000
 
@@ -38,12 +38,12 @@ PAIR_STAGE: Final[dict[str, Any]] = {
     "smoothing_rounds": 0,
     "coarse_leaves": 0,
 }
-"""What the pair stage has of its own among the parameters of boosting; chosen by measurement (docs/pairs.md)."""
+"""Boosting parameters specific to the pair stage, chosen by measurement (docs/pairs.md)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveParameters(CommonParameters):
-    """What the regressor and the classifier have."""
+    """Settings of the regressor and the classifier."""
 
     outer_bags: int = parameter(
         8, whole(1, MOST_REFITS), "Refits that are averaged, each with its own validation rows.",
@@ -58,7 +58,7 @@ class AdditiveParameters(CommonParameters):
     )  # fmt: skip
     max_leaves: int = parameter(
         2, whole(2, MAX_LEAVES), "Leaves per tree.",
-        form=Input("Leaves per tree", "Two: one cut per step. More leaves follow sharp shapes sooner.", 2, 16),
+        form=Input("Leaves per tree", "2 makes one cut per step. More leaves follow sharp shapes sooner.", 2, 16),
         paper="L", search=(2, 2, 3, 4),
     )  # fmt: skip
     coarse_leaves: int | Literal["auto"] | None = parameter(
@@ -66,7 +66,8 @@ class AdditiveParameters(CommonParameters):
         "Leaves per tree in the first rounds, until the validation loss first fails to fall: from the best of these "
         "rounds, trees of `max_leaves` go on. On large tables they reach the same accuracy in a fraction of the steps: "
         '"auto" is 3 from 25,000 rows. None, or no more than `max_leaves`, leaves these rounds out.',
-        form=Input("Leaves at first", "In the first rounds, which find most of each shape fast. Two: no such rounds.",
+        form=Input("Leaves in the first rounds",
+                   "Leaves per tree in the first rounds, which find most of the shape. 2 turns this off.",
                     2, 16),
         paper="none",
     )  # fmt: skip
@@ -103,14 +104,14 @@ class AdditiveParameters(CommonParameters):
     )  # fmt: skip
     early_stopping_rounds: int = parameter(
         15, whole(1, MAX_ROUNDS),
-        "Rounds without improvement after which a refit stops; fewer while it is young: half of the rounds it took to "
+        "Rounds without improvement after which a refit stops; fewer early on: half of the rounds it took to "
         "improve last, at least five.",
         form=Input("Patience, in rounds", "Rounds without improvement that end a refit.", 1, 1000),
         paper="not named",
     )  # fmt: skip
     max_rounds: int = parameter(
-        5000, whole(1, MAX_ROUNDS), "Passes over all features at most.",
-        form=Input("Most rounds", "Passes over all features at most.", 1, 100_000),
+        5000, whole(1, MAX_ROUNDS), "Maximum number of passes over all features.",
+        form=Input("Most rounds", "Maximum number of passes over all features.", 1, 100_000),
         paper="M",
     )  # fmt: skip
     validation_fraction: float = parameter(
@@ -120,8 +121,9 @@ class AdditiveParameters(CommonParameters):
     )  # fmt: skip
     interactions: int | Literal["auto"] | Sequence[tuple[Any, Any]] = parameter(
         0, [*whole(0, 2**31), StrOptions({"auto"}), "array-like"],
-        "Pairs of features that are boosted on top of the frozen main effects, bins merged to at most 62 per axis: so "
-        "many of the strongest (Lou et al. 2013), as many as lower the validation loss, or these, by names or places.",
+        "Pairs of features that are boosted on top of the frozen main effects, bins merged to at most 62 per axis: "
+        "this many of the strongest (Lou et al. 2013), as many as lower the validation loss, or those listed, "
+        "by name or position.",
         paper="K", search=(0, 0, 5, 10, 20),
     )  # fmt: skip
     pair_tree: Literal["cross", "refined"] = parameter(
@@ -144,7 +146,7 @@ class AdditiveParameters(CommonParameters):
     )  # fmt: skip
     bands: int = parameter(
         0, [AllowedOptions(Integral, {0}), *whole(FEWEST_BANDS, MOST_BANDS)],
-        "Half-sample refits that tell how sure the curves are, 0 for none; 30 are about twice the work of the fit. "
+        "Half-sample refits that show how certain the curves are, 0 for none; 30 are about twice the work of the fit. "
         "`add_bands` makes them later.",
     )  # fmt: skip
     ensemble: Literal["grouped", "subagging", "bagging"] = parameter(
@@ -160,7 +162,7 @@ class AdditiveParameters(CommonParameters):
     n_groups: int = parameter(32, whole(1, 4096), "Groups that rows are dealt into.")
 
     def boosting_parameters(self, n_rows: int) -> Parameters:
-        """Return the numbers of a fit to so many rows."""
+        """Return the boosting parameters of a fit to `n_rows` rows."""
         return Parameters(
             ensemble=self.ensemble,
             histogram="mask" if self.histogram == "auto" else self.histogram,
@@ -182,7 +184,7 @@ class AdditiveParameters(CommonParameters):
         return Options(parameters, self.pair_tree == "refined", self.strength == "purified", self.joint, n_jobs)
 
     def wanted_pairs(self, names: list[str]) -> int | str | list[tuple[int, int]]:
-        """`interactions` with the features of a list by their places, lower first."""
+        """Return `interactions`, with listed pairs as feature indices, lower first."""
         if isinstance(self.interactions, str):
             if not self.validation_fraction:
                 raise TableError('interactions="auto" needs validation rows: set validation_fraction above 0.')
@@ -191,13 +193,13 @@ class AdditiveParameters(CommonParameters):
             return int(self.interactions)
         pairs = [_places_of(pair, names) for pair in self.interactions]
         if len(set(pairs)) < len(pairs):
-            raise TableError("interactions has a pair twice: leave one out.")
+            raise TableError("interactions lists a pair twice: remove one.")
         return pairs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClassifierParameters(AdditiveParameters):
-    """What the classifier has beyond them."""
+    """Settings of the classifier."""
 
     boosting: Literal["logit", "mart"] = parameter(
         "logit", one_of("logit", "mart"),
@@ -207,7 +209,7 @@ class ClassifierParameters(AdditiveParameters):
 
 
 def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
-    """Return the features of a pair by their places, lower first."""
+    """Return the indices of a pair's features, lower first."""
     if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
         raise TableError(f"interactions has {pair!r}: give two features per pair.")
     try:
@@ -220,7 +222,7 @@ def _places_of(pair: Any, names: list[str]) -> tuple[int, int]:
 
 
 def place_of(feature: str | int, names: list[str]) -> int:
-    """Return the place of a feature given by its name or place."""
+    """Return the index of a feature given by name or index."""
     if isinstance(feature, str):
         if feature not in names:
             raise KeyError(f"The model has no feature {feature!r}; it has {', '.join(names[:10])}.")
@@ -229,5 +231,5 @@ def place_of(feature: str | int, names: list[str]) -> int:
 
 
 def default_bags(ensemble: str) -> int:
-    """Return the bags per step where nothing is said."""
+    """Return the default number of bags per step."""
     return 16 if ensemble == "grouped" else 100

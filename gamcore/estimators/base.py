@@ -1,4 +1,4 @@
-"""What every estimator shares: how it reads a table and its rows, and the names of its features."""
+"""Shared base of all estimators: reading tables and rows, checking parameters, restoring saved models."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             cls.__doc__ = (cls.__doc__ or "").replace("{parameters}", document(cls))
 
     def read_table(self, X: Any, reset: bool) -> Table:
-        """Return what comes in as a table; scikit-learn records, or checks, the number and the names of its columns."""
+        """Return the input as a table; scikit-learn records (`reset`) or checks the number and names of its columns."""
         if not isinstance(X, pd.DataFrame | Table) and hasattr(X, "to_pandas"):
             X = X.to_pandas()
         table = Table.of(X)
@@ -57,7 +57,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     def read_rows(
         self, table: Table, y: NDArray[Any], sample_weight: Any, groups: Any
     ) -> tuple[Table, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
-        """Return the rows with their weights and clusters; rows of weight 0 are left out, as if they were not there."""
+        """Return the rows with their weights and clusters; rows of weight 0 are dropped."""
         if len(table) != y.size:
             raise TableError(f"The table has {len(table)} rows and the target {y.size}: give one target per row.")
         clusters = None
@@ -91,7 +91,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def train_share(self) -> float:
-        """Share of a refit's rows that it trained on; the usual one where a file tells nonsense."""
+        """Share of a refit's rows that it trained on; the default where the stored fraction is invalid."""
         known = getattr(self, "validation_fraction", None)
         return 1.0 - known if isinstance(known, int | float) and 0 <= known <= 0.9 else USUAL_SHARE
 
@@ -120,7 +120,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def check_parameters(estimator: TableEstimator) -> None:
-    """InvalidParameterError where a parameter is not one that the estimator may have."""
+    """Raise InvalidParameterError where a parameter's value is not allowed."""
     _check(type(estimator), estimator.get_params(deep=False))
 
 
@@ -136,16 +136,16 @@ def _check(cls: type[TableEstimator], parameters: dict[str, Any]) -> None:
 
 
 def column(y: Any) -> Any:
-    """Return a target of shape (n, 1) as (n,), with scikit-learn's warning; other shapes are refused in its words."""
+    """Return a target of shape (n, 1) as (n,), with scikit-learn's warning; other shapes raise its error."""
     if y is None or (isinstance(y, pd.Series | list) and np.ndim(y) == 1):
         return y
-    if isinstance(y, np.ma.MaskedArray):  # a masked cell is missing, and is refused as such
+    if isinstance(y, np.ma.MaskedArray):  # a masked cell counts as missing, which is refused later
         return pd.Series(column_or_1d(y.data, warn=True)).mask(column_or_1d(np.ma.getmaskarray(y)))
     return column_or_1d(y, warn=True)
 
 
 def _is_valid(cls: type[TableEstimator], name: str, value: Any) -> bool:
-    """Return whether a value may be that of a parameter."""
+    """Return whether a parameter may have a value."""
     try:
         _check(cls, {name: value})
     except InvalidParameterError:
@@ -157,8 +157,10 @@ Revived = TypeVar("Revived", bound=TableEstimator)
 
 
 def revive(cls: type[Revived], saved: Saved) -> Revived:
-    """Return an estimator with the columns of a saved model and its parameters: those that this version knows and that
-    are valid. A warning names the others, which are left at their defaults."""
+    """Return an estimator with the columns and parameters of a saved model.
+
+    Parameters that this version does not know are ignored. Invalid ones keep their defaults, with a warning.
+    """
     parameters = saved.about.get("parameters")
     parameters = parameters if isinstance(parameters, dict) else {}
     known = {name: value for name, value in parameters.items() if name in cls._get_param_names()}
@@ -178,7 +180,7 @@ def revive(cls: type[Revived], saved: Saved) -> Revived:
 
 
 def plain(value: Any) -> Any:
-    """Return a parameter as JSON; None for what is none, and for numbers that are not finite."""
+    """Return a parameter as a JSON value; None where it has none, and for numbers that are not finite."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
@@ -192,11 +194,11 @@ def plain(value: Any) -> Any:
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the threads of a fit: no more than processors, where those are many, as the others would only wait."""
+    """Return the threads of a fit: at most one per processor, or 16 where there are fewer processors."""
     return min(int(joblib.effective_n_jobs(n_jobs)), max(FEW_THREADS, os.cpu_count() or 1))
 
 
 def numbers(read: Any) -> list[float]:
-    """Return a list of plain numbers from a file, or nothing: what a file says beside the model is never trusted."""
+    """Return a list of plain numbers from a file, empty if invalid: a file's metadata is never trusted."""
     fine = isinstance(read, list) and all(type(n) in (int, float) and abs(n) < 2**53 for n in read)
     return list(read) if fine else []

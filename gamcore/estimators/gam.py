@@ -1,4 +1,4 @@
-"""The scikit-learn face: parameters in, fitted attributes out, no arithmetic."""
+"""The scikit-learn interface of the additive models: parameters in, fitted attributes out, no arithmetic."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
     model_ : AdditiveModel
     best_rounds_ : (outer_bags,) the round that each refit kept; n_rounds_ is the largest.
     validation_losses_ : (outer_bags,) mean squared error on each refit's validation rows.
-    pair_ranking_ : frame of all pairs as `rank_pairs` gives it; with `interactions` only, as those below.
-    pair_worth_ : (pairs,) mean over refits of what the validation loss would rise by without each interaction.
-    pair_path_ : numbers of pairs that were tried, and the mean validation loss of each.
+    pair_ranking_ : frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
+    pair_worth_ : (pairs,) rise of the validation loss without each interaction, as a mean over refits.
+    pair_path_ : numbers of pairs tried, each with its mean validation loss.
     pair_joint_ : whether main effects and pairs were boosted together.
     """
 
@@ -101,7 +101,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         self.classes_ = read_class_target(column(y))[1]
 
     def read_target(self, y: Any) -> Floats:
-        """1.0 for the second class, 0.0 for the first."""
+        """Return 1.0 for the second class, 0.0 for the first."""
         codes, classes = read_class_target(column(y))
         if list(classes) != list(self.classes_):
             raise TableError(f"The classes are {list(classes)}; the model knows {list(self.classes_)}.")
@@ -147,16 +147,16 @@ def rank_pairs(
 ) -> pd.DataFrame:
     """Return all pairs of features of a table (n, p) by the strength of their interaction (FAST; Lou et al., KDD 2013).
 
-    A quick additive model is fitted first, and its residuals are cut by the best cross of each pair. "purified" counts
-    what a cross takes off the loss beyond main effects; "rss" is the paper's drop of the residual sum of squares, under
-    which two features whose main effects are not fitted to the end make a strong pair as well.
+    A quick additive model is fitted first, and its residuals are split by the best cross of each pair. "purified"
+    counts how much a cross reduces the loss beyond main effects; "rss" is the paper's drop of the residual sum of
+    squares, under which two features whose main effects are not fitted to the end make a strong pair as well.
 
     objective : "auto" is logistic for a target of two values, else squared.
 
-    progress : called with the number of grids that are done, and of all.
+    progress : called with the number of grids done and their total.
 
     Returns a frame with one row per pair: feature_1, feature_2, strength, rank; strongest first. Its attrs["chance"] is
-    what the strongest pair would have without any interaction.
+    the strength of the strongest pair if there were no interaction.
     """
     loss = default_loss(pd.Series(column(y)).nunique() == 2).name if objective == "auto" else objective
     if loss not in ESTIMATORS:
@@ -172,10 +172,10 @@ def suggest_segments(
     sample_weight: Any = None,
     threshold: float = 0.0,
 ) -> list[Segment]:
-    """Return the segments that a fitted model's curves and pairs set apart, the largest opportunity x reach first.
+    """Return the segments found by a fitted model's curves and pairs, the largest opportunity x reach first.
 
     Cuts come from the model, evidence from these rows: no fit may have seen them (`segments.suggest`). `threshold` :
-    what the band of all places at once clears, on the link scale; without refits for a band there is no segment.
+    level that the simultaneous band must clear, on the link scale. Without refits for a band there are no segments.
     """
     check_is_fitted(model, "model_")
     table = model.read_table(X_holdout, reset=False)

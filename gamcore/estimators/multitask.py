@@ -1,4 +1,4 @@
-"""The scikit-learn face of multi-task boosted trees."""
+"""The scikit-learn interface of multi-task boosted trees."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from gamcore.types import Floats, Ints
 
 
 def _by_task(X: Any) -> bool:
-    """Return whether rows are given as a table per task; a sparse matrix may be a mapping, too."""
+    """Return whether rows are given as a table per task. A sparse matrix may be a mapping too."""
     return isinstance(X, Mapping) and not hasattr(X, "shape")
 
 
 class MultiTaskTrees(MultiTaskParameters, TableEstimator):
-    """What the regressor and the classifier share."""
+    """Base class of the regressor and the classifier."""
 
     loss: ClassVar[Loss]
     model_: TaskModel
@@ -103,10 +103,10 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         raise NotImplementedError
 
     def _check_target(self, target: NDArray[Any]) -> None:
-        """Refuse a target that nothing can be learnt from."""
+        """Raise TableError for a target that nothing can be learnt from."""
 
     def _plan(self) -> TaskPlan:
-        """Return what a fit is made of."""
+        """Return the plan of a fit."""
         return TaskPlan(
             loss=self.loss,
             parameters=self.boosting_parameters(),
@@ -122,7 +122,7 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         )
 
     def _known_rows(self, X: Any, task: Any) -> tuple[NDArray[np.uint8], Ints]:
-        """Return the codes (p + 1, n) and places of tasks of rows for a fitted model."""
+        """Return the codes (p + 1, n) and task indices (n,) of rows for a fitted model."""
         check_is_fitted(self, "model_")
         model = self.model_
         single = len(model.tasks) == 1 and task is None
@@ -137,13 +137,13 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return encode_rows(rows, model.bins, model.owned, model.task_codes), place
 
     def _read_part(self, X: Any) -> Table:
-        """Return a table that may lack columns of tasks that have no row in it."""
+        """Return a table, which may lack the columns of tasks without rows in it."""
         if isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas"):
             return Table.of(X if isinstance(X, pd.DataFrame) else X.to_pandas())
         return self.read_table(X, reset=False)
 
     def _place(self, task: Any) -> int:
-        """Return the place of a task by its label; None is the common model."""
+        """Return the index of a task by its label; None means the common model, or the only task."""
         check_is_fitted(self, "model_")
         if task is None:
             return UNKNOWN if len(self.model_.tasks) > 1 else 0
@@ -157,10 +157,10 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return answer(*self._known_rows(X, task))
 
     def explain_shape(self, feature: str | int, task: Any = None, part: TreePart = "whole") -> Curve:
-        """Return what a feature does to the score of a task, on the mean over its other features; exact where
+        """Return the mean effect of a feature on the score of a task, over its other features; exact where
         `additive`.
 
-        task None: of the common trees, over all tasks. part: "common" or "specific" trees alone; they add up.
+        task None: the common trees, over all tasks. part: "common" or "specific" trees alone; the two add up.
         """
         place = place_of(feature, [bins.feature.name for bins in self._fitted().bins])
         return explain.task_shape(self.model_, place, self._place(task), part, self.train_share)
@@ -174,13 +174,15 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return explain.task_importance(self._fitted())
 
     def agreement(self, feature: str | int) -> explain.Agreement:
-        """Return how a feature's curve in each task goes with the common one."""
+        """Return how well a feature's curve in each task agrees with the common one."""
         names = [bins.feature.name for bins in self._fitted().bins]
         return explain.agreement(self.model_, place_of(feature, names))
 
     def similarity(self, features: Sequence[str | int] | None = None) -> pd.DataFrame:
-        """Return how alike the curves of two tasks are, (T, T), -1 to 1; over the features that all tasks have, or
-        these."""
+        """Return the similarity of the curves of each two tasks, (T, T), -1 to 1.
+
+        It is taken over the given features, else over those that all tasks have.
+        """
         names = [bins.feature.name for bins in self._fitted().bins]
         shared = np.flatnonzero(self.model_.owned.all(axis=0)).tolist()
         wanted = shared if features is None else [place_of(feature, names) for feature in features]
@@ -193,23 +195,22 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return explain.task_breakdown(self._fitted(), *self._known_rows(X, task))
 
     def additive_model(self, task: Any) -> AdditiveModel:
-        """Return the model of one task as terms, where `additive`: the same as that of the GAM estimators."""
+        """Return one task's model as an additive model like those of the GAM estimators; requires `additive`."""
         if not self._fitted().additive:
-            raise TableError("Trees of several features are no sum of curves: train with additive=True.")
+            raise TableError("Trees of several features are not a sum of curves: train with additive=True.")
         if self._place(task) == UNKNOWN:
             raise TableError("An unknown task has no curves of its own: name a task.")
         return explain.additive_model(self.model_, self._place(task))
 
     def rounds(self) -> pd.DataFrame:
-        """Return one row per task: rounds of common trees that it kept, and trees of its own, as means over the
-        refits."""
+        """Return one row per task: common rounds kept and trees of its own, as means over refits."""
         model = self._fitted()
         own = np.diff(model.own_trees, axis=1)
         columns = {"task": list(model.tasks), "common": model.quits[:, :-1].mean(axis=0), "specific": own.mean(axis=0)}
         return pd.DataFrame(columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a `.gamx` file, whole or not at all."""
+        """Write the fitted model to a `.gamx` file, atomically."""
         gamx.save(self.to_saved(), path)
 
     def to_saved(self, **about: Any) -> Saved:

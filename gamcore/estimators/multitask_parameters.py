@@ -36,7 +36,7 @@ CRITERIA: Final = {
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MultiTaskParameters(CommonParameters):
-    """What the regressor and the classifier of several tasks have."""
+    """Settings of the multi-task regressor and classifier."""
 
     outer_bags: int = parameter(
         8, whole(1, MOST_REFITS), "Refits that are averaged, each with its own validation rows.",
@@ -49,7 +49,7 @@ class MultiTaskParameters(CommonParameters):
     )  # fmt: skip
     max_depth: int = parameter(
         3, whole(1, 12), "Depth of the trees, which grow level by level.",
-        form=Input("Depth per tree", "Questions in a row that a tree may ask.", 1, 12),
+        form=Input("Depth per tree", "Splits in a row that a tree may make.", 1, 12),
     )  # fmt: skip
     max_leaves: int | None = parameter(
         None, [*whole(2, 4096), None], "Leaves per tree; where there is a number, the best leaf is split first."
@@ -59,12 +59,12 @@ class MultiTaskParameters(CommonParameters):
         form=Input("Patience, in rounds", "Rounds without improvement after which a task quits.", 1, 1000),
     )  # fmt: skip
     max_rounds: int = parameter(
-        300, whole(1, MAX_ROUNDS), "Common trees at most.",
-        form=Input("Most common rounds", "Trees that all tasks share, at most.", 1, 10_000),
+        300, whole(1, MAX_ROUNDS), "Maximum number of common trees.",
+        form=Input("Most common rounds", "Most trees that all tasks share.", 1, 10_000),
     )  # fmt: skip
     specific_rounds: int = parameter(
-        300, whole(0, MAX_ROUNDS), "Trees of a task's own at most.",
-        form=Input("Most own rounds", "Trees of a task's own, at most. 0: none.", 0, 10_000),
+        300, whole(0, MAX_ROUNDS), "Maximum number of a task's own trees.",
+        form=Input("Most own rounds", "Most trees of a task's own. 0: none.", 0, 10_000),
     )  # fmt: skip
     min_validation_rows: int = parameter(
         10, whole(1),
@@ -125,7 +125,7 @@ class MultiTaskParameters(CommonParameters):
     n_groups: int = parameter(40, whole(1, 4096), "Groups that rows are dealt into.")
 
     def boosting_parameters(self) -> TaskParameters:
-        """Return the numbers of both stages; penalties in units of a row's hessian at the start."""
+        """Return the boosting parameters of both stages; penalties are in units of a row's hessian at the start."""
         depths: tuple[int, ...] = tuple(sorted({1, self.max_depth}))
         if self.specific_depth != "auto":
             depths = (self.specific_depth,) if self.specific_depth and self.specific_rounds else ()

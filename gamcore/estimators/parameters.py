@@ -1,8 +1,7 @@
-"""Every setting of the estimators, declared once: default, range, meaning, and how a form asks for it.
+"""Settings of the estimators, each declared once: default, range, meaning and form input.
 
-Constructors, validation, docstrings, forms, tuning, estimates of the cost and docs/parameters.md read these
-declarations. A setting is a field of a dataclass, so a constructor's signature is what Python sees; what else is known
-of it is in its metadata.
+Constructors, validation, docstrings, forms, tuning, cost estimates and docs/parameters.md read these declarations. A
+setting is a dataclass field, which gives the constructor its signature; everything else is in the field's metadata.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Input:
-    """How a form asks for a number: its label, a sentence on what it does, and the range that is offered."""
+    """Form input of a number: its label, a hint on what it does, and the range offered."""
 
     label: str
     hint: str
@@ -42,19 +41,19 @@ class Input:
 
     @property
     def range(self) -> dict[str, Any]:
-        """The arguments of a field for numbers."""
+        """Arguments of a numeric form field."""
         options = {"min_value": self.low, "max_value": self.high, "step": self.step, "format": self.format}
         return {name: value for name, value in options.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of a setting beside its name, type and default.
+    """Metadata of a setting, besides its name, type and default.
 
-    allowed : what validation lets pass, as scikit-learn writes it.
-    meaning : for docstrings and docs.
-    paper : its name or value in the papers; empty where they know no such thing.
-    search : values that tuning draws from; what is there twice is drawn twice as often.
+    allowed : scikit-learn validation constraints.
+    meaning : text for docstrings and docs.
+    paper : its name or value in the papers; empty where they have none.
+    search : values that tuning draws from; a value listed twice is drawn twice as often.
     """
 
     allowed: list[Any]
@@ -73,35 +72,35 @@ def parameter(
     paper: str = "",
     search: tuple[Any, ...] = (),
 ) -> Value:
-    """Declare a setting."""
+    """Declare a setting as a dataclass field."""
     made: Value = field(default=default, metadata={"about": Setting(allowed, meaning, form, paper, search)})
     return made
 
 
 def one_of(*names: str) -> list[Any]:
-    """Return one of some words."""
+    """Return the validation constraint for one of these strings."""
     return [StrOptions(set(names))]
 
 
 def whole(low: int, high: int | None = None) -> list[Any]:
-    """Return a whole number, the ends included."""
+    """Return the validation constraint for a whole number, both ends included."""
     return [Interval(Integral, low, high, closed="left" if high is None else "both")]
 
 
 def real(low: float, high: float, closed: str) -> list[Any]:
-    """Return a number; `closed` says which ends are included."""
+    """Return the validation constraint for a real number; `closed` says which ends are included."""
     return [Interval(Real, low, high, closed=closed)]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CommonParameters:
-    """What all estimators have."""
+    """Settings of all estimators."""
 
     categorical_features: Sequence[str] | Literal["infer"] = parameter(
         "infer", [StrOptions({"infer"}), "array-like"], "Columns to treat as categories whatever their type."
     )
     date_parts: bool = parameter(False, ["boolean"], "Whether a date column also gives its month and its weekday.")
-    n_jobs: int | None = parameter(None, THREADS, "Threads. The model is the same to the bit for every number of them.")
+    n_jobs: int | None = parameter(None, THREADS, "Threads. The model is bit-identical for any number of them.")
     random_state: int | np.random.RandomState | None = parameter(None, ["random_state"], "Seed of every random draw.")
     callback: Callable[[Progress], bool | None] | None = parameter(
         None, [callable, None],
@@ -112,12 +111,12 @@ class CommonParameters:
 
 @cache
 def abouts(cls: type) -> dict[str, Setting]:
-    """Of each setting of an estimator, what is known of it."""
+    """Return the metadata of each setting of an estimator."""
     return {one.name: one.metadata["about"] for one in _declared(cls)}
 
 
 def constraints(cls: type) -> dict[str, Any]:
-    """Return what validation lets pass."""
+    """Return the validation constraints of each setting."""
     return {name: about.allowed for name, about in abouts(cls).items()}
 
 
@@ -132,12 +131,12 @@ def defaults(cls: type) -> dict[str, Any]:
 
 
 def inputs(cls: type) -> dict[str, Input]:
-    """Return the numbers that a form asks for."""
+    """Return the form inputs of the settings that have one."""
     return {name: about.form for name, about in abouts(cls).items() if about.form is not None}
 
 
 def searched(cls: type) -> dict[str, list[Any]]:
-    """Return the values that tuning draws from."""
+    """Return the values that tuning draws from, for each tuned setting."""
     return {name: list(about.search) for name, about in abouts(cls).items() if about.search}
 
 
@@ -151,7 +150,7 @@ def document(cls: type) -> str:
 
 
 def table(cls: type) -> list[tuple[str, str, str, str]]:
-    """Name, default, meaning and the papers' name of each setting, for docs."""
+    """Return the name, default, meaning and paper's name or value of each setting, for docs."""
     return [
         (one.name, repr(one.default), one.metadata["about"].meaning, one.metadata["about"].paper)
         for one in _declared(cls)

@@ -1,12 +1,14 @@
-"""Named settings, each chosen by measurement: `python -m benchmarks.boosting.accuracy` measures them, docs/presets.md
-tells."""
+"""Presets: named settings, chosen by measurement.
+
+`python -m benchmarks.boosting.accuracy` measures them; docs/presets.md reports the results.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
-    # One look: two refits.
+    # A first look: two refits.
     "fast": {"outer_bags": 2, "coarse_leaves": 3, "early_stopping_rounds": 10},
     # The estimators' defaults.
     "balanced": {},
@@ -57,4 +59,4 @@ TASK_PRESETS: Final[dict[str, dict[str, Any]]] = {
         "outer_bags": 1,
     },
 }  # fmt: skip
-"""Those of multi-task trees (docs/multitask.md)."""
+"""Presets of multi-task trees (docs/multitask.md)."""

@@ -1,62 +1,245 @@
-"""Counterfactuals: changes of a single feature that take a row's score across a threshold."""
+"""Counterfactuals: the most usual changes of up to three features that take a row's score across a line.
+
+A change goes only to bins with enough training rows, and only counts where the band of the new score lies wholly beyond
+the line. It is as unusual as the share of training rows that it passes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
+from gamcore.data.column_names import NO_NAMES, ColumnNames
 from gamcore.data.dates import as_date
+from gamcore.explain.curves import FEW_ROWS
 from gamcore.model.additive import AdditiveModel
+from gamcore.numbers import exact
+from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Floats
+
+MOST_FEATURES: Final = 3
+MOST_TOGETHER: Final = 12
+"""Features that are combined with each other: those that can move the score furthest."""
+
+MOST_STEPS: Final = 10
+"""Changes of a feature that are combined with those of others, from the most usual to the strongest."""
+
+MOST_TRIED: Final = 400
+"""Combinations of a number of features that are checked exactly, the most usual first."""
+
+Codes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change of one feature.
+
+    bins, code : those of the feature, and the new one. passed : share of training rows with values between the old and
+    the new one; for a level, with any other level than the new one.
+    """
+
+    feature: str
+    bins: Bins
+    code: int
+    passed: float
+    names: ColumnNames = NO_NAMES
+
+    @property
+    def words(self) -> str:
+        """The new value in words."""
+        return _words(self.bins, self.code, self.names)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one feature.
+    """Changes of one to three features. score : the row's score then; low, high : its band, NaN without refits."""
 
-    words : the new value. code : its bin. score : the row's score after the change. passed : share of training rows
-    with values between the old and the new one; for a level, with any other level than the new one.
-    """
-
-    feature: str
-    words: str
-    code: int
+    steps: tuple[Step, ...]
     score: float
-    passed: float
+    low: float
+    high: float
+
+    @property
+    def passed(self) -> float:
+        """How unusual it is: the shares of training rows that its steps pass, summed."""
+        return sum(step.passed for step in self.steps)
+
+    @property
+    def words(self) -> str:
+        """The change in words."""
+        return " and ".join(f"{step.feature} {step.words}" for step in self.steps)
 
 
-def scores_by_code(model: AdditiveModel, codes: NDArray[np.uint8], place: int) -> Floats:
+@dataclass(frozen=True)
+class Possible:
+    """What may change. fixed : columns that may not. limits : by column, the lowest and highest value that a number
+    (days for a date) may take; None where there is no limit."""
+
+    fixed: Collection[str] = ()
+    limits: Mapping[str, tuple[float | None, float | None]] | None = None
+
+    def codes(self, bins: Bins) -> NDArray[np.bool_]:
+        """Return which codes (size,) of a feature a row may change to: never missing, never unseen."""
+        allowed = np.ones(bins.size, bool)
+        allowed[[0, -1]] = False
+        low, high = (self.limits or {}).get(bins.feature.column, (None, None))
+        if not bins.feature.is_category:
+            allowed[1:-1] &= (bins.display >= (-np.inf if low is None else low)) & (
+                bins.display <= (np.inf if high is None else high)
+            )
+        return allowed
+
+
+EVERYTHING: Final = Possible()
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The changes of one feature that move the score towards the line: codes by rising `passed` and rising `gain`."""
+
+    place: int
+    codes: NDArray[np.intp]
+    gain: Floats
+    passed: Floats
+
+
+def scores_by_code(model: AdditiveModel, codes: Codes, place: int) -> Floats:
     """Return the score (size,) of a row (p,) for each code of one feature, all else unchanged."""
     row = np.repeat(codes[:, None], model.bins[place].size, axis=1)
     row[place] = np.arange(model.bins[place].size)
     return model.score(row)
 
 
-def smallest_changes(model: AdditiveModel, codes: NDArray[np.uint8], line: float) -> list[Change]:
-    """Return each feature's nearest change that takes the score of a row (p,) across `line`, the smallest first.
+def score_band(model: AdditiveModel, codes: Codes, train_share: float = USUAL_SHARE) -> tuple[Floats, Floats]:
+    """Return the ends of the 95% band of the scores (n,) of rows (p, n), from half-sample refits where there are any;
+    NaN where there are too few refits."""
+    score = model.score(codes)
+    spread = model.halves if model.halves is not None else model
+    scale = half_scale(train_share) if model.halves is not None else quick_scale(train_share)
+    if not scale or spread.n_refits < FEWEST_QUICK:
+        return np.full(score.size, np.nan), np.full(score.size, np.nan)
+    refits = np.repeat(spread.refit_intercepts[:, None], score.size, axis=1)
+    for term in spread.terms:
+        refits = refits + term.refits[:, codes[term.feature]]
+    for pair in spread.pairs:
+        refits = refits + pair.refits_at(codes[pair.features[0]], codes[pair.features[1]])
+    reach = pointwise(len(refits)) * scale * deviation(refits)
+    return score - reach, score + reach
 
-    Changes go only to bins with training rows, never to missing. Features made from one date column do not change
-    alone, so they are left out.
+
+def smallest_changes(
+    model: AdditiveModel, codes: Codes, line: float, possible: Possible = EVERYTHING, train_share: float = USUAL_SHARE
+) -> list[Change]:
+    """Return the changes that take the score of a row (p,) across `line`, the most usual first: the best of each
+    feature alone, and the best of two and of three features where those pass fewer rows.
+
+    Features made from one date column do not change alone, so they are left out.
     """
-    above = float(model.score(codes[:, None])[0]) > line
+    now = float(model.score(codes[:, None])[0])
+    side = -1.0 if now > line else 1.0
     columns = [bins.feature.column for bins in model.bins]
-    changes = []
-    for j, (bins, term) in enumerate(zip(model.bins, model.terms, strict=True)):
-        if columns.count(bins.feature.column) > 1:
-            continue
-        scores = scores_by_code(model, codes, j)
-        fits = ((scores > line) != above) & (term.counts > 0)
-        fits[0] = fits[codes[j]] = False
-        if not fits.any():
-            continue
-        passed = _passed(bins, term.counts, int(codes[j]))
-        code = int(np.where(fits, passed, np.inf).argmin())
-        words = _words(bins, int(codes[j]), code, fits)
-        changes.append(Change(bins.feature.name, words, code, float(scores[code]), float(passed[code])))
+    free = [j for j, name in enumerate(columns) if columns.count(name) == 1 and name not in possible.fixed]
+    options = [made for j in free if (made := _options(model, codes, j, (now, side), possible)) is not None]
+    search = _Search(model, codes, line, side, train_share)
+    changes = [change for of in options for change in search.first([of])]
+    best = min((change.passed for change in changes), default=np.inf)
+    strongest = sorted(options, key=lambda of: -of.gain.max())[:MOST_TOGETHER]
+    for n in range(2, MOST_FEATURES + 1):
+        for change in search.first(strongest, n, best):
+            changes.append(change)
+            best = change.passed
     return sorted(changes, key=lambda change: change.passed)
+
+
+def _options(
+    model: AdditiveModel, codes: Codes, place: int, start: tuple[float, float], possible: Possible
+) -> _Options | None:
+    """Return a feature's changes towards the line, of which none is both less usual and weaker than another.
+
+    start : the score of the row, and 1 where the line is above it, -1 where it is below.
+    """
+    now, side = start
+    bins, counts = model.bins[place], model.terms[place].counts
+    allowed = possible.codes(bins) & (counts >= FEW_ROWS)
+    allowed[codes[place]] = False
+    gain = side * (scores_by_code(model, codes, place) - now)
+    passed = _passed(bins, counts, int(codes[place]))
+    order = np.flatnonzero(allowed & (gain > 0))
+    order = order[np.lexsort((-gain[order], passed[order]))]
+    before = np.concatenate([[0.0], np.maximum.accumulate(gain[order])[:-1]]) if order.size else np.empty(0)
+    kept = order[gain[order] > before]
+    return _Options(place, kept, gain[kept], passed[kept]) if kept.size else None
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search for changes of one row (p,) that cross a line. side : 1 to go up, -1 to go down."""
+
+    model: AdditiveModel
+    codes: Codes
+    line: float
+    side: float
+    train_share: float
+
+    def first(self, options: list[_Options], n: int = 1, below: float = np.inf) -> list[Change]:
+        """Return the most usual change of n features that crosses the line and passes fewer rows than `below`, or
+        nothing."""
+        needed = self.side * (self.line - float(self.model.score(self.codes[:, None])[0]))
+        tried = sorted(self._combined(options, n, needed, below), key=lambda one: one[0])[:MOST_TRIED]
+        if not tried:
+            return []
+        rows = np.repeat(self.codes[:, None], len(tried), axis=1)
+        for k, (_, chosen) in enumerate(tried):
+            for place, code in chosen:
+                rows[place, k] = code
+        scores, (low, high) = self.model.score(rows), score_band(self.model, rows, self.train_share)
+        end = np.where(np.isnan(low), scores, low if self.side > 0 else high)
+        crossed = np.flatnonzero(self.side * (end - self.line) > 0)
+        if not crossed.size:
+            return []
+        k = int(crossed[0])
+        steps = tuple(self._step(place, code) for place, code in tried[k][1])
+        return [Change(steps, float(scores[k]), float(low[k]), float(high[k]))]
+
+    def _combined(
+        self, options: list[_Options], n: int, needed: float, below: float
+    ) -> Iterator[tuple[float, list[tuple[int, int]]]]:
+        """Yield the changes of n features whose gains add up to what is needed: the rows passed, and the new codes.
+
+        Where features interact, gains do not add up exactly: what is yielded is checked afterwards.
+        """
+        for together in combinations(options, n):
+            thin = [_thinned(of) for of in together] if n > 1 else list(together)
+            gain = thin[0].gain
+            passed = thin[0].passed
+            for of in thin[1:]:
+                gain = np.add.outer(gain, of.gain)
+                passed = np.add.outer(passed, of.passed)
+            fits = np.argwhere((gain > needed) & (passed < below))
+            cost = passed[tuple(fits.T)]
+            for k in np.argsort(cost, kind="stable")[: MOST_STEPS if n > 1 else None]:
+                chosen = [(of.place, int(of.codes[at])) for of, at in zip(thin, fits[k], strict=True)]
+                yield float(cost[k]), chosen
+
+    def _step(self, place: int, code: int) -> Step:
+        bins, term = self.model.bins[place], self.model.terms[place]
+        old = int(self.codes[place])
+        passed = float(_passed(bins, term.counts, old)[code])
+        return Step(bins.feature.name, bins, code, passed)
+
+
+def _thinned(of: _Options) -> _Options:
+    """Return some of many changes of a feature, from the most usual to the strongest."""
+    if of.codes.size <= MOST_STEPS:
+        return of
+    kept = np.unique(np.round(np.linspace(0, of.codes.size - 1, MOST_STEPS)).astype(np.intp))
+    return _Options(of.place, of.codes[kept], of.gain[kept], of.passed[kept])
 
 
 def _passed(bins: Bins, counts: Floats, code: int) -> Floats:
@@ -70,23 +253,21 @@ def _passed(bins: Bins, counts: Floats, code: int) -> Floats:
     return np.abs(middle - (middle[code] if 0 < code < counts.size - 1 else 0.5))
 
 
-def _words(bins: Bins, old: int, new: int, fits: NDArray[np.bool_]) -> str:
-    """Return in words the values of a code, and of its neighbours that also cross the threshold."""
+def _words(bins: Bins, new: int, names: ColumnNames) -> str:
+    """Return in words the values of a code."""
     if bins.feature.is_category:
-        return bins.levels[new - 1] if new <= len(bins.levels) else "one of the rare levels"
+        level = bins.levels[new - 1] if new <= len(bins.levels) else "one of the rare levels"
+        return f"is {names.levels.get(level, level)}"
     if not bins.cuts.size:
-        return _number(bins, float(bins.display[0]))
-    first = last = new
-    while first > 1 and fits[first - 1]:
-        first -= 1
-    while last < bins.n_values and fits[last + 1]:
-        last += 1
-    low = _number(bins, float(bins.cuts[first - 2])) if first > 1 else ""
-    high = _number(bins, float(bins.cuts[last - 1])) if last < bins.n_values else ""
+        return f"is {_number(bins, float(bins.display[0]), names)}"
+    low = _number(bins, float(bins.cuts[new - 2]), names) if new > 1 else ""
+    high = _number(bins, float(bins.cuts[new - 1]), names) if new < bins.n_values else ""
     if low and high:
-        return f"{low} to under {high}"
-    return f"{low} or more" if low else f"under {high}" if high else "any value"
+        return f"from {low} to under {high}"
+    return f"{low} or more" if low else f"under {high}"
 
 
-def _number(bins: Bins, value: float) -> str:
-    return str(as_date(value).date()) if bins.feature.kind == "date" else f"{value:,.6g}"
+def _number(bins: Bins, value: float, names: ColumnNames) -> str:
+    if bins.feature.kind == "date":
+        return str(as_date(value).date())
+    return names.measure.say(value, exact(value, 6))

@@ -52,13 +52,13 @@ def curve_moves(then: dict[str, Curve], now: dict[str, Curve], scale: Scale = "l
     moves, left = [], []
     for name, new in now.items():
         if name not in then:
-            left.append((name, "it is in one of the two only"))
+            left.append((name, "it is in only one of the two"))
             continue
         try:
             moves.append(_moved(then[name], new, scale))
         except CompareError as error:
             left.append((name, str(error)))
-    left += [(name, "it is in one of the two only") for name in then if name not in now]
+    left += [(name, "it is in only one of the two") for name in then if name not in now]
     moves.sort(key=lambda one: -one.distance)
     return CurveMoves(tuple(moves), tuple(left), scale)
 

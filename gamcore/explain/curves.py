@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,12 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
+from gamcore.data.column_names import PAIR, PLAIN, Measure
 from gamcore.data.dates import as_date
 from gamcore.data.labels import in_words
 from gamcore.data.table import Kind
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
+from gamcore.numbers import exact, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Floats
 
@@ -57,6 +59,7 @@ class Curve:
     base : score of the base rate. refits : (R, K) the refits behind the band, on the link scale.
     rare : levels pooled into the last bin because few rows have them.
     missing_whole : ends of the simultaneous band at the missing bin; None where there is none.
+    measure : unit and form of its values.
     """
 
     feature: str
@@ -80,6 +83,7 @@ class Curve:
     refits: Floats = field(default_factory=lambda: np.empty((0, 0)))
     rare: tuple[str, ...] = ()
     missing_whole: tuple[float, float] | None = None
+    measure: Measure = PLAIN
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -88,7 +92,7 @@ class Curve:
         if scale == self.scale or scale not in loss.scales:
             return self
         if self.scale != "link":
-            raise ValueError(f"The curve is already told as {self.scale}: convert the one on the link scale.")
+            raise ValueError(f"The curve is already converted to {self.scale}: convert the one on the link scale.")
 
         def at(place: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
             score, lower, upper = (float(v) for v in loss.effect(np.array(place[:3]), scale, self.base))
@@ -111,12 +115,25 @@ class Curve:
         if not self.unit:
             return [f"effect on {target}"]
         base = float(LOSSES[self.loss].inverse_link(np.array(self.base)))
-        return [f"effect on {target}", self.unit, f"base rate {base:.1%}"]
+        return [f"effect on {target}", self.unit, f"base rate {percent(base)}"]
 
     @property
     def has_whole(self) -> bool:
         """Whether there is a simultaneous band."""
         return bool(self.scores.size) and self.whole.shape[1] == self.scores.size
+
+    @property
+    def is_two_valued(self) -> bool:
+        """Whether it is of a number that has only two values in training: those at both ends of its axis."""
+        ends = self.edges[[0, -1]] if self.edges.size == 3 and self.kind == "number" else np.empty(0)
+        return bool(ends.size) and np.array_equal(self.display, ends)
+
+    def as_levels(self) -> Curve:
+        """Return the curve of a number of two values as that of two levels; any other as it is."""
+        if not self.is_two_valued:
+            return self
+        labels = tuple(exact(value) for value in self.display)
+        return replace(self, kind="category", labels=labels, edges=np.empty(0))
 
     @property
     def zero(self) -> float:
@@ -130,7 +147,7 @@ class Curve:
 
     def place(self, k: int) -> str:
         """Return bin k in words: its level, or its range."""
-        return in_words(k, self.kind, self.edges, self.labels)
+        return in_words(k, self.kind, self.edges, self.labels, self.measure)
 
     def words(self) -> str:
         """Return the curve in a sentence, for those who cannot see it."""
@@ -228,7 +245,7 @@ class Breakdown:
         """Return the parts of one row's score (term, cell, contribution), the largest first; a pair has both cells."""
         frame = pd.DataFrame({
             "term": self.features,
-            "cell": [" × ".join(cells.get(part, "") for part in name.split(" × ")) for name in self.features],
+            "cell": [PAIR.join(cells.get(part, "") for part in name.split(PAIR)) for name in self.features],
             "contribution": self.contributions[row],
         })  # fmt: skip
         return frame.sort_values("contribution", key=np.abs, ascending=False)
@@ -264,6 +281,11 @@ def quick_spread(refits: Floats, train_share: float) -> Spread | None:
     return Spread(scale * deviation(refits), pointwise(len(refits)), float("nan"), words, refits)
 
 
+def rare_label(levels: Sequence[str]) -> str:
+    """Return the label of a bin of pooled levels."""
+    return f"(rare: {', '.join(levels[:3])}{', ...' if len(levels) > 3 else ''})"
+
+
 def make_curve(
     bins: Bins, scores: Floats, spread: Spread | None, counts: Floats, centre: tuple[float, float], loss: str
 ) -> Curve:
@@ -273,8 +295,7 @@ def make_curve(
     inside = slice(1, bins.n_values + 1)
     labels = bins.levels
     if bins.pooled:
-        names = ", ".join(bins.pooled[:3]) + (", ..." if len(bins.pooled) > 3 else "")
-        labels = (*labels, f"(rare: {names})")
+        labels = (*labels, rare_label(bins.pooled))
     is_line = not bins.feature.is_category and bins.n_values > 0
     edges = np.concatenate([[bins.low], bins.cuts, [bins.high]]) if is_line else np.empty(0)
     whole, of_missing = np.empty((2, 0)), None
@@ -314,7 +335,7 @@ def make_curve(
 def term_names(model: AdditiveModel) -> tuple[str, ...]:
     """Return the names of the model's terms, pairs last."""
     names = [bins.feature.name for bins in model.bins]
-    pairs = [f"{names[i]} × {names[j]}" for i, j in (pair.features for pair in model.pairs)]
+    pairs = [f"{names[i]}{PAIR}{names[j]}" for i, j in (pair.features for pair in model.pairs)]
     return (*[names[term.feature] for term in model.terms], *pairs)
 
 

@@ -1,8 +1,8 @@
 """Sentences read off curves and heat maps by rule: only what the simultaneous band supports.
 
-A curve is said to rise from one place to another where its band at the second lies above its band at the first. Before,
-between and after rises and falls, a stretch is called flat where a constant fits into the band and the curve hardly
-moves. So the words hold for all places at once with the confidence of the band. Where a constant fits everywhere, there
+A curve is said to rise from one place to another where its band at the second lies above its band at the first. Of each
+rise and fall, the sentence names the part with the fewest rows that has most of the movement. So the words hold for all
+places at once with the confidence of the band, and say where the picture moves. Where a constant fits everywhere, there
 is no clear effect.
 """
 
@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.dates import as_date
+from gamcore.data.labels import cut
 from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.surfaces import Surface, SurfaceAxis
-from gamcore.model.scales import say
+from gamcore.model.scales import Scale, say, say_all
+from gamcore.numbers import count, exact, fixed, number, percent, place
 from gamcore.types import Floats
 
 FLAT: Final = 0.1
@@ -26,8 +28,18 @@ FLAT: Final = 0.1
 STEP: Final = 0.2
 """Least share of a curve's height that a single step needs to be mentioned."""
 
+MOST: Final = 0.8
+"""Share of a rise or fall that is most of it."""
+
+WORTH_SAYING: Final = 1 / 3
+"""Size of a rise or fall, as a share of the largest, that makes it worth saying."""
+
+LONGEST: Final = 110
+"""Characters of a headline: two lines of a slide or of a narrow page."""
+
+LONGEST_NAME, LONGEST_LEVEL = 40, 24
 MOST_LEGS: Final = 3
-MOST_LEVELS: Final = 3
+MOST_LEVELS: Final = 4
 NO_CLEAR_EFFECT: Final = "no clear effect"
 
 
@@ -41,16 +53,21 @@ class Leg:
 
 
 def read_curve(curve: Curve) -> str:
-    """Return the shape of a curve in a sentence; only its name where it has no simultaneous band yet."""
+    """Return where most of the movement of a curve is, in a sentence; only its name where it has no simultaneous band
+    yet."""
+    name = cut(curve.feature, LONGEST_NAME)
     if not curve.scores.size:
-        return f"{curve.feature}: no values in training, so no effect"
+        return f"{name}: no values in training, so no effect"
     if not curve.has_whole:
-        return f"Effect of {curve.feature}"
-    sentence = _levels(curve) if curve.labels else _line(curve)
+        return f"Effect of {name}"
+    curve = curve.as_levels()
+    said = _levels(curve) if curve.labels else _line(curve)
     missing = _missing(curve)
-    if missing and sentence == NO_CLEAR_EFFECT:
-        return f"{curve.feature}: only {missing}"
-    return f"{curve.feature}: {sentence}{f'; {missing}' if missing else ''}"
+    if missing and said == [NO_CLEAR_EFFECT]:
+        return f"{name}: only {missing}"
+    sentences = [f"{name}: {text}" for text in said]
+    fuller = [f"{sentences[0]}; {missing}", *(f"{text}; {missing}" for text in sentences)] if missing else []
+    return next((text for text in (*fuller, *sentences) if len(text) <= LONGEST), sentences[-1])
 
 
 def _missing(curve: Curve) -> str:
@@ -116,29 +133,72 @@ def _flat_until(lower: Floats, upper: Floats, calm: NDArray[np.bool_]) -> int:
     return int(np.flatnonzero(fits)[-1])
 
 
-def _line(curve: Curve) -> str:
+@dataclass(frozen=True)
+class _Move:
+    """Most of a rise or fall: from place `start` to place `end`, by how much, and the share of rows between."""
+
+    leg: Leg
+    size: float
+    rows: float
+
+
+def _line(curve: Curve) -> list[str]:
+    """Return a line in words, from the fullest to the shortest way to say it."""
     places = thick(curve)
     lower, upper = curve.whole[:, places]
     parts = legs(lower, upper, curve.scores[places]) if places.size else []
     if not parts:
-        return NO_CLEAR_EFFECT
+        return [NO_CLEAR_EFFECT]
+    moves = [_most(curve, places, leg) for leg in parts]
+    largest = max(moves, key=lambda move: move.size)
     if len(parts) > MOST_LEGS:
-        low, high = places[int(curve.scores[places].argmin())], places[int(curve.scores[places].argmax())]
-        return f"goes up and down: lowest at {curve.place(int(low))}, highest at {curve.place(int(high))}"
-    said = []
-    for number, leg in enumerate(parts):
-        way = "rises" if leg.up else "falls"
-        said.append(f"{'then ' if number else ''}{way} {_where(curve, places, leg)}")
-    if parts[0].start > 0.1 * places.size:
-        said[0] = f"flat, then {said[0]}"
-    if parts[-1].end < 0.9 * (places.size - 1):
-        said.append("then flat")
+        ends = [int(places[int(find(curve.scores[places]))]) for find in (np.argmin, np.argmax)]
+        low, high = (f"{_value(curve, k)} ({say(float(curve.scores[k]), curve.scale)})" for k in ends)
+        return [f"goes up and down: lowest at {low}, highest at {high}"]
+    kept = [move for move in moves if move.size >= WORTH_SAYING * largest.size]
     step = _steepest(curve, places)
-    return ", ".join(said) + (
-        f"; the steepest step is at {_value(curve, step) if _single_values(curve) else _edge(curve, step)}"
-        if step is not None
-        else ""
+    at = "" if step is None else f"; steepest at {(_value if _single_values(curve) else _edge)(curve, step)}"
+    every = ", then ".join(_moved(curve, places, move, move is largest) for move in kept)
+    plain = ", then ".join(_moved(curve, places, move, False) for move in kept)
+    return [every + at, every, plain, _moved(curve, places, largest, True), _moved(curve, places, largest, False)]
+
+
+def _most(curve: Curve, places: NDArray[np.intp], leg: Leg) -> _Move:
+    """Return the part of a rise or fall with the fewest rows that has most of its movement, by the band."""
+    sign = 1.0 if leg.up else -1.0
+    inside = np.arange(leg.start, leg.end + 1)
+    scores = np.log(curve.scores[places]) if curve.scale == "ratio" else curve.scores[places]
+    lower, upper = curve.whole[:, places]
+    moved = sign * (scores[inside][None, :] - scores[inside][:, None])  # from row to column
+    clear = (
+        lower[inside][None, :] > upper[inside][:, None] if leg.up else upper[inside][None, :] < lower[inside][:, None]
     )
+    moved = np.where(np.triu(np.ones(moved.shape, bool), 1) & clear, moved, -np.inf)
+    total, counts = float(curve.counts.sum()), np.concatenate([[0.0], np.cumsum(curve.counts[places])])
+    if not np.isfinite(moved).any():
+        start, end = leg.start, leg.end
+    else:
+        rows = counts[inside + 1][None, :] - counts[inside][:, None]
+        enough = moved >= MOST * moved.max()
+        start, end = (int(inside[k]) for k in np.unravel_index(np.where(enough, rows, np.inf).argmin(), rows.shape))
+    size = abs(float(scores[end] - scores[start]))
+    return _Move(Leg(leg.up, start, end), size, float(counts[end + 1] - counts[start]) / total)
+
+
+def _moved(curve: Curve, places: NDArray[np.intp], move: _Move, rows: bool) -> str:
+    """Return a rise or fall in words. rows : whether the share of rows there is said."""
+    share = f", where {percent(move.rows, 0)} of rows are" if rows else ""
+    way = "rises" if move.leg.up else "falls"
+    return f"{way} {_size(move.size, curve.scale)} {_where(curve, places, move.leg)}{share}"
+
+
+def _size(size: float, scale: Scale) -> str:
+    """Return how far an effect moves; `size` is a log on the ratio scale."""
+    if scale == "ratio":
+        return f"by a factor of {number(np.exp(size), 2)}"
+    if scale == "points":
+        return f"{count(size)} points" if size >= 10 else f"{fixed(size, 1)} points"
+    return f"by {number(size)}"
 
 
 def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
@@ -146,9 +206,12 @@ def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
     start, end = int(places[leg.start]), int(places[leg.end])
     if leg.start >= leg.end:
         return f"around {_value(curve, (start + end) // 2)}"
-    first = _value(curve, start) if _single_values(curve) or not leg.start else _edge(curve, start + 1)
-    last = _value(curve, end) if _single_values(curve) or leg.end == places.size - 1 else _edge(curve, end)
-    return f"from {first} to {last}" if first != last else f"around {first}"
+    single = _single_values(curve)
+    first = float(curve.display[start] if single or not leg.start else curve.edges[start + 1])
+    last = float(curve.display[end] if single or leg.end == places.size - 1 else curve.edges[end])
+    if _number(curve, first) == _number(curve, last):
+        return f"around {_number(curve, first)}"
+    return f"from {curve.measure.dress(f'{_bare(curve, first)} to {_bare(curve, last)}')}"
 
 
 def _single_values(curve: Curve) -> bool:
@@ -168,19 +231,15 @@ def _edge(curve: Curve, k: int) -> str:
 
 
 def _number(curve: Curve, value: float) -> str:
+    return curve.measure.dress(_bare(curve, value))
+
+
+def _bare(curve: Curve, value: float) -> str:
+    """Return a number without its unit, or a date."""
     if curve.kind == "date":
         return str(as_date(value).date())
     low, high = np.quantile(curve.display, [0.05, 0.95])  # a long tail must not cost the rest its digits
-    return short(value, float(high - low) or float(np.ptp(curve.edges)))
-
-
-def short(value: float, span: float) -> str:
-    """Return a number to about a hundredth of a span, without trailing zeros."""
-    digits = max(0, 2 - int(np.floor(np.log10(span)))) if span > 0 else 6
-    if not digits:
-        return f"{round(value):,}"
-    said = f"{round(value, digits):,.{digits}f}".rstrip("0").rstrip(".")
-    return "0" if said == "-0" else said
+    return curve.measure.number(value, place(value, float(high - low) or float(np.ptp(curve.edges))))
 
 
 def _steepest(curve: Curve, places: NDArray[np.intp]) -> int | None:
@@ -196,29 +255,29 @@ def _steepest(curve: Curve, places: NDArray[np.intp]) -> int | None:
     return int(places[k + 1]) if clear and size[k] >= STEP * np.ptp(scores) else None
 
 
-def _levels(curve: Curve) -> str:
-    """Return the levels that are clearly above or below average, in words."""
+def _levels(curve: Curve) -> list[str]:
+    """Return the levels that move the most rows furthest, in order of effect, from the fullest to the shortest way to
+    say it."""
     places = thick(curve)
     lower, upper = curve.whole[:, places]
     if not places.size or lower.max() <= upper.min():
-        return NO_CLEAR_EFFECT
-    order = places[np.argsort(-curve.scores[places], kind="stable")]
-    above = [k for k in order if curve.whole[0, k] > curve.zero]
-    below = [k for k in order[::-1] if curve.whole[1, k] < curve.zero]
-    said = []
-    for name, these in (("above average for", above), ("below for", below)):
-        if these:
-            names = _named([curve.labels[k] for k in these])
-            said.append(f"{name} {names} ({say(float(curve.scores[these[0]]), curve.scale)})")
-    return ", ".join(said)
-
-
-def _named(labels: list[str]) -> str:
-    """Return the first names, and the number of the rest."""
-    more = len(labels) - MOST_LEVELS
-    if more > 0:
-        return f"{', '.join(labels[:MOST_LEVELS])} and {more} more"
-    return " and ".join([", ".join(labels[:-1]), labels[-1]] if len(labels) > 1 else labels)
+        return [NO_CLEAR_EFFECT]
+    effects = np.log(curve.scores) if curve.scale == "ratio" else curve.scores
+    weighty = places[np.argsort(-np.abs(effects[places]) * curve.counts[places], kind="stable")]
+    made = []
+    for most in range(min(MOST_LEVELS, places.size), 0, -1):
+        # The level that stands out most is always among them, however few rows it has.
+        far = places[int(np.abs(effects[places]).argmax())]
+        chosen = list(dict.fromkeys([*weighty[: most - 1], far, *weighty]))[:most]
+        listed = sorted(chosen, key=lambda k: -effects[k])
+        effects_said = say_all([float(curve.scores[k]) for k in listed], curve.scale)
+        words = ", ".join(
+            f"{cut(curve.labels[k], LONGEST_LEVEL)} {said}" for k, said in zip(listed, effects_said, strict=True)
+        )
+        more = places.size - most
+        unit = " points" if curve.scale == "points" else ""
+        made.append(f"{words}{unit}" + (f"; {more} more level{'s' * (more > 1)}" if more else ""))
+    return made
 
 
 def read_surface(surface: Surface) -> str:
@@ -243,7 +302,8 @@ def _cell(axis: SurfaceAxis, k: int) -> str:
         return f"{axis.feature} is {axis.place(k)}"
     low, high = float(axis.edges[k]), float(axis.edges[k + 1])
     if low == high:
-        return f"{axis.feature} is {low:g}"
+        return f"{axis.feature} is {axis.measure.say(low, exact(low))}"
+    first, last = (axis.measure.number(end, place(end, high - low)) for end in (low, high))
     if k == axis.size - 1:
-        return f"{axis.feature} is over {short(low, high - low)}"
-    return f"{axis.feature} is {short(low, high - low)} to {short(high, high - low)}"
+        return f"{axis.feature} is over {axis.measure.dress(first)}"
+    return f"{axis.feature} is {axis.measure.dress(f'{first} to {last}')}"

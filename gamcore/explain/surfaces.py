@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.labels import in_words
 from gamcore.data.table import Kind
 from gamcore.explain.curves import Curve, explain_shape
@@ -25,7 +27,8 @@ from gamcore.types import Floats
 class SurfaceAxis:
     """One axis of a surface, with the bins that it shows; `edges` and `labels` as in `Curve`.
 
-    merge : (size,) for each code of the feature, 1 + its bin; 0 for missing and unseen.
+    merge : (size,) for each code of the feature, 1 + its bin; 0 for missing and unseen. members : the levels of each
+    bin. measure : unit and form of its values.
     """
 
     feature: str
@@ -33,10 +36,12 @@ class SurfaceAxis:
     edges: Floats
     labels: tuple[str, ...]
     merge: NDArray[np.uint8]
+    members: tuple[tuple[str, ...], ...] = ()
+    measure: Measure = PLAIN
 
     def place(self, k: int) -> str:
         """Return bin k in words: its level, or its range."""
-        return in_words(k, self.kind, self.edges, self.labels)
+        return in_words(k, self.kind, self.edges, self.labels, self.measure)
 
     @property
     def size(self) -> int:
@@ -56,7 +61,7 @@ class SurfaceAxis:
         """Return neighbouring bins in words."""
         if self.labels:
             return f"{self.feature} is {' or '.join(self.labels[first:end])}"
-        return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], ())}"
+        return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], (), self.measure)}"
 
 
 @dataclass(frozen=True)
@@ -274,14 +279,19 @@ def _axis(bins: Bins, term: Term, counts: Floats, n_rows: float) -> SurfaceAxis:
         merge = merge_bins(counts, line, MOST_BINS, 0.0)[: bins.size]
         last = int(merge.max(initial=0))
         named = (*bins.levels, "(rare)") if bins.pooled else bins.levels
-        members = [[named[code - 1] for code in line if merge[code] == k + 1] for k in range(last)]
-        labels = tuple(names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)" for names in members)
-        return SurfaceAxis(feature.name, feature.kind, np.empty(0), labels, merge)
+        members = tuple(tuple(named[code - 1] for code in line if merge[code] == k + 1) for k in range(last))
+        labels = tuple(map(several_levels, members))
+        return SurfaceAxis(feature.name, feature.kind, np.empty(0), labels, merge=merge, members=members)
     merge = reading_bins(bins, counts, n_rows)
     last = int(merge.max(initial=0))
     ends = np.flatnonzero(np.diff(merge[1:-1]))  # the last code of each bin but the last
     edges = np.concatenate([[bins.low], bins.cuts[ends], [bins.high]]) if last else np.empty(0)
     return SurfaceAxis(feature.name, feature.kind, edges, (), merge)
+
+
+def several_levels(names: Sequence[str]) -> str:
+    """Return the label of a bin of one level or of several."""
+    return names[0] if len(names) == 1 else f"{names[0]}, … ({len(names)} levels)"
 
 
 def _alone(term: Term, axis: SurfaceAxis) -> Floats:

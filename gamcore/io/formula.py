@@ -119,7 +119,7 @@ def formula_of(model: Any) -> Formula | TaskFormula:
     if isinstance(inner, TaskModel):
         return TaskFormula(inner, named)
     if not isinstance(inner, AdditiveModel):
-        raise ScoringError(f"{type(model).__name__} is no fitted model of this package: fit it first.")
+        raise ScoringError(f"{type(model).__name__} is not a fitted model of this package: fit it first.")
     terms = tuple((term.feature, term.scores) for term in inner.terms)
     pairs = tuple((pair.features, pair.scores) for pair in inner.pairs)
     return Formula(inner.bins, inner.intercept, terms=terms, pairs=pairs, loss=inner.loss.name, classes=named)

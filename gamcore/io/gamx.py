@@ -25,6 +25,8 @@ Multi-task trees have, besides edges and display:
     ends.npy     where each tree begins, and the end (trees + 1,)      left.npy  codes that go left, bits (N, 32) bytes
     refits.npy   base score, first common tree, rounds kept, own trees and mean score by task, (K, 2 + 3 (T + 1))
 
+Codes of a column that mean a missing cell are the manifest's `missing_codes`, which such a file requires.
+
 A file of a later minor schema is read if possible: unknown fields are ignored, and so are unknown members that
 `optional` lists. Everything that `required` lists has to be known, else the file is rejected and its schema named.
 """
@@ -61,6 +63,7 @@ from gamcore.io.manifest import (
 )
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
 from gamcore.multitask.model import TaskModel
+from gamcore.numbers import size
 
 FORMAT: Final = "gamcore-model"
 SCHEMA: Final = (1, 3)
@@ -93,7 +96,7 @@ CONTENTS: Final = (
 
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "classes", "features", "terms", "pairs", "base", "about",
-    "tasks", "task_codes", "owned", "common", "aliases", "additive", "required", "optional",
+    "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes", "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
@@ -136,7 +139,8 @@ def to_bytes(saved: Saved) -> bytes:
             archive.writestr(_entry(name), data)
     if out.tell() > MAX_FILE:
         raise ModelFileError(
-            f"The model would take {out.tell():,} bytes, more than {MAX_FILE:,} of a file: use fewer pairs or rounds."
+            f"The model would take {size(out.tell())}, more than the {size(MAX_FILE)} allowed: "
+            "use fewer pairs or rounds."
         )
     return out.getvalue()
 
@@ -163,7 +167,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
         if not stat.S_ISREG(status.st_mode):  # a pipe or a device might never end
             raise ModelFileError(f"{str(path)[-80:]!r} is not a regular file, so it cannot be a model: choose another.")
         if status.st_size > MAX_FILE:
-            raise ModelFileError(f"The model file has {status.st_size:,} bytes, more than the {MAX_FILE:,} allowed.")
+            raise ModelFileError(f"The model file has {size(status.st_size)}, more than the {size(MAX_FILE)} allowed.")
         with Path(path).open("rb") as file:
             data = file.read(status.st_size + 1)  # bounded, in case the file grows while it is read
     except OSError as error:
@@ -184,9 +188,9 @@ def from_bytes(data: bytes) -> Saved:
     except ModelFileError:
         raise
     except zipfile.BadZipFile as error:
-        raise ModelFileError(f"This is not a whole .gamx model file: {_said(error)}.") from error
+        raise ModelFileError(f"This is not a complete .gamx model file: {_said(error)}.") from error
     except KeyError as error:
-        raise ModelFileError(f"The model file is damaged: it does not tell {_said(error)}.") from error
+        raise ModelFileError(f"The model file is damaged: it lacks {_said(error)}.") from error
     except Exception as error:  # a malicious file can raise almost any error in zipfile, json and numpy
         raise ModelFileError(f"The model file is damaged: {type(error).__name__}: {_said(error)}.") from error
 
@@ -240,13 +244,13 @@ def _check_entries(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, int]:
     """
     entries = archive.infolist()
     sizes = {entry.filename: entry.file_size for entry in entries}
-    require(len(sizes) == len(entries) <= MAX_MEMBERS, "it has a member twice, or too many")
+    require(len(sizes) == len(entries) <= MAX_MEMBERS, "it has a duplicate member, or too many")
     require("manifest.json" in sizes, "its members are not those of a model")
     for entry in entries:
         plain = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
         require(plain and not entry.is_dir(), f"{entry.filename[:80]!r} is not a plain file")
         require(not entry.flag_bits & 1, f"{entry.filename[:80]!r} is encrypted")
-        require(entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED), "its compression is not known")
+        require(entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED), "its compression method is unknown")
         require(entry.file_size <= 100 * max(entry.compress_size, 1), f"{entry.filename[:80]!r} expands too much")
     total = sum(sizes.values())
     require(total <= MAX_FILE, "it is too large")
@@ -259,7 +263,7 @@ def _contents(manifest: dict[str, Any], members: set[str]) -> tuple[str, ...]:
     """Return the names of a file's arrays; unknown members that the manifest lists as optional are ignored."""
     required, optional = (manifest.get(key, []) for key in ("required", "optional"))
     lists = all(isinstance(listed, list) and all(isinstance(n, str) for n in listed) for listed in (required, optional))
-    require(lists, "what it requires is not a list of names")
+    require(lists, "its requirements are not a list of names")
     unknown = [name for name in required if name not in UNDERSTOOD]
     if unknown:
         raise _newer(manifest, f"{unknown[0][:80]!r}, which has to be read")
@@ -279,7 +283,7 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     with archive.open(name) as stream:
         while part := stream.read(2**20):
             size += len(part)
-            require(size <= limit, f"{name} is longer than it says")
+            require(size <= limit, f"{name} is longer than declared")
             parts.append(part)
     return b"".join(parts)
 
@@ -291,7 +295,7 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     require(isinstance(manifest, dict) and manifest.get("format") == FORMAT, "it is not a gamcore model")
     schema = manifest["schema"]
     fine = isinstance(schema, list) and len(schema) == 2 and all(type(n) is int and 0 <= n < 2**16 for n in schema)
-    require(fine, "it has no schema number")
+    require(fine, "it has no schema version")
     if schema[0] != SCHEMA[0]:
         raise ModelFileError(
             f"The model file has schema {schema[0]}.{schema[1]}, and this version reads {SCHEMA[0]}.x: update gamcore."
@@ -319,7 +323,7 @@ def _check_extent(text: str) -> None:
 def _finite(text: str) -> float:
     """Return a finite number: Python reads the valid JSON number 1e999 as infinity."""
     number = float(text)
-    require(math.isfinite(number), "a number of its manifest is not finite")
+    require(math.isfinite(number), "a number in its manifest is not finite")
     return number
 
 

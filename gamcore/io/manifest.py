@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import MAX_VALUES, Bins
+from gamcore.data.codes import is_number
 from gamcore.data.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
@@ -125,7 +126,13 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "pairs": [{"features": list(pair.features), "pure": pair.pure} for pair in model.pairs],
         "base": model.base if math.isfinite(model.base) else None,
         "about": saved.about,
-    }
+    } | codes_entry(model.bins)
+
+
+def codes_entry(bins: tuple[Bins, ...]) -> dict[str, Any]:
+    """Return the manifest's entry for codes that mean missing; readers that do not know it must refuse the file."""
+    codes = {of.feature.column: list(of.feature.missing) for of in bins if of.feature.missing}
+    return {"missing_codes": codes, "required": ["missing_codes"]} if codes else {}
 
 
 def describe(bins: Bins) -> dict[str, Any]:
@@ -145,7 +152,7 @@ def describe(bins: Bins) -> dict[str, Any]:
 
 
 def read_texts(value: Any, what: str) -> tuple[str, ...]:
-    require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} are not texts")
+    require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} are not strings")
     require(len(set(value)) == len(value), f"{what} are not distinct")
     return tuple(value)
 
@@ -156,26 +163,34 @@ def count_of(value: Any, most: int, what: str) -> int:
     return int(value)
 
 
-def read_feature(entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...]) -> Feature:
-    """Return a checked feature. levels : those with their own bins; pooled : those that share a bin."""
+def read_feature(
+    entry: dict[str, Any], levels: tuple[str, ...], pooled: tuple[str, ...], missing: Any = None
+) -> Feature:
+    """Return a checked feature. levels : those with their own bins; pooled : those that share a bin; missing : codes
+    that mean missing."""
     name, column, kind, part = (entry[key] for key in ("name", "column", "kind", "part"))
     require(isinstance(name, str) and isinstance(column, str), "a feature has no name")
-    require(kind in ("number", "boolean", "date", "category"), "a feature's kind is not known")
-    require(part in ("value", "month", "weekday"), "a feature's part is not known")
-    require(not set(levels) & set(pooled), "a level is pooled and not")
+    require(kind in ("number", "boolean", "date", "category"), "a feature's kind is unknown")
+    require(part in ("value", "month", "weekday"), "a feature's part is unknown")
+    require(not set(levels) & set(pooled), "a level is both pooled and not pooled")
     fixed = {"month": MONTHS, "weekday": WEEKDAYS}.get(part, BOOLEANS if kind == "boolean" else None)
     require(fixed is None or (levels == fixed and not pooled), "levels are not those of the feature's kind")
     require(part == "value" or kind == "category", "a part of a date is not a category")
     require(len(levels) + bool(pooled) <= MAX_VALUES, "a feature has too many bins")
-    feature = Feature(name, column, kind, part, levels + pooled)
+    codes = read_texts([] if missing is None else missing, "codes of missing cells")
+    require(not codes or (part == "value" and kind in ("number", "category")), "a kind without codes has some")
+    require(kind != "number" or all(map(is_number, codes)), "a code of a number is not one")
+    feature = Feature(name, column, kind, part, levels + pooled, missing=codes)
     require(feature.is_category or not feature.levels, "a number has levels")
     return feature
 
 
-def _read_bins(entry: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64]) -> Bins:
+def _read_bins(
+    entry: dict[str, Any], edges: NDArray[np.float64], display: NDArray[np.float64], codes: dict[str, Any]
+) -> Bins:
     """Return one feature's checked bins: their codes never index beyond the scores of its term."""
     levels, pooled = read_texts(entry["levels"], "levels"), read_texts(entry["pooled"], "pooled levels")
-    feature = read_feature(entry, levels, pooled)
+    feature = read_feature(entry, levels, pooled, codes.get(entry["column"]) if entry["part"] == "value" else None)
     require(display.size <= MAX_VALUES, "a feature has too many bins")
     if feature.is_category:
         require(edges.size == display.size == 0, "a category has cuts")
@@ -188,7 +203,7 @@ def _read_bins(entry: dict[str, Any], edges: NDArray[np.float64], display: NDArr
     if entry["range"]:
         require(all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)), "a range is not finite")
         within = np.concatenate([[low], edges, [high]])
-        require(bool(np.all(np.diff(within) >= 0)), "a range does not hold its cuts")
+        require(bool(np.all(np.diff(within) >= 0)), "a range does not contain its cuts")
         days = np.concatenate([within, display])
         dates = (days >= FIRST_DAY) & (days < LAST_DAY + 1)
         require(feature.kind != "date" or bool(np.all(dates)), "a date is out of range")
@@ -205,7 +220,9 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
     display_ends = np.cumsum([count_of(f["n_display"], MAX_VALUES, "a number of bins") for f in features])
     require(cut_ends[-1] == arrays["edges"].size and display_ends[-1] == arrays["display"].size, "bins are missing")
     cuts, displays = np.split(arrays["edges"], cut_ends[:-1]), np.split(arrays["display"], display_ends[:-1])
-    bins = tuple(_read_bins(f, c, d) for f, c, d in zip(features, cuts, displays, strict=True))
+    codes = manifest.get("missing_codes", {})
+    require(isinstance(codes, dict) and all(isinstance(of, list) for of in codes.values()), "its codes are not lists")
+    bins = tuple(_read_bins(f, c, d, codes) for f, c, d in zip(features, cuts, displays, strict=True))
     require(len({b.feature.name for b in bins}) == len(bins), "feature names are not distinct")
     read_as: dict[str, set[str]] = {}
     for b in bins:  # a month or weekday is part of a date
@@ -218,7 +235,8 @@ def read_bins(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> tupl
 def read_labels(entries: Any, what: str) -> tuple[str | int | float | bool, ...]:
     """Return the labels of classes or tasks: plain and distinct."""
     require(
-        isinstance(entries, list) and all(isinstance(label, str | int | float) for label in entries), f"{what} are odd"
+        isinstance(entries, list) and all(isinstance(label, str | int | float) for label in entries),
+        f"{what} are invalid",
     )
     require(len(set(entries)) == len(entries), f"{what} are not distinct")
     fits = all(type(label) is not int or -(2**63) <= label < 2**64 for label in entries)
@@ -249,7 +267,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     scored = [arrays[name] for name in arrays if name.removeprefix(HALF) in SCORED]
     largest = max(float(np.max(np.abs(array), initial=0.0)) for array in scored)
     base = manifest.get("base")
-    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is odd")
+    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
     require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], manifest["loss"]
     require(loss in LOSSES and kind == LOSSES[loss].kind, "kind and loss do not match")
@@ -258,7 +276,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     model = _build_model(manifest, arrays, bins)
     if HALF + "scores" in arrays:
         own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
-        require(own["intercepts"].size > 1, "a single half tells no spread")
+        require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
         shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
         model = replace(model, halves=_build_model(manifest, own | shared, bins))
     return Saved(kind, replace(model, base=math.nan if base is None else float(base)), classes, read_about(manifest))
@@ -337,7 +355,7 @@ def _build_pairs(
 
 def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
     """Return the row counts of all cells of all pairs (n_cells,)."""
-    require(cells.shape[0] == 2, "cells are not two lines")
+    require(cells.shape[0] == 2, "cells are not two rows")
     places, rows = cells
     require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
     require(not places.size or 0 <= places[0] <= places[-1] < n_cells, "cells do not match pairs")

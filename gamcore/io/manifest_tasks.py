@@ -15,6 +15,7 @@ from gamcore.io.manifest import (
     ModelFileError,
     Saved,
     bin_arrays,
+    codes_entry,
     describe,
     read_about,
     read_bins,
@@ -27,6 +28,7 @@ from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.trees import Forest
+from gamcore.numbers import count
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -42,7 +44,7 @@ def task_arrays(model: TaskModel) -> Arrays:
     trees = model.forest.trees
     if trees.feature.size > MAX_NODES:
         raise ModelFileError(
-            f"The model has {trees.feature.size:,} nodes, more than a file can hold: use fewer rounds."
+            f"The model has {count(trees.feature.size)} nodes, more than a file can hold: use fewer rounds."
         )
     columns = [model.base_scores[:, None], model.common_trees[:, None], model.quits, model.own_trees, model.means]
     return {
@@ -69,13 +71,13 @@ def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
         "aliases": model.aliases,
         "additive": model.additive,
         "about": saved.about,
-    }
+    } | codes_entry(model.bins)
 
 
 def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     """Return a checked model from a manifest and arrays: no code or node points outside."""
     bins = read_bins(manifest, arrays)
-    require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature leaves no code for absent")
+    require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature has no code left for absent values")
     kind, loss = manifest["kind"], manifest["loss"]
     require(loss in LOSSES and kind == f"multitask_{LOSSES[loss].kind}", "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
@@ -119,7 +121,7 @@ def _read_flags(flags: Any, size: int) -> NDArray[np.bool_]:
 
 def _read_aliases(entry: Any) -> dict[str, str]:
     fine = isinstance(entry, dict) and all(isinstance(text, str) for text in (*entry, *entry.values()))
-    require(fine, "aliases are not texts")
+    require(fine, "aliases are not strings")
     return dict(entry)
 
 

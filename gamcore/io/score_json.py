@@ -19,7 +19,8 @@ from gamcore.multitask.trees import Forest
 from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
-VERSION: Final = 1
+VERSIONS: Final = (1, 2)
+"""The second has codes that mean missing; a model without them is written in the first."""
 
 
 def to_json(model: Any, indent: int | None = None) -> str:
@@ -31,7 +32,9 @@ def to_dict(model: Any) -> dict[str, Any]:
     """Return a fitted model as plain JSON values."""
     formula = formula_of(model)
     kind = "additive" if isinstance(formula, Formula) else "tasks"
-    head = {"format": FORMAT, "version": VERSION, "model": kind, "loss": formula.loss,
+    bins_of = formula.bins if isinstance(formula, Formula) else formula.model.bins
+    version = VERSIONS[any(of.feature.missing for of in bins_of)]
+    head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
             "classes": list(formula.classes)}  # fmt: skip
     if isinstance(formula, Formula):
         return head | {
@@ -66,6 +69,7 @@ def _feature(bins: Bins) -> dict[str, Any]:
     return {
         "name": feature.name, "column": feature.column, "kind": feature.kind, "part": feature.part,
         "bins": bins.n_values, "cuts": bins.cuts.tolist(), "levels": list(bins.levels), "rare": list(bins.pooled),
+        **({"missing": list(feature.missing)} if feature.missing else {}),
     }  # fmt: skip
 
 
@@ -74,9 +78,9 @@ def from_json(text: str | bytes) -> Formula | TaskFormula:
     try:
         plain = json.loads(text, parse_constant=_refuse)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-            raise ScoringError("This is no model in the JSON of this package: write one with to_json.")
-        if plain["version"] != VERSION:
-            raise ScoringError(f"The model is in version {plain['version']!r} of the JSON: this reads {VERSION}.")
+            raise ScoringError("This is not a model in this package's JSON format: write one with to_json.")
+        if plain["version"] not in VERSIONS:
+            raise ScoringError(f"The model is in version {plain['version']!r} of the JSON: this reads {VERSIONS[-1]}.")
         return _additive(plain) if plain["model"] == "additive" else _tasks(plain)
     except ScoringError:
         raise
@@ -87,7 +91,7 @@ def from_json(text: str | bytes) -> Formula | TaskFormula:
 
 
 def _refuse(constant: str) -> float:
-    raise ScoringError(f"The model's JSON holds {constant}, which is no number: it is damaged.")
+    raise ScoringError(f"The model's JSON holds {constant}, which is not a number: it is damaged.")
 
 
 def _place(entry: Any, n: int) -> int:
@@ -99,10 +103,10 @@ def _place(entry: Any, n: int) -> int:
 
 def _bins(entry: dict[str, Any]) -> Bins:
     levels, rare = read_texts(entry["levels"], "levels"), read_texts(entry["rare"], "rare levels")
-    feature = read_feature(entry, levels, rare)
+    feature = read_feature(entry, levels, rare, entry.get("missing"))
     cuts = _table(entry["cuts"], (len(entry["cuts"]),), f"cuts of {feature.name!r}")
     if (np.diff(cuts) <= 0).any() or not np.isfinite(cuts).all():
-        raise ScoringError(f"The cuts of {entry['name']!r} do not rise: the JSON is damaged.")
+        raise ScoringError(f"The cuts of {entry['name']!r} do not ascend: the JSON is damaged.")
     n_values = count_of(entry["bins"], MAX_VALUES, "a number of bins")
     if not feature.is_category and n_values != (cuts.size + 1 if n_values else 0):
         raise ScoringError(f"{entry['name']!r} has {n_values} bins and {cuts.size} cuts: the JSON is damaged.")
@@ -113,7 +117,7 @@ def _bins(entry: dict[str, Any]) -> Bins:
 
 def _number(value: Any, what: str) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
-        raise ScoringError(f"The {what} of the model's JSON is {value!r}, which is no number: it is damaged.")
+        raise ScoringError(f"The {what} of the model's JSON is {value!r}, which is not a number: it is damaged.")
     return float(value)
 
 
@@ -201,11 +205,11 @@ def _tasks(plain: dict[str, Any]) -> TaskFormula:
         additive=False,
     )
     if model.task_codes.shape != (len(model.tasks),) or not ((model.task_codes > 0) & (model.task_codes < 255)).all():
-        raise ScoringError("The codes of the tasks in the model's JSON do not fit them: it is damaged.")
+        raise ScoringError("The codes of the tasks in the model's JSON do not match them: it is damaged.")
     for k in range(model.n_refits):
         for t in range(-1, len(model.tasks)):
             if any(not 0 <= first <= last <= model.forest.n_trees for first, last in model.ranges(k, t)):
-                raise ScoringError("The model's JSON names trees that are not there: it is damaged.")
+                raise ScoringError("The model's JSON names trees that do not exist: it is damaged.")
     return TaskFormula(model, _classes(plain))
 
 

@@ -12,8 +12,8 @@ from gamcore.model.losses import LOSSES
 HEAD: Final = Template('''\
 """$title
 
-predict(row) scores a row, a dict by column; None, NaN or no such key is missing. As a program it reads rows as JSON,
-one a line, and writes their predictions: python model.py < rows.jsonl
+predict(row) scores a row, a dict by column; None, NaN or an absent key is missing. As a program it reads rows as JSON,
+one per line, and writes their predictions: python model.py < rows.jsonl
 """
 
 import json
@@ -50,16 +50,23 @@ def _moment(value):
 
 
 def _level(value):
-    """What a cell is called among levels."""
+    """The level name of a cell."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value)[:LONGEST]
 
 
+def _is_code(value, feature):
+    """Whether a cell holds a code that means missing."""
+    if feature["kind"] == "number":
+        return _number(value, feature["column"]) in map(float, feature["missing"])
+    return _level(value) in feature["missing"]
+
+
 def _code(value, feature):
     """The bin of a value: 0 missing, 1 to K, K + 1 never seen in training."""
     unseen = feature["bins"] + 1
-    if value is None:
+    if value is None or feature["missing"] and _is_code(value, feature):
         return 0
     if feature["kind"] == "number":
         return bisect_right(feature["cuts"], _number(value, feature["column"])) + 1 if feature["bins"] else 0
@@ -76,6 +83,7 @@ def _code(value, feature):
 
 
 for _feature in MODEL["features"]:
+    _feature.setdefault("missing", [])
     _feature["codes"] = {level: k + 1 for k, level in enumerate(_feature["levels"])}
     _feature["codes"].update(dict.fromkeys(_feature["rare"], _feature["bins"]))
 
@@ -95,13 +103,13 @@ ADDITIVE: Final = '''
 def score(row):
     """The score of a row, on the link scale."""
     codes = [_code(_value(row, feature["column"]), feature) for feature in MODEL["features"]]
-    found = MODEL["intercept"]
+    total = MODEL["intercept"]
     for term in MODEL["terms"]:
-        found += term["scores"][codes[term["feature"]]]
+        total += term["scores"][codes[term["feature"]]]
     for pair in MODEL["pairs"]:
         first, second = pair["features"]
-        found += pair["scores"][codes[first]][codes[second]]
-    return found
+        total += pair["scores"][codes[first]][codes[second]]
+    return total
 
 '''
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
 from gamcore.data.binning import Bins
-from gamcore.data.table import LONGEST_LEVEL, Kind
+from gamcore.data.table import LONGEST_LEVEL, Feature, Kind
 from gamcore.decide.rules import numbers_of
 from gamcore.decide.rules_code import ROWS, as_double, column_of, comment, free_name, name_of, number_of, text_of
 from gamcore.io.formula import PREDICTIONS, Formula, ScoringError, formula_of, runs, stamp
@@ -18,15 +18,15 @@ MOST_ADDED: Final = 50
 
 def to_sql(
     model: Any, table: str, output: Output = "response", kinds: dict[str, Kind] | None = None, title: str = "",
-    columns: Iterable[str] = (),
+    columns: Iterable[str] = (), computed: Sequence[str] = (),
 ) -> str:  # fmt: skip
     """Return a SELECT of all columns of a table and of the model's score.
 
     output : "link" adds a column `score` (log-odds, or the target's units); "response" also adds `prediction`: the
     chance of the second class, or the target. kinds : how the table stores columns if not as in training, such as
     {"zip": "number"} for levels stored as numbers. columns : further columns of the table; the new columns get other
-    names than these ("score_"). Missing is NULL. Dates are compared as text, as SQLite stores them, with a space or a
-    T between day and time.
+    names than these ("score_"). computed : how columns that the table may lack are computed, for comments. Missing is
+    NULL. Dates are compared as text, as SQLite stores them, with a space or a T between day and time.
 
     Raises ScoringError for multi-task trees: use `to_python` or `to_json`.
     """
@@ -34,7 +34,7 @@ def to_sql(
         raise ScoringError(f"output is {output!r}: choose 'link' or 'response'.")
     formula = formula_of(model)
     if not isinstance(formula, Formula):
-        raise ScoringError("Trees of several tasks are too many for SQL: use to_python or to_json.")
+        raise ScoringError("Multi-task trees are too many for SQL: use to_python or to_json.")
     parts = [number_of(formula.intercept)]
     for place, scores in formula.terms:
         leaves = [number_of(float(score)) for score in scores]
@@ -46,6 +46,7 @@ def to_sql(
     taken = {bins.feature.column for bins in formula.bins} | set(columns)
     named, answered = (name_of(free_name(taken, name)) for name in ("score", "prediction"))
     head = f"-- {comment(title or 'A model of Shapewise')}: missing is NULL\n"
+    head += "".join(f"-- compute this column first: {comment(step)}\n" for step in computed)
     linked = f"SELECT\n  *,\n  {score} AS {named}\nFROM {name_of(table)} AS {ROWS}"
     if output == "link":
         return f"{head}{linked};\n"
@@ -67,7 +68,7 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
     if len(set(leaves)) == 1:
         return leaves[0]
     feature, column = bins.feature, column_of(bins.feature.column)
-    if "\0" in feature.column or any("\0" in level for level in (*bins.levels, *bins.pooled)):
+    if "\0" in feature.column or any("\0" in level for level in (*bins.levels, *bins.pooled, *feature.missing)):
         raise ScoringError(f"Column {feature.column!r} or one of its levels has a character that SQL cannot write.")
     if not feature.is_category:
         if not bins.n_values:
@@ -82,11 +83,17 @@ def _branch(bins: Bins, leaves: Sequence[str], kinds: dict[str, Kind]) -> str:
         if feature.kind == "date":
             value, cuts = _text(column), [text_of(_shortest(stamp(float(cut)))) for cut in bins.cuts]
         branch = _halves(value, cuts, leaves[1:-1])
-        return f"CASE WHEN {column} IS NULL THEN {leaves[0]} ELSE {branch} END"
+        return f"CASE WHEN {_missing(column, value, feature, 'number')} THEN {leaves[0]} ELSE {branch} END"
     if feature.part != "value":
         return _calendar(column, feature.part, leaves)
     stored = kinds.get(feature.column, "boolean" if feature.kind == "boolean" else "category")
     return _levels(bins, column, leaves, stored)
+
+
+def _missing(column: str, value: str, feature: Feature, stored: Kind) -> str:
+    """Return the condition that a cell is missing, or holds a code that means so."""
+    codes = _literals(feature.missing, stored)
+    return f"{column} IS NULL OR {value} IN ({', '.join(codes)})" if codes else f"{column} IS NULL"
 
 
 def _text(column: str) -> str:
@@ -122,7 +129,7 @@ def _levels(bins: Bins, column: str, leaves: Sequence[str], stored: Kind) -> str
     value = column
     if stored == "category" and any(len(level) == LONGEST_LEVEL for level, _ in named):
         value = f"SUBSTR({column}, 1, {LONGEST_LEVEL})"  # longer levels were cut in training
-    cases = [f"WHEN {column} IS NULL THEN {leaves[0]}"]
+    cases = [f"WHEN {_missing(column, column, bins.feature, stored)} THEN {leaves[0]}"]
     for leaf, names in by_leaf.items():
         literals = _literals(names, stored)
         if literals:

@@ -30,7 +30,8 @@ CURVE: Final = np.float64
 N_CODES: Final = 256
 """V, one more than the largest bin code."""
 
-_FOLDER = cache_folder()
+FOLDER: Final = cache_folder()
+"""Where compiled kernels are kept; None if there is no safe place."""
 
 Kernel = Callable[..., Any]
 
@@ -57,5 +58,5 @@ def reduction(function: Callable[..., Any]) -> Kernel:
 
 def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Kernel:
     dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
-    attach(dispatcher, _FOLDER)
+    attach(dispatcher, FOLDER)
     return dispatcher  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-"""Where compiled kernels are kept on disk.
+"""The disk cache of compiled kernels.
 
-Numba's cache files are pickles, so a folder that others can write to would let them run code here: ours is private to
-the user (mode 0700, ownership checked). Numba also does not notice when a kernel *called* by a cached kernel changes,
-so the folder is named after the source of every kernel. A fault of the cache never reaches the user: it is wiped, the
+Numba's cache files are pickles, so a folder that others can write to would let them run code here. This one is private
+to the user (mode 0700, ownership checked). Numba does not notice when a kernel *called* by a cached kernel changes, so
+the folder is named after a hash of all kernel sources. Cache errors never reach the user: the cache is wiped, the
 kernel is compiled again, and one line is logged.
 """
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def _fingerprint() -> str:
-    """Hash of the source of all that is compiled, with the versions that the compiled code depends on."""
+    """Return a hash of all compiled sources, and of the versions of numba and Python."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(mixing.__file__)]:
         digest.update(path.read_bytes())
@@ -36,8 +36,7 @@ def _fingerprint() -> str:
 
 
 def cache_folder() -> Path | None:
-    """Return the private folder of this version's kernels, made if need be; None where there is no safe place for
-    it."""
+    """Return the private folder of this version's kernels, created if needed; None if there is no safe place."""
     chosen = os.environ.get("GAMCORE_CACHE_DIR")
     try:
         base = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gamcore", appauthor=False))
@@ -63,7 +62,7 @@ class _ForgivingCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:  # any fault: unpickling and decoding raise nearly every type
+        except Exception as error:  # unpickling and decoding can raise almost any type
             self._give_up("read", error)
             return None
 
@@ -82,10 +81,10 @@ class _ForgivingCache(FunctionCache):  # type: ignore[misc]
 
 
 def attach(dispatcher: Any, folder: Path | None) -> None:
-    """Give a compiled function its place in `folder`; without one it is compiled in each process."""
+    """Cache a compiled function in `folder`; without one, each process compiles it anew."""
     if folder is None:
         return
-    # Set only while decorating: the value belongs to the whole process, and numba may be in use by others.
+    # Set only here: the setting applies to the whole process, where other code may use numba.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:

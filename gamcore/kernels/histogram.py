@@ -1,8 +1,8 @@
-"""Histograms: sums of gradient and hessian over the rows of each bin (their layout: layout.py).
+"""Histograms: sums of gradient and hessian over the rows of each bin (see layout.py for the layout).
 
 A histogram is additive over rows, so the rows are dealt once into G groups, one pass over them fills G histograms, and
-the histogram of a bag (a set of groups) is the sum of its groups'. This replaces a pass per bag (subagging of Lou et
-al. 2020, section 3.2) by one pass for all bags.
+the histogram of a bag (a set of groups) is the sum of those of its groups. This replaces a pass per bag (subagging of
+Lou et al. 2020, section 3.2) by one pass for all bags.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.row_state import advance_run
 
 _PAD = 16
-"""Lines of a shared buffer are a multiple of so many values long, so that each begins on a cache line."""
+"""Lines of a shared buffer are padded to a multiple of this many values, so that each begins on a cache line."""
 
 
 @kernel
 def width(last: int, paired: bool) -> int:
-    """Return the values of a histogram whose largest code is `last`."""
+    """Return the number of values in a histogram whose largest code is `last`."""
     return (last + 1) * (2 if paired else 1)
 
 
 @kernel
 def lines(buffer: NDArray[np.floating], n_lines: int, size: int) -> NDArray[np.floating]:
-    """Return the first lines of a flat buffer, each with room for `size` values: histograms of few bins stay
-    together."""
+    """Return `n_lines` lines of a flat buffer with room for `size` values each: small histograms stay together."""
     pitch = (size + _PAD - 1) // _PAD * _PAD
     return buffer[: n_lines * pitch].reshape((n_lines, pitch))
 
@@ -84,7 +83,7 @@ def _add_four(
 
 @kernel
 def _common_size(table: CodedTable, groups: NDArray[np.int64]) -> int:
-    """Return the rows of the smallest of `groups`."""
+    """Return the number of rows in the smallest of `groups`."""
     size = table.starts[groups[0] + 1] - table.starts[groups[0]]
     for k in range(1, groups.size):
         size = min(size, table.starts[groups[k] + 1] - table.starts[groups[k]])
@@ -104,8 +103,8 @@ def add_groups(
 ) -> None:
     """Apply the pending update to the rows of `groups` and fill their histograms of `feature`.
 
-    hist : (len(groups), at least width), overwritten. The order of adds within a group does not depend on which other
-    groups are asked for, so any share of the groups over threads gives the same bits.
+    hist : (len(groups), at least width), overwritten. The order of adds within a group does not depend on the other
+    groups, so the results are the same to the bit however groups are shared between threads.
     """
     hist[:] = 0
     paired = has_hessian(loss)
@@ -121,7 +120,7 @@ def add_groups(
                 begin = table.starts[four[k]] + at
                 advance_run(before, begin, begin + n, rows, fit, loss, work, k)
             _add_four(code, table.starts[four] + at, n, work.gradient, paired, hist[q : q + CHAINS])
-    for q in range(groups.size):  # what is left of unequal groups, and groups without three partners
+    for q in range(groups.size):  # the rest of unequal groups, and the groups after the last four
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         if q < fours:
             start += _common_size(table, groups[q - q % CHAINS : q - q % CHAINS + CHAINS])
@@ -133,7 +132,7 @@ def add_groups(
 
 @kernel
 def add_up(hist: NDArray[np.floating], last: int, paired: bool, total: NDArray[np.float64]) -> None:
-    """Sum over all groups in index order: hist (T, at least width), total (2, V); gradients only unless paired."""
+    """Sum over all groups in index order: hist (T, at least width), total (2, V); only gradients unless paired."""
     total[:, : last + 1] = 0.0
     for g in range(hist.shape[0]):
         line = hist[g]
@@ -148,9 +147,9 @@ def add_up(hist: NDArray[np.floating], last: int, paired: bool, total: NDArray[n
 
 @kernel
 def combine(hist: NDArray[np.floating], member: NDArray[np.int64], size: int, out: NDArray[np.floating]) -> None:
-    """Histogram of a bag from those of its groups: the first `size` values of out = sum over g in member of hist[g].
+    """Sum the histograms of a bag's groups: out[:size] = sum over g in member of hist[g, :size].
 
-    Six groups at a time, so that `out` is read and written a sixth as often.
+    Six groups are added at a time, so that `out` is read and written a sixth as often.
     """
     out[:size] = 0
     sixes = member.size - member.size % 6
@@ -169,7 +168,7 @@ def combine(hist: NDArray[np.floating], member: NDArray[np.int64], size: int, ou
 def weigh_groups(
     table: CodedTable, weight: NDArray[np.floating], first: NDArray[np.int64], out: NDArray[np.float64]
 ) -> None:
-    """Row weights of each group and bin: out (G, cells), feature j at first[j] : first[j + 1]. Made once per fit."""
+    """Write the row weights per group and bin to out (G, cells), feature j at first[j] : first[j + 1]."""
     out[:] = 0
     for j in range(table.codes.shape[0]):
         code = table.codes[j]

@@ -1,17 +1,17 @@
 """Cut the line of a feature's bins into at most L leaves.
 
-A tree over one feature is a step function over its bins. The cut after place k of a line with gradient sums G and
-weight sums S leaves two parts whose reduction in squared error is
+A tree over one feature is a step function over its bins. For a line with gradient sum G and weight sum S, cutting after
+place k reduces the squared error by
 
     (G_left S - G S_left)^2 / (S_left S_right S)
 
 which equals G_left^2/S_left + G_right^2/S_right - G^2/S without its cancellation. Cutting is best-first: the leaf of
-greatest reduction is cut next (Lou et al. 2020, section 3.1). S is the row weight (squared loss, MART) or the hessian
-(LogitBoost); a leaf is worth G / D with D the weight or the hessian (MART: the Newton step, Algorithm 2). Since r/w is
-never formed, LogitBoost stays stable where w vanishes (Li 2010).
+largest reduction is cut next (Lou et al. 2020, section 3.1). S is the row weight (squared loss, MART) or the hessian
+(LogitBoost). The value of a leaf is G / D with D the weight or the hessian (MART: the Newton step, Algorithm 2). Since
+r/w is never formed, LogitBoost stays stable where w vanishes (Li 2010).
 
-Running sums are float64 whatever the histograms are: a light leaf is the difference of two heavy sums. From them the
-reductions of all cuts of a leaf are one vector expression.
+Running sums are float64 whatever the type of the histograms: a light leaf is the difference of two heavy sums. They
+give the reductions of all cuts of a leaf as one vector expression.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gamcore.mixing import GOLDEN, mixed
 mix = trait(mixed)
 
 EMPTY = 1e-8
-"""Weight below which a leaf is worth nothing."""
+"""Weight up to which a leaf has value 0."""
 
 
 @kernel
@@ -40,7 +40,7 @@ def _run_up(
     gradient: NDArray[np.float64],
     divisor: NDArray[np.float64],
 ) -> None:
-    """Running sums along the line, over the places 1..k. Place 0 of the line is no bin: code 0 is missing."""
+    """Write running sums along the line, over the places 1..k. Place 0 is no bin: code 0 is missing."""
     gradient[0] = divisor[0] = 0.0
     g = d = 0.0
     if paired:
@@ -58,8 +58,10 @@ def _run_up(
 
 @kernel
 def first_largest(bits: NDArray[np.signedinteger]) -> int:
-    """Return the place of the largest value, the first of equals, given the bits of floats >= 0: those order like
-    integers, whose maximum can be taken in vector lanes."""
+    """Return the place of the largest value, the first among equals, given the bits of floats >= 0.
+
+    Such bits order like integers, whose maximum can be taken in vector lanes.
+    """
     best = bits[0]
     for k in range(bits.size):
         best = max(best, bits[k])
@@ -79,10 +81,10 @@ def _best_cut(
     scratch: NDArray[np.floating],
     scratch_bits: NDArray[np.signedinteger],
 ) -> tuple[int, float]:
-    """Best cut of the places low+1..high: the last place of its left part, and its reduction.
+    """Find the best cut of the places low+1..high; return the last place of its left part, and its reduction.
 
-    No positive reduction, or no more weight than `floor`: reduction 0. Ties go to the lowest place. The search runs in
-    the precision of the histograms. Loops run over slices from 0: only then are they vectorised, five times as fast.
+    The reduction is 0 if no cut helps, or if the weight is at most `floor`. Ties go to the lowest place. The search
+    uses the precision of the histograms. Loops start at 0 of a slice: only then are they vectorised, five times faster.
     """
     kind = scratch.dtype.type
     base_g, base_s = gradient[low], heavy[low]
@@ -111,7 +113,7 @@ def _grow(
     leaves: tuple[NDArray[np.int64], NDArray[np.float64]],
     scratch: tuple[NDArray[np.floating], NDArray[np.signedinteger]],
 ) -> int:
-    """Cut best-first; the number of leaves, whose ends stand in `ends`, in the order of the line."""
+    """Cut the line best-first; write the ends of the leaves to `ends`, in line order, and return their number."""
     cuts, reductions = leaves
     value, bits = scratch
     ends[0], ends[1] = 0, last
@@ -137,9 +139,10 @@ def _grow(
 
 @kernel
 def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray[np.int64]) -> int:
-    """Return one cut at a place drawn by `key`; the number of leaves, 1 where a side would be empty.
+    """Cut once at a place drawn by `key`; write the leaves' ends to `ends`, and return the number of leaves.
 
-    A place amid empty ones gives way to the last that is not, as in a best cut.
+    An empty place gives way to the last non-empty place before it, as in a best cut. If a side would be empty, there is
+    no cut and 1 leaf.
     """
     ends[0], ends[1] = 0, last
     if last < 2:
@@ -155,13 +158,13 @@ def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray
 
 @kernel
 def leaf_value(g: float, d: float, most: float) -> float:
-    """G / D within +-most; nothing where there is no weight."""
+    """Return G / D clipped to +-most; 0 without weight."""
     return min(max(g / d, -most), most) if d > EMPTY else 0.0
 
 
 @kernel
 def _half_way(heavy: NDArray[np.float64], cut: int, last: int) -> int:
-    """Return the last place of the left part: `cut` and the nearer half of the empty places that follow it."""
+    """Return the last place of the left leaf: `cut` plus the nearer half of the empty places that follow it."""
     full = cut + 1
     while full < last and heavy[full] <= heavy[cut]:
         full += 1
@@ -173,8 +176,8 @@ def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: 
     """Cut the line for every bag, and add the trees' values to `work.update`.
 
     work.bags : the bags' histograms; weight : (B, last + 1) their row weights per bin, (B, 0) for LogitBoost;
-    work.order[1..last] : the codes along the line. Code 0 has a leaf of its own. Places that are empty in a bag take
-    the leaf of the nearer non-empty place, the exact middle the left one. `key` draws the cuts where they are random.
+    work.order[1..last] : the codes along the line. Code 0 has its own leaf. Places that are empty in a bag take the
+    leaf of the nearer non-empty place, the exact middle that of the left one. `key` seeds random cuts.
     """
     gradient, divisor, heavy = work.prefix[0], work.prefix[1], work.prefix[2 if settings.mart else 1]
     leaves, scratch = (work.cuts, work.reductions), (work.value, work.bits)
@@ -205,8 +208,8 @@ def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: 
 def sort_line(work: Work, last: int, smooth: float) -> None:
     """Order the codes of a nominal feature by gradient / (hessian + smooth) of all training groups; ties by code.
 
-    One order serves all bags, so that the mean of their trees stays a step function over few levels, and neither names
-    nor codes of levels matter (the grouping of Fisher 1958, as in EBM).
+    All bags share one order, so that the mean of their trees has few steps, and the names and codes of levels do not
+    matter (the grouping of Fisher 1958, as in EBM).
     """
     ratio = np.empty(last, np.float64)
     for k in range(last):

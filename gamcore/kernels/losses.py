@@ -1,6 +1,6 @@
-"""The compiled half of every loss: what a row's state is, how an update reaches it, and what boosting reads off it.
+"""The compiled half of every loss: a row's state, how an update changes it, and its gradient, hessian and loss.
 
-A step updates one number of each row, its *state*, by one look-up in a table of factors, one factor per bin:
+A step updates one number per row, its *state*, by looking up a factor per bin:
 
     loss      state                an update                histogram of a bin
     squared   residual  y - F      state - step             gradient
@@ -26,32 +26,31 @@ from gamcore.kernels.layout import Rows
 SQUARED: Final = 0
 LOGISTIC: Final = 1
 CODES: Final = (LOGISTIC, SQUARED)
-"""All losses, in the order in which their kernels are compiled ahead."""
+"""All losses, in the order in which their kernels are compiled ahead of time."""
 
 LEAST_ODDS = 1e-13
 MOST_ODDS = 1e13
-"""Odds are kept within |F| <= 30: beyond, p is 0 or 1 in float32 and a hessian would vanish."""
+"""Bounds on the odds, about |F| <= 30: beyond, p is 0 or 1 in float32 and hessians vanish."""
 
 KEPT_TARGETS: Final[dict[int, type]] = {LOGISTIC: np.uint8}
-"""Losses whose state does not tell the target, and the type in which rows keep it."""
+"""Losses that need the target beside the state, and the type in which rows keep it."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def trait(function: Function) -> Function:
-    """Return a function that kernels and Python call alike."""
+    """Make a function callable from kernels and from Python."""
     return register_jitable(function)  # type: ignore[no-any-return]
 
 
 def kept_target(y: NDArray[np.float64], loss: int) -> NDArray[Any]:
-    """Return what `Rows.target` holds: the target (n,), or nothing."""
+    """Return the contents of `Rows.target`: the target (n,), or an empty array."""
     return y.astype(KEPT_TARGETS[loss]) if loss in KEPT_TARGETS else np.empty(0, np.uint8)
 
 
 @trait
 def has_hessian(loss: int) -> bool:
-    """Return whether hessians change from round to round, so that a histogram keeps them; else row weights stand for
-    them."""
+    """Return whether hessians change between rounds, so that histograms keep them; else they are the row weights."""
     return loss != SQUARED
 
 
@@ -63,7 +62,7 @@ def no_change(loss: int) -> float:
 
 @trait
 def factor_of(step: float, loss: int) -> float:
-    """Return the factor of a step of the score."""
+    """Return the factor that applies a step of the score to a row's state."""
     return math.exp(step) if loss == LOGISTIC else step
 
 
@@ -78,11 +77,10 @@ def advance(
     gathered: NDArray[np.floating],
     gradient: NDArray[np.floating],
 ) -> None:
-    """Apply `factor[code]` to one run of at most CHUNK rows, and write their weighted gradients, with their hessians
-    side by side where the loss has some.
+    """Apply `factor[code]` to one run of at most CHUNK rows, and write their weighted (negative) gradients.
 
-    `target` and `weight` are those of the same rows, or empty. Looking factors up and using them are two loops, since
-    only the second can be vectorised.
+    Hessians are written side by side with them if the loss has any. `target` and `weight` are those of the same rows,
+    or empty. Factors are looked up in a loop of their own, since only the other loop can be vectorised.
     """
     n = code.size
     for i in range(n):
@@ -113,7 +111,7 @@ def advance(
 
 @kernel
 def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[np.floating], loss: int) -> None:
-    """Apply `factor[code]` to the states of one run of rows and nothing else."""
+    """Apply `factor[code]` to the states of one run of rows, without gradients."""
     kind = score.dtype.type
     low, high = kind(LEAST_ODDS), kind(MOST_ODDS)
     if loss == LOGISTIC:
@@ -128,7 +126,7 @@ def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[
 
 @kernel
 def shift_by(steps: NDArray[np.float64], score: NDArray[np.floating], loss: int) -> None:
-    """Apply a step of its own to the state of each row."""
+    """Apply a separate step to the state of each row."""
     if loss == LOGISTIC:
         for i in range(score.size):
             score[i] = min(max(score[i] * math.exp(steps[i]), LEAST_ODDS), MOST_ODDS)
@@ -139,7 +137,7 @@ def shift_by(steps: NDArray[np.float64], score: NDArray[np.floating], loss: int)
 
 @kernel
 def state_of(total: float, response: float, loss: int) -> float:
-    """State of a row whose curves add up to `total`; for `response`, see `rescore`."""
+    """Return the state of a row whose curves add up to `total`; for `response`, see `rescore`."""
     if loss == LOGISTIC:
         return min(max(math.exp(total + response), LEAST_ODDS), MOST_ODDS)
     return response - total
@@ -147,9 +145,9 @@ def state_of(total: float, response: float, loss: int) -> float:
 
 @kernel
 def total_loss(rows: Rows, start: int, stop: int, loss: int) -> float:
-    """Return the weighted sum of the loss over rows start..stop: squared error, or -log likelihood.
+    """Return the weighted sum of the loss over rows start : stop: squared error, or negative log-likelihood.
 
-    Unweighted log-loss multiplies the (1 + odds) of 16 rows, at most 1e13 each, and takes one logarithm of the product.
+    Unweighted log loss takes one logarithm of a product over 16 rows, whose factors are at most about 1e13.
     """
     total = 0.0
     weighted = rows.weight.size > 0

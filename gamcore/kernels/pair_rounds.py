@@ -1,7 +1,7 @@
 """Rounds over pairs of features, and the ranking of all pairs (FAST; Lou et al. 2013, section 4).
 
-The table of a pair stage has a line of cells per pair where that of the main effects has a line of codes per feature;
-all else of rows, updates and validation is the same. Where both are boosted together, it has lines of both kinds.
+The table of a pair stage has a line of cells per pair instead of a line of codes per feature. Rows, updates and
+validation work as for main effects. If both are boosted jointly, the table has lines of both kinds.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from gamcore.kernels.row_state import advance_run
 
 
 class Terms(NamedTuple):
-    """The lines of a pair stage's table: features first, where they are boosted together with the pairs."""
+    """The lines of a pair stage's table; features come first if they are boosted jointly with the pairs."""
 
     n_mains: int
-    ends: NDArray[np.int64]  # (lines, 2) largest codes of a pair's features
+    ends: NDArray[np.int64]  # (lines, 2) largest codes of each pair's features
     weight: NDArray[np.floating]  # (lines, N_CELLS) row weights of the cells; (lines, 0) for LogitBoost
 
 
@@ -55,7 +55,7 @@ def add_pair(
     q = filled = 0
     while q < groups.size:
         start = table.starts[groups[q]]
-        while q + 1 < groups.size and groups[q + 1] == groups[q] + 1:  # neighbours are one run
+        while q + 1 < groups.size and groups[q + 1] == groups[q] + 1:  # neighbouring groups form one run
             q += 1
         stop = table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):
@@ -72,7 +72,7 @@ def add_pair(
 
 @kernel
 def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int], step: float, factor: float) -> None:
-    """Add a leaf's step to its cells, and leave it pending for the rows; `catch_up_rows` adds it to the surface."""
+    """Add a leaf's step to `moved` in its cells, pending for the rows; `catch_up_rows` adds it to the surface."""
     for a in range(rows[0], rows[1] + 1):
         low, high = SIDE * a + columns[0], SIDE * a + columns[1] + 1
         fit.factor[low:high] = factor
@@ -83,10 +83,10 @@ def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int],
 
 @kernel
 def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, board: PairScratch) -> None:
-    """Turn board.tree into a step: shrunken leaf values are added to the pair's surface and left pending for the rows.
+    """Turn board.tree into a step: add shrunken leaf values to the pair's changes, and leave them pending for the rows.
 
-    Leaves of missing rows that are lighter than the floor stay 0. The pair's gain is the drop of the loss's quadratic
-    model, as in `curve_step`.
+    Leaves of missing values lighter than the floor stay 0. The gain is the drop of the loss's quadratic approximation,
+    as in `curve_step`.
     """
     tree, run = board.tree, board.run
     fit.factor[:] = no_change(settings.loss)
@@ -119,7 +119,7 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
 def _cut_line(
     table: CodedTable, line: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, scratch: Scratch
 ) -> None:
-    """From a feature's histogram in `wide` to its updated curve, without bags."""
+    """Update a feature's curve from its histogram in `wide`, without bags."""
     work, board = scratch
     last = table.last[line]
     paired = has_hessian(settings.loss)
@@ -135,7 +135,7 @@ def _cut_line(
 
 @kernel
 def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: PairScratch) -> None:
-    """From a pair's histogram in `wide` to its updated surface."""
+    """Make a step on a pair from its histogram in `wide`."""
     ends = (terms.ends[line, 0], terms.ends[line, 1])
     run_up(board.wide, terms.weight[line], has_hessian(settings.loss), ends, board.run)
     if refined:
@@ -153,9 +153,9 @@ def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bo
 def catch_up_rows(
     table: CodedTable, rows: Rows, groups: NDArray[np.int64], n_mains: int, fit: Fit, loss: int, work: Work
 ) -> None:
-    """Bring the rows of `groups` (validation) up to date with all that a round moved, and add it to the surfaces.
+    """Apply all changes of a round to the rows of `groups` (validation), and add them to the surfaces.
 
-    A pair has more cells than there are such rows, mostly: so one exponential per row, not one per cell.
+    A pair usually has more cells than there are such rows: so one exponential per row, not one per cell.
     """
     sums = work.total[0]
     for q in range(groups.size):
@@ -187,7 +187,7 @@ def pair_rounds(
     course: Course,
     n_rounds: int,
 ) -> tuple[int, bool]:
-    """At most `n_rounds` rounds; how many were run, and whether the refit has stalled.
+    """Run at most `n_rounds` rounds; return how many were run, and whether the refit has stalled.
 
     A round is a step on every term, then steps on the term whose last step gained most.
 
@@ -220,8 +220,8 @@ def add_two(
 ) -> None:
     """Add up to FLUSH rows from `begin` to the histograms (2, N_CELLS) of the pairs of a feature with two others.
 
-    stats : (n,) gradient + i weight of each row. A complex number is one load, add and store where two floats would be
-    two of each, and two pairs share the reading of the rows: 1.5 times as fast as a pair at a time.
+    stats : (n,) gradient + i weight of each row. A complex number takes one load, add and store, two floats two each.
+    Two pairs share one read of the rows: 1.5 times as fast as a pair at a time.
     """
     end = min(begin + FLUSH, stats.size)
     first, second, third = codes[features[0], begin:end], codes[features[1], begin:end], codes[features[2], begin:end]
@@ -243,9 +243,9 @@ def rank_pairs(
     board: PairScratch,
     out: NDArray[np.float64],
 ) -> None:
-    """Strength of each pair: what its best cross takes off the loss, in all or beyond main effects (`pure`).
+    """Write each pair's strength: how much its best cross lowers the loss, in all or beyond main effects (`pure`).
 
-    codes (p, n), at most SIDE - 1; ends (p,) their largest; stats as in `add_two`; pairs (m, 2); out (m,).
+    codes (p, n), at most SIDE - 1; ends (p,) the largest; stats as in `add_two`; pairs (m, 2); out (m,).
     """
     done, many = 0, stats.size > FLUSH
     while done < pairs.shape[0]:
@@ -267,7 +267,7 @@ def rank_pairs(
 
 @kernel
 def _strength(board: PairScratch, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
-    """Return the strength of one of the two pairs whose histograms are on the board."""
+    """Return the strength of pair k of the two whose histograms are on the board."""
     if many:
         run_up(board.wide_two[k], board.wide[:0], True, ends, board.run)
     else:

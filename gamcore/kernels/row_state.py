@@ -1,5 +1,4 @@
-"""Row state: one walk over the rows of a group, of a chunk, of a table; what is done to a row is its loss's
-(`losses.py`)."""
+"""Updates of row state over runs of rows and whole tables; `losses.py` says what happens to a row."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from gamcore.kernels.losses import advance, state_of
 def advance_run(
     before: NDArray[np.uint8], start: int, stop: int, rows: Rows, fit: Fit, loss: int, work: Work, chain: int
 ) -> None:
-    """`advance` with the pending update, whose feature has the codes `before`, on the rows start : stop.
+    """Apply the pending update to the rows start : stop, and write their gradients to work.gradient[chain].
 
-    Their gradients go to work.gradient[chain].
+    before : codes (n,) of the feature of the pending update.
     """
     weight = rows.weight[start:stop] if rows.weight.size else rows.weight
     target = rows.target[start:stop] if rows.target.size else rows.target
@@ -31,8 +30,8 @@ def rescore(
 ) -> None:
     """Set every row's state from the curves, so that rounding does not add up over rounds.
 
-    `response` : for squared loss y less the score that the curves add to; for others that score. (n,), or (1,) where
-    it is the same for all rows.
+    response : for squared loss, y minus the score that the curves add to; for others, that score. (n,), or (1,) if it
+    is the same for all rows.
     """
     sums = np.empty(CHUNK, np.float64)
     for start in range(0, rows.score.size, CHUNK):

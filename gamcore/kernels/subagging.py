@@ -1,17 +1,17 @@
-"""Histograms of row-level bags: four strategies that give the same sums, and one for the bootstrap.
+"""Histograms of row-level bags: four strategies that give the same sums; `rescan` also does the bootstrap.
 
-The paper's subsamples (Lou et al. 2020) are sets of *rows*, drawn once before boosting. Strategies, with n rows, B bags
-and a share alpha of the rows in each:
+The paper's subsamples (Lou et al. 2020) are sets of *rows*, drawn once before boosting. The strategies and their
+number of adds, for n rows and B bags with a share alpha of the rows each:
 
-    rescan       alpha n B adds: a pass per bag
-    mst          along the edges of a spanning tree of the bags: copy the parent, add and subtract the difference
-                 (Algorithm 4); about 2 alpha (1 - alpha) n B
+    rescan       a pass per bag: alpha n B
+    mst          along a spanning tree of the bags, copy the parent, then add and subtract the difference (Algorithm 4):
+                 about 2 alpha (1 - alpha) n B
     complement   all rows minus those left out: (1 - alpha) n B
-    mask         the rows of a bin side by side, each bag adding those whose membership bit is 1; n B, but in vector
-                 lanes (see subagging_masks.py)
+    mask         rows sorted by bin, each bag adding those whose membership bit is 1: n B, but in vector lanes (see
+                 subagging_masks.py)
 
-Every kernel fills out (B, 2 V) in the layout of layout.py. `gradient` is (n,), or (2 n,) with the hessians beside them
-where they are paired, zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.
+Every kernel fills out (B, 2 V) in the layout of layout.py. `gradient` is (n,), or (2 n,) with hessians side by side
+if paired; it is zero for rows outside training. A bag's rows are `rows[offsets[b] : offsets[b + 1]]`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from gamcore.kernels.row_state import advance_run
 
 
 class RowLists(NamedTuple):
-    """Lists of rows, one per bag, end to end."""
+    """Lists of rows, one per bag, laid end to end."""
 
     rows: NDArray[np.int32]  # (sum of sizes,)
     offsets: NDArray[np.int64]  # (B + 1,)
-    times: NDArray[np.uint8]  # (sum of sizes,) how often each row is in the bag; empty where once
+    times: NDArray[np.uint8]  # (sum of sizes,) how often each row is in the bag; empty if once
 
 
 @kernel
@@ -46,7 +46,7 @@ def row_gradients(
     work: Work,
     gradient: NDArray[np.floating],
 ) -> None:
-    """Apply the pending update to the rows of `groups`, and write their gradients (and hessians) at their places."""
+    """Apply the pending update to the rows of `groups`, and write their gradients (and hessians) to `gradient`."""
     before = table.codes[fit.pending[0]]
     each = 2 if has_hessian(loss) else 1
     for q in range(groups.size):
@@ -65,7 +65,7 @@ def add_all(
     line: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> None:
-    """Sums over all training rows: total (2, V); hessians only where paired. line (2 V,) is scratch."""
+    """Sum over all training rows into total (2, V); hessians only if paired. line (2 V,) is scratch."""
     line[:] = 0.0
     add_run(code, gradient, paired, line)
     for v in range(total.shape[1]):
@@ -85,7 +85,7 @@ def _add_rows(
     sign: float,
     out: NDArray[np.floating],
 ) -> None:
-    """Add (sign 1) or subtract (sign -1) the rows of one list, as often as each is in it."""
+    """Add (sign 1) or subtract (sign -1) the rows of one list, each as often as it occurs."""
     once = gradient.dtype.type(sign)
     for k in range(lists.offsets[bag], lists.offsets[bag + 1]):
         i = lists.rows[k]
@@ -106,7 +106,7 @@ def rescan(
     lists: RowLists,
     out: NDArray[np.floating],
 ) -> None:
-    """A pass per bag; with multiplicities for the bootstrap."""
+    """Fill each bag's histogram in its own pass, with multiplicities for the bootstrap."""
     out[:] = 0
     for b in range(out.shape[0]):
         _add_rows(code, gradient, paired, lists, b, 1.0, out[b])
@@ -123,7 +123,7 @@ def walk_tree(
     removed: RowLists,
     out: NDArray[np.floating],
 ) -> None:
-    """Breadth first along the spanning tree: copy the parent's histogram, add and subtract the difference.
+    """Fill the histograms breadth-first along the spanning tree: copy the parent's, add and subtract the difference.
 
     `added` of the root (parent -1) is the whole root bag.
     """
@@ -144,7 +144,7 @@ def complement(
     left_out: RowLists,
     out: NDArray[np.floating],
 ) -> None:
-    """All rows minus the rows left out of each bag."""
+    """Subtract the rows left out of each bag from the histogram of all rows."""
     out[0] = 0
     add_run(code, gradient, paired, out[0])
     for b in range(out.shape[0] - 1, -1, -1):
@@ -154,7 +154,7 @@ def complement(
 
 @kernel
 def clear_empty(weight: NDArray[np.floating], paired: bool, out: NDArray[np.floating]) -> None:
-    """Set bins without rows to exactly 0, where subtracting leaves crumbs: weight (B, cells), out (B, 2 V)."""
+    """Set bins without rows to exactly 0, since subtraction leaves rounding errors: weight (B, cells), out (B, 2 V)."""
     for b in range(out.shape[0]):
         for v in range(weight.shape[1]):
             if weight[b, v] <= 0:

@@ -1,14 +1,14 @@
 """Regression trees on gradients, grown from histograms.
 
-Rows of a node stand side by side in `places`; splitting a node parts them, in their order. The lighter child of a split
-is counted, the heavier is its parent less it, so a tree of depth D reads about (1 + D / 2) n rows per feature, whatever
-the number of tasks.
+The rows of a node are contiguous in `places`; splitting a node partitions them stably. Of its children, the one with
+fewer rows is counted, and the other is the parent minus it. A tree of depth D thus reads at most about (1 + D / 2) n
+rows per feature, whatever the number of tasks.
 
     places: | rows of node 0 ............................. |
             | node 1 ............ | node 2 ............... |      after the first split
-    hist:   (slots, T, p, V) gradient + i hessian of a node's rows; T is 1 where tasks are not distinguished
+    hist:   (slots, T, p, V) gradient + i hessian of a node's rows; T is 1 if tasks are not distinguished
 
-A child takes over its parent's slot: grown depth first, a tree needs no more slots than it is deep.
+One child takes over its parent's slot: grown depth-first, a tree needs only depth + 1 slots.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Stats = NDArray[np.complex64]
 
 
 class Growth(NamedTuple):
-    """How far a tree grows: level by level, or the best leaf first, to a depth and a number of leaves."""
+    """Limits and order of growth: depth-first or best leaf first, up to a depth and a number of leaves."""
 
     depth: int
     most_leaves: int
@@ -35,7 +35,7 @@ class Growth(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The features of a table: codes, the largest code of a value, whether levels, and those that may split."""
+    """The features of a table: codes, largest value codes, whether nominal, and the features that may split."""
 
     codes: Codes  # (p, n)
     last: Ints  # (p,)
@@ -47,20 +47,20 @@ class Members(NamedTuple):
     """The rows of a tree."""
 
     places: NDArray[np.int32]  # (m,) rows of the table
-    stats: Stats  # (m,) gradient + i hessian, in that order
-    task: NDArray[np.int32]  # (rows of the table,), or empty where tasks are not distinguished
+    stats: Stats  # (m,) gradient + i hessian, in the order of `places`
+    task: NDArray[np.int32]  # (rows of the table,), or empty if tasks are not distinguished
     weight: Floats  # (rows of the table,), or empty: 1 each
     spare_places: NDArray[np.int32]  # (m,) scratch
     spare_stats: Stats
 
 
 class Nodes(NamedTuple):
-    """A tree: parents before children, and the scratch of its growth."""
+    """A tree, parents before children, with scratch for its growth."""
 
     feature: Ints  # (M,) of the split; -1: a leaf
     child: Ints  # (M,) the left child; the right one is the next
     goes_left: NDArray[np.bool_]  # (M, V) codes that go left
-    value: Floats  # (M,) of a leaf; of a split node the mean of its leaves over its rows
+    value: Floats  # (M,) of a leaf; for a split node, the weighted mean of its leaves
     weight: Floats  # (M,) of its rows
     gain: Floats  # (M,) of its split
     start: Ints  # (M,) its rows are places[start:stop]
@@ -68,11 +68,11 @@ class Nodes(NamedTuple):
     depth: Ints
     slot: Ints
     sums: NDArray[np.complex128]  # (M,)
-    split: Floats  # (M, SPLIT_SIZE) the best; feature -1: none
+    split: Floats  # (M, SPLIT_SIZE) the best split; feature -1: none
 
 
 def make_nodes(most_leaves: int) -> Nodes:
-    """Room for a tree of so many leaves."""
+    """Return buffers for a tree of at most `most_leaves` leaves."""
     m = 2 * most_leaves - 1
     feature, child, start, stop, depth, slot = (np.zeros(m, np.int64) for _ in range(6))
     value, weight, gain = (np.zeros(m) for _ in range(3))
@@ -83,7 +83,7 @@ def make_nodes(most_leaves: int) -> Nodes:
 
 @kernel
 def count(table: Columns, rows: Members, start: int, stop: int, features: Ints, hist: NDArray[np.complex128]) -> None:
-    """Histogram (T, p, V) of some rows of `places`, for some features; four at a time share what is read of a row."""
+    """Fill the histogram (T, p, V) of rows start : stop of `places`, four features per read of a row."""
     index, stats, codes = rows.places[start:stop], rows.stats[start:stop], table.codes
     for j in features:
         hist[:, j, : table.last[j] + 3] = 0
@@ -112,7 +112,7 @@ def count(table: Columns, rows: Members, start: int, stop: int, features: Ints, 
 
 @kernel
 def part(line: Codes, goes_left: NDArray[np.bool_], start: int, stop: int, rows: Members) -> int:
-    """Part the rows of a node, those that go left first, in their order; where the others begin."""
+    """Partition the rows of a node stably, those that go left first; return where the others begin."""
     left, right = start, 0
     for i in range(start, stop):
         row, stat = rows.places[i], rows.stats[i]
@@ -131,7 +131,7 @@ def part(line: Codes, goes_left: NDArray[np.bool_], start: int, stop: int, rows:
 def examine(
     table: Columns, how: Splitting, scratch: Search, hist: NDArray[np.complex128], nodes: Nodes, at: int
 ) -> None:
-    """Find a node's best split, and the codes that it sends left."""
+    """Find a node's best split, and the codes that go left."""
     own = hist[nodes.slot[at]]
     search(own, table.usable, table.last, table.nominal, how, scratch, nodes.split[at])
     j = int(nodes.split[at, FEATURE])
@@ -141,7 +141,7 @@ def examine(
 
 @kernel
 def begin(nodes: Nodes, at: int, start: int, stop: int, depth: int, sums: complex) -> None:
-    """A node over some rows: a leaf so far."""
+    """Begin a node over the rows start : stop, as a leaf."""
     nodes.feature[at], nodes.child[at], nodes.gain[at] = -1, 0, 0.0
     nodes.start[at], nodes.stop[at], nodes.depth[at], nodes.sums[at] = start, stop, depth, sums
     nodes.split[at, FEATURE] = -1.0
@@ -149,7 +149,7 @@ def begin(nodes: Nodes, at: int, start: int, stop: int, depth: int, sums: comple
 
 @kernel
 def next_node(nodes: Nodes, waiting: Ints, n_waiting: int, best_first: bool) -> int:
-    """Return the place in `waiting` of the node to split next: the last, or the one that gains most."""
+    """Return the index in `waiting` of the node to split next: the last, or the one with the largest gain."""
     if not best_first:
         return n_waiting - 1
     best = 0
@@ -161,7 +161,7 @@ def next_node(nodes: Nodes, waiting: Ints, n_waiting: int, best_first: bool) -> 
 
 @kernel
 def settle(nodes: Nodes, n_nodes: int, rows: Members, penalty: float, rate: float) -> None:
-    """Weight and value of every node: leaves by their sums, the others as the mean of their leaves."""
+    """Set the weight and value of every node: leaves by their sums, the others as the mean of their leaves."""
     for at in range(n_nodes - 1, -1, -1):
         child = nodes.child[at]
         if nodes.feature[at] >= 0:
@@ -190,10 +190,10 @@ def grow(
     hist: NDArray[np.complex128],
     nodes: Nodes,
 ) -> int:
-    """Grow a tree on rows; its number of nodes. Leaf values are multiplied by `rate`, the learning rate.
+    """Grow a tree and return its number of nodes. Leaf values are multiplied by `rate`, the learning rate.
 
-    `rows.places` and `rows.stats` are reordered: start and stop of a leaf tell its rows. hist has a slot for each node
-    that waits: depth + 1 of them, or as many as leaves where the best leaf is split first.
+    `rows.places` and `rows.stats` are reordered: a leaf has the rows start : stop of them. hist has a slot for each
+    waiting node: depth + 1 of them, or as many as leaves if the best leaf is split first.
     """
     waiting, free, n_free = np.empty(hist.shape[0] + 1, np.int64), np.arange(hist.shape[0]), hist.shape[0] - 1
     begin(nodes, 0, 0, rows.places.size, 0, complex(rows.stats.astype(np.complex128).sum()))

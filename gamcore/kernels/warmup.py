@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import N_CODES, SUM, histogram, losses
+from gamcore.kernels import FOLDER, N_CODES, SUM, histogram, losses
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import pair_rounds as pairs
 from gamcore.kernels import row_state as rows
@@ -18,9 +22,43 @@ from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.kernels.tree_splits import Splitting, make_search
 
+COMPLETE = "complete"
+"""A file in the cache's folder that says that everything here was compiled."""
 
-def warmup() -> None:
-    """Compile, or load from the cache, every kernel that a default fit calls; cached, it takes well under a second."""
+
+def warmup(tell: Callable[[float], object] = bool) -> None:
+    """Compile, or load from the cache, every kernel that a default fit calls; cached, it takes about a second.
+
+    tell : called with the share that is done, from 0 to 1.
+    """
+    steps = 2 * len(losses.CODES) + 1
+    for done, _ in enumerate(_steps(), 1):
+        tell(done / steps)
+    if FOLDER is not None:
+        with contextlib.suppress(OSError):
+            (FOLDER / COMPLETE).touch()
+
+
+def is_compiled() -> bool:
+    """Return whether a warm-up would only load; True also where nothing can be kept for another process."""
+    return FOLDER is None or (FOLDER / COMPLETE).exists()
+
+
+def _steps() -> Iterator[None]:
+    """Do the work, step by step."""
+    ready = []
+    for loss in losses.CODES:
+        ready.append(_warm_curves(loss))
+        yield
+    for starts, state, settings in ready:  # last: most fits start without pairs
+        _warm_pairs(starts, state, settings)
+        yield
+    _warm_trees()
+    yield
+
+
+def _warm_curves(loss: int) -> tuple[NDArray[np.int64], Rows, Settings]:
+    """Boost one curve; return what a pair begins with."""
     n = 8
     table = CodedTable(
         np.ones((1, n), np.uint8),
@@ -29,32 +67,23 @@ def warmup() -> None:
         np.zeros(1, np.bool_),
         np.zeros(1, np.int64),
     )
-    ready = []
-    for loss in losses.CODES:
-        state = Rows(np.ones(n, SUM), losses.kept_target(np.zeros(n), loss), np.empty(0, SUM))
-        cells = 0 if losses.has_hessian(loss) else 2
-        sets = Sets(
-            np.array([0]),
-            np.zeros((1, 1, 1), np.int64),
-            np.array([0, 2]),
-            np.zeros(cells),
-            np.zeros((1, 1, cells), SUM),
-        )
-        fit = make_fit(1, losses.no_change(loss))
-        settings = Settings(loss, False, 0.1, 2, 5.0, 10.0, 1)
-        buffer = np.zeros(2 * N_CODES, SUM)
-        course = make_course(1, np.array([1]), 4.0, SUM)
-        validate(table, state, fit, loss, course)
-        rule, work = StopRule(1, 0.0), make_work(1, 2)
-        grouped_rounds(table, state, sets, fit, settings, 0, work, buffer, rule, course, 1)
-        step.settle(table, state, sets.train, fit, loss)
-        rows.rescore(table, state, np.zeros(n), fit.curves, loss)
-        losses.total_loss(state, 0, n, loss)
-        ready.append((state, settings))
+    state = Rows(np.ones(n, SUM), losses.kept_target(np.zeros(n), loss), np.empty(0, SUM))
+    cells = 0 if losses.has_hessian(loss) else 2
+    sets = Sets(
+        np.array([0]), np.zeros((1, 1, 1), np.int64), np.array([0, 2]), np.zeros(cells), np.zeros((1, 1, cells), SUM)
+    )
+    fit = make_fit(1, losses.no_change(loss))
+    settings = Settings(loss, False, 0.1, 2, 5.0, 10.0, 1)
+    buffer = np.zeros(2 * N_CODES, SUM)
+    course = make_course(1, np.array([1]), 4.0, SUM)
+    validate(table, state, fit, loss, course)
+    rule, work = StopRule(1, 0.0), make_work(1, 2)
+    grouped_rounds(table, state, sets, fit, settings, 0, work, buffer, rule, course, 1)
+    step.settle(table, state, sets.train, fit, loss)
+    rows.rescore(table, state, np.zeros(n), fit.curves, loss)
+    losses.total_loss(state, 0, n, loss)
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
-    for state, settings in ready:  # last: most fits start without pairs
-        _warm_pairs(table.starts, state, settings)
-    _warm_trees()
+    return table.starts, state, settings
 
 
 def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> None:
@@ -97,3 +126,9 @@ def _warm_trees() -> None:
     forest.add_trees(codes, valid, trees, 0, 1, score)
     forest.attribute(codes, valid, trees, 0, 1, np.zeros((n, 1)))
     forest.partial(trees, 0, 1, 0, np.zeros(1, np.int64), np.zeros(5))
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(OSError, AttributeError):  # a system without priorities
+        os.nice(5)  # pages come first
+    warmup(lambda share: print(share, flush=True))

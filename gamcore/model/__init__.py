@@ -1,1 +1,1 @@
-"""What a model is: terms over bins, the loss, scales, purification."""
+"""The model: terms over bins, losses, scales, purification."""

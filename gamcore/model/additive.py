@@ -1,5 +1,4 @@
-"""A model: a list of terms, each a table of scores over bins of one feature, or of two. All else makes, draws, stores
-or acts on them."""
+"""The additive model: a list of terms, each a table of scores over the bins of one feature or of two."""
 
 from __future__ import annotations
 
@@ -19,18 +18,20 @@ from gamcore.types import Floats
 
 FEWEST_BINS, MOST_BINS = 6, 32
 ROWS_A_CELL: Final = 60
-"""Bins of an axis that a pair is drawn with: with all of them most cells would have no training row, or too few to mean
-much."""
+"""Training rows per cell that set the number of bins per axis of a drawn pair.
+
+With all bins, most cells would have too few training rows, or none.
+"""
 
 
 @dataclass(frozen=True)
 class Term:
-    """One shape function, on the link scale, centred: its mean over the training rows is 0.
+    """One shape function on the link scale, centred to a mean of 0 over the training rows.
 
-    scores : (size,) by bin code, the mean over refits; code 0 is missing, the last is unseen. Bins without a training
-        row are 0, the average effect.
+    scores : (size,) by bin code, the mean over refits; code 0 is missing, the last is unseen. Bins without training
+        rows have score 0, the average effect.
     refits : (K, size) the scores of each outer refit, each centred.
-    counts : (size,) training rows (their weights) per bin.
+    counts : (size,) training rows (sum of weights) per bin.
     """
 
     feature: int
@@ -50,7 +51,7 @@ class Term:
 
     @cached_property
     def reach(self) -> float:
-        """Half-width of a band of the whole curve, in these standard deviations."""
+        """Half-width of the simultaneous band, in units of `deviation`."""
         return simultaneous(self.refits, self.counts > 0)
 
 
@@ -58,15 +59,15 @@ class Term:
 class PairTerm:
     """One interaction of two features, on the link scale.
 
-    Each refit has a surface over its own merged bins, and the mean and main effects that it holds. Where the term is
-    pure, those are part of the intercept and of the terms of the two features instead.
+    Each refit has a surface over its own merged bins, and the mean and main effects contained in it. Where the term is
+    pure, these are part of the intercept and of the two features' terms instead.
 
-    features : places of the two features.
-    surfaces : (K, m, m) of each refit, over merged bins.
-    merges : (K, size) merged code of each code, of either feature.
-    means : (K,); rows : (K, size_1); columns : (K, size_2) of the surfaces, by the training rows of their cells, the
-        same for all values of a bin that is drawn.
-    counts : (size_1, size_2) training rows (their weights) per cell.
+    features : indices of the two features.
+    surfaces : (K, m, m) one per refit, over merged bins.
+    merges : (K, size) for either feature, the merged code of each code.
+    means : (K,); rows : (K, size_1); columns : (K, size_2) means and main effects of the surfaces, weighted by the
+        training rows of their cells; equal for all codes of a drawn bin.
+    counts : (size_1, size_2) training rows (sum of weights) per cell.
     """
 
     features: tuple[int, int]
@@ -79,10 +80,10 @@ class PairTerm:
     pure: bool
 
     def refit(self, k: int) -> Floats:
-        """Return the scores (size_1, size_2) by the codes of the two features, of one refit.
+        """Return the scores (size_1, size_2) of one refit, by the codes of the two features.
 
-        A value without a training row (never seen, or missing where nothing was) has no interaction: only what the
-        other feature does on its own.
+        A code without training rows (unseen, or missing where no value was missing) has no interaction: its scores
+        hold only the mean and main effects.
         """
         surface = self.surfaces[k][np.ix_(self.merges[0][k], self.merges[1][k])]
         effects = self.means[k] + self.rows[k][:, None] + self.columns[k]
@@ -90,10 +91,21 @@ class PairTerm:
         surface[rows], surface[:, columns] = effects[rows], effects[:, columns]
         return np.asarray(surface - effects if self.pure else surface)
 
+    def refits_at(self, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Floats:
+        """Return the scores (K, n) of all refits for rows given by their codes (n,) of the two features."""
+        k = np.arange(len(self.surfaces))[:, None]
+        surface = self.surfaces[k, self.merges[0][:, first], self.merges[1][:, second]]
+        effects = self.means[:, None] + self.rows[:, first] + self.columns[:, second]
+        empty = (self.counts.sum(axis=1) == 0)[first] | (self.counts.sum(axis=0) == 0)[second]
+        surface = np.where(empty, effects, surface)
+        return np.asarray(surface - effects if self.pure else surface)
+
     @cached_property
     def scores(self) -> Floats:
-        """Scores (size_1, size_2), the mean over refits. Pure: their mean over the training rows of any bin that is
-        drawn is 0."""
+        """Scores (size_1, size_2), the mean over refits.
+
+        Where the term is pure, their mean over the training rows of any drawn bin is 0.
+        """
         total = self.refit(0)
         for k in range(1, len(self.surfaces)):
             total += self.refit(k)
@@ -109,9 +121,9 @@ class PairTerm:
 class AdditiveModel:
     """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction.
 
-    base : score of the mean target of the training rows; NaN where a file does not tell.
-    halves : refits on halves of the rows, as a model with the same bins, counts and pairs: their spread is how sure the
-        terms are (`bands`). None where there are none yet.
+    base : score of the training rows' mean target; NaN where a file lacks it.
+    halves : half-sample refits, as a model with the same bins, counts and pairs. Their spread gives the bands of the
+        terms (`stats.bands`). None where there are none yet.
     """
 
     bins: tuple[Bins, ...]
@@ -125,12 +137,12 @@ class AdditiveModel:
 
     @property
     def n_refits(self) -> int:
-        """K: outer refits whose mean the model is."""
+        """Number K of outer refits that the model averages."""
         return self.refit_intercepts.size
 
     @property
     def base_score(self) -> float:
-        """Score at which effects on the prediction are told: of the mean target, else of the average row."""
+        """Score at which effects on the prediction are given: that of the mean target, else the intercept."""
         return self.base if np.isfinite(self.base) else self.intercept
 
     def score(self, codes: NDArray[np.uint8]) -> Floats:
@@ -143,7 +155,7 @@ class AdditiveModel:
         return score
 
     def contributions(self, codes: NDArray[np.uint8]) -> Floats:
-        """Contribution (n, terms and pairs) of each term to the score, pairs last."""
+        """Return the contribution (n, terms and pairs) of each term to the score, pairs last."""
         mains = [term.scores[codes[term.feature]] for term in self.terms]
         pairs = [pair.scores[codes[pair.features[0]], codes[pair.features[1]]] for pair in self.pairs]
         return np.stack(mains + pairs, axis=1)
@@ -154,7 +166,7 @@ class AdditiveModel:
 
 
 def count_bins(codes: NDArray[np.uint8], bins: Sequence[Bins], weight: Floats | None) -> list[Floats]:
-    """Return the training rows (their weights) of each bin of each feature."""
+    """Return the training rows (sum of weights) in each bin of each feature."""
     return [
         np.bincount(line, weight, minlength=of_feature.size).astype(np.float64)
         for line, of_feature in zip(codes, bins, strict=True)
@@ -166,7 +178,7 @@ def assemble(
 ) -> AdditiveModel:
     """Return the mean of refits as one model, centred.
 
-    curves : (K, p, V) of each refit, not centred; base_scores : (K,). All refits share their bins, so the mean of the
+    curves : (K, p, V) per refit, not centred; base_scores : (K,). All refits share their bins, so the mean of the
     curves is exact. Centring moves each curve's mean over *all* training rows into the intercept; predictions of rows
     that fall into bins with training rows do not change. Bins without any are then set to 0.
     """
@@ -184,7 +196,7 @@ def assemble(
 
 
 def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[Bins], weight: Floats | None) -> Floats:
-    """Return the training rows (their weights) of each cell of two features, (size_1, size_2)."""
+    """Return the training rows (sum of weights) in each cell of two features, (size_1, size_2)."""
     i, j = pair
     sizes = bins[i].size, bins[j].size
     cells = codes[i].astype(np.int64) * sizes[1] + codes[j]
@@ -192,11 +204,11 @@ def count_cells(codes: NDArray[np.uint8], pair: tuple[int, int], bins: Sequence[
 
 
 def reading_bins(bins: Bins, counts: Floats, n_rows: float) -> NDArray[np.uint8]:
-    """Merged code (size,) of each code of a feature, as its pairs are purified and drawn; 0 is missing.
+    """Return the merged code (size,) of each code of a feature, for purifying and drawing its pairs; 0 is missing.
 
-    Numbers get bins of equal weight, so few that a cell of two features has about ROWS_A_CELL rows; levels stay. In the
-    bins of a curve, few rows would decide how much of a surface is main effect: the curve would follow their noise,
-    and no band would tell.
+    Numbers get few bins of equal weight, so that a cell of two features has about ROWS_A_CELL rows; levels stay. With
+    the bins of a curve, too few rows would decide how much of a surface is main effect: the curve would follow their
+    noise, and no band would show it.
     """
     if bins.feature.is_category:
         merge = np.arange(bins.size, dtype=np.uint8)
@@ -212,7 +224,7 @@ def _effects(
     counts: Floats,
     coarse: tuple[NDArray[np.uint8], NDArray[np.uint8]],
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by reading bins."""
+    """Return the means (K,), row effects (K, size_1) and column effects (K, size_2) of surfaces, by `reading_bins`."""
     fine = CellWeights.of(counts)
     first, second = coarse
     shape = int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1
@@ -238,10 +250,10 @@ def add_pair(
     counts: Floats,
     purify: bool,
 ) -> AdditiveModel:
-    """Return the model with one more interaction; arguments as the fields of `PairTerm`.
+    """Return the model with one more interaction; the arguments are fields of `PairTerm`.
 
-    Purifying moves the mean and the main effects that the surfaces hold (by the training rows of the cells that are
-    drawn) to the intercept and to the two terms, over all their bins: no prediction changes.
+    Purifying moves the mean and main effects of the surfaces (weighted by the training rows of the drawn cells) to
+    the intercept and the two terms. No prediction changes.
     """
     i, j = pair
     coarse = [reading_bins(model.bins[k], counts.sum(axis=1 - side), counts.sum()) for side, k in enumerate(pair)]

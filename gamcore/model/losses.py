@@ -1,8 +1,8 @@
-"""Losses: what boosting minimises, the link between a score F and a prediction, and the traits of both.
+"""Losses that boosting minimises, and the links between a score F and a prediction.
 
 Conventions: y, F and w are float64 arrays of shape (n,); `link(prediction) = F`; gradients are with respect to F, so
-that boosting descends along `-gradient` (algorithms.md section 5). The compiled half of each loss is in
-`kernels/losses.py`; nothing else tells one loss from another.
+that boosting descends along `-gradient`. The compiled half of each loss is in `kernels/losses.py`; no other code
+distinguishes losses.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Loss(ABC):
 
     code : of its compiled half.
     kind : of the estimator that minimises it.
-    error : what its mean over rows is called.
-    is_scaled : whether it is boosted in units of the target's standard deviation, as it grows with the target's unit.
-    newton_drop : what a Newton leaf takes off it, in units of G^2 / H.
-    units : the unit of an effect on each scale that it can be read on; none where that is the target's own.
+    error : name of its mean over rows.
+    is_scaled : whether it depends on the target's unit, and so is boosted in units of the target's standard deviation.
+    newton_drop : how much a Newton leaf reduces it, in units of G^2 / H.
+    units : the unit of an effect on each available scale; empty where that is the target's own.
     """
 
     name: ClassVar[str]
@@ -50,7 +50,7 @@ class Loss(ABC):
 
     @property
     def has_hessian(self) -> bool:
-        """Whether hessians change from round to round; else row weights stand for them."""
+        """Whether hessians change from round to round; otherwise row weights replace them."""
         return bool(kernels.has_hessian(self.code))
 
     @property
@@ -63,7 +63,7 @@ class Loss(ABC):
         return self.units.get(scale, target)
 
     def effect(self, scores: Floats, scale: Scale, base: float) -> Floats:
-        """Return the effects on the link scale on another one; base is the score of a row without effects."""
+        """Convert effects from the link scale to another; base is the score of a row without effects."""
         if scale == "ratio":
             return ratio(scores)
         if scale == "points":
@@ -131,7 +131,7 @@ class SquaredLoss(Loss):
         return float(y.std())
 
     def loss(self, y: Floats, score: Floats) -> Floats:
-        """Squared error of each row."""
+        """Return the squared error of each row."""
         return np.square(y - score)
 
     def gradient(self, y: Floats, score: Floats) -> Floats:
@@ -156,11 +156,11 @@ class LogisticLoss(Loss):
     )
 
     def is_bounded(self, y: Floats) -> bool:
-        """Return whether both classes are there."""
+        """Return whether both classes occur."""
         return bool(np.ptp(y) > 0)
 
     def base_score(self, y: Floats, w: Floats) -> float:
-        """Return the log-odds of the weighted share of ones, within +-30 where only one class is there."""
+        """Return the log-odds of the weighted share of ones, clipped to +-30."""
         share = float(np.average(y, weights=w))
         return float(np.clip(logit(share), -LARGEST_LOGIT, LARGEST_LOGIT))
 
@@ -169,24 +169,24 @@ class LogisticLoss(Loss):
         return np.asarray(logit(np.clip(prediction, 1e-12, 1 - 1e-12)))
 
     def inverse_link(self, score: Floats) -> Floats:
-        """Probability of 1."""
+        """Return the probability of 1."""
         return np.asarray(expit(score), np.float64)
 
     def spread(self, y: Floats, w: Floats | None) -> float:
-        """By the delta method: 1 / sqrt(p (1 - p))."""
+        """Return 1 / sqrt(p (1 - p)), by the delta method."""
         chance = float(np.average(y, weights=w))
         return float(1 / np.sqrt(chance * (1 - chance)))
 
     def loss(self, y: Floats, score: Floats) -> Floats:
-        """-log P(y), computed without forming 1 - P."""
+        """Return -log P(y), computed without forming 1 - P."""
         return np.asarray(-log_expit(np.where(y > 0.5, score, -score)), np.float64)
 
     def gradient(self, y: Floats, score: Floats) -> Floats:
-        """p - y."""
+        """Return p - y."""
         return np.asarray(expit(score) - y, np.float64)
 
     def hessian(self, y: Floats, score: Floats) -> Floats:
-        """p (1 - p), from both sides so that neither factor cancels."""
+        """Return p (1 - p), each factor computed directly to avoid cancellation."""
         return np.asarray(expit(score) * expit(-score), np.float64)
 
 
@@ -194,5 +194,5 @@ LOSSES: Final[dict[str, Loss]] = {loss.name: loss for loss in (SquaredLoss(), Lo
 
 
 def default_loss(is_binary: bool) -> Loss:
-    """Return the loss of a target that is not said otherwise."""
+    """Return the default loss of a target."""
     return LOSSES["logistic" if is_binary else "squared"]

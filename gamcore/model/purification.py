@@ -1,4 +1,4 @@
-"""Purification: what of a pair's surface belongs to main effects (Lengerich et al. 2020; algorithms of GA2M in EBM).
+"""Purification: move main effects out of a pair's surface (Lengerich et al. 2020; algorithms of GA2M in EBM).
 
 A surface f(u, v) with cell weights w splits into a mean, row effects, column effects and a rest whose weighted mean is
 0 over every row and every column. The effects solve the normal equations of weighted two-way analysis of variance, so
@@ -17,12 +17,12 @@ from scipy.sparse.csgraph import connected_components
 from gamcore.types import Floats, Ints
 
 POLISH = 2
-"""Sweeps of alternating centring after the equations are solved: they take the rounding off the margins."""
+"""Sweeps of alternating centring after the equations are solved; they remove rounding errors from the margins."""
 
 
 @dataclass(frozen=True)
 class CellWeights:
-    """The cells (m,) of a table (a, b) that have weight: nothing else of a surface matters here."""
+    """The cells (m,) of a table (a, b) that have weight; the other cells of a surface do not matter here."""
 
     weight: Floats  # (a, b)
     rows: Ints
@@ -30,7 +30,7 @@ class CellWeights:
 
     @classmethod
     def of(cls, weight: Floats) -> CellWeights:
-        """Return those of a table of weights."""
+        """Return the cells of a table of weights."""
         rows, columns = np.nonzero(weight)
         return cls(weight, rows, columns)
 
@@ -45,10 +45,9 @@ class CellWeights:
 
 
 def two_way(cells: CellWeights, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the means (K,), row effects (K, a) and column effects (K, b) of surfaces with these values (K, m) in the
-    cells.
+    """Return the means (K,), row effects (K, a) and column effects (K, b) of surfaces with these cell values (K, m).
 
-    The weighted mean of the effects of rows, and of those of columns, is 0. Rows and columns without weight have none.
+    Row effects and column effects each have a weighted mean of 0. Rows and columns without weight have effect 0.
     """
     weight, n = cells.weight, len(values)
     total = weight.sum()
@@ -73,10 +72,10 @@ def two_way(cells: CellWeights, values: Floats) -> tuple[Floats, Floats, Floats]
 
 
 def _column_effects(row_sums: Floats, column_sums: Floats, weight: Floats) -> Floats:
-    """Column effects (K, b) after the row effects are eliminated: (D_c - W' D_r^-1 W) c = s_c - W' D_r^-1 s_r.
+    """Return the column effects (K, b), with the row effects eliminated: (D_c - W' D_r^-1 W) c = s_c - W' D_r^-1 s_r.
 
-    The matrix is a graph's Laplacian: singular by one constant for each part of the table that shares no row and no
-    column with another. A constant added there fixes the level, which the rows take up.
+    The matrix is a graph's Laplacian: singular by one constant for each part of the table that shares no row
+    and no column with another. An added constant fixes the level of each part; the row effects absorb it.
     """
     by_row, by_column = weight.sum(axis=1), weight.sum(axis=0)
     shares = weight / by_row[:, None]
@@ -90,5 +89,5 @@ def _column_effects(row_sums: Floats, column_sums: Floats, weight: Floats) -> Fl
     goal = (column_sums - row_sums @ shares).T
     try:
         return np.asarray(cho_solve(cho_factor(laplacian), goal).T)
-    except np.linalg.LinAlgError:  # parts that are linked by next to no weight
+    except np.linalg.LinAlgError:  # parts that almost no weight links
         return np.asarray(np.linalg.lstsq(laplacian, goal, rcond=None)[0].T)

@@ -1,48 +1,58 @@
-"""Scales to read effects on. Scores of a classifier are log-odds; a target's own units need no other scale.
+"""Scales for reporting effects. Scores of a classifier are log-odds; a target's own units need no other scale.
 
     link     log-odds, or the target's units                      no effect: 0
     ratio    odds are multiplied by exp(effect)                   no effect: 1
     points   percentage points added to the base rate             no effect: 0
 
-An effect in points is that on a row at the base rate: elsewhere the same log-odds are fewer points (the link is flat
-near 0 and 1). All three rise together, so an interval stays an interval. `Loss.effect` converts.
+An effect in points applies to a row at the base rate: nearer 0 or 1 the same log-odds are fewer points, as the curve is
+flat there. All three scales are monotone in each other, so an interval stays an interval. `Loss.effect` converts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 import numpy as np
 
+from gamcore.numbers import alike, factor, fixed, number, points
 from gamcore.types import Floats
 
 Scale = Literal["link", "ratio", "points"]
 SCALES: Final[tuple[Scale, ...]] = get_args(Scale)
 
 LARGEST: Final = 700.0
-"""Largest log of a ratio: exp of more is no number."""
+"""Largest log of a ratio: exp overflows above about 709."""
 
 
 def check_scale(scale: str) -> None:
-    """ValueError where there is no such scale."""
+    """Raise ValueError where there is no such scale."""
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}: choose one of {', '.join(SCALES)}.")
 
 
 def ratio(scores: Floats) -> Floats:
-    """Return what effects on a log scale multiply by."""
+    """Return the factors that effects on a log scale stand for."""
     return np.exp(np.clip(scores, -LARGEST, LARGEST))
 
 
 def no_effect(scale: Scale) -> float:
-    """Return what an effect of nothing is."""
+    """Return the value that means no effect on a scale."""
     return 1.0 if scale == "ratio" else 0.0
 
 
-def say(value: float, scale: Scale) -> str:
-    """Return an effect with the digits that mean something and its sign or factor."""
-    if scale == "ratio":
-        return f"×{value:.3g}"
+def say_all(values: Sequence[float], scale: Scale) -> list[str]:
+    """Format effects that stand together, with the same decimals and without their unit."""
     if scale == "points":
-        return f"{value:+.1f} points"
-    return f"{value:+.3g}"
+        return [fixed(value, 1, signed=True) for value in values]
+    texts = alike(values, signed=scale == "link")
+    return [f"×{text}" for text in texts] if scale == "ratio" else texts
+
+
+def say(value: float, scale: Scale) -> str:
+    """Format an effect with its sign or factor, to its significant digits."""
+    if scale == "ratio":
+        return factor(value)
+    if scale == "points":
+        return points(value)
+    return number(value, signed=True)

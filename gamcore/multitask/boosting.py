@@ -1,9 +1,9 @@
-"""Multi-task boosted trees (Zhang and Li, CIKM 2019): a model that tasks share, and one of each task on top of it.
+"""Multi-task boosted trees (Zhang and Li, CIKM 2019): a model that tasks share, and one per task on top of it.
 
 Stage 1, common: trees on the rows of all tasks. A task whose own validation loss has not fallen for some rounds, and
-is clearly higher than at its best, quits: its rows leave, and its common part ends at its best round. Tasks with too
-few validation rows, or without a clear sign, follow the pooled loss. Stage 2, specific: each task's own trees on its
-own rows, from where its common part ended; as many as its validation rows prefer, perhaps none. The loop knows no
+is significantly above its lowest, quits: its rows leave, and its common part ends at its best round. Tasks with too few
+validation rows, or without a significant rise, follow the pooled loss. Stage 2, specific: each task's own trees on its
+own rows, from where its common part ended; their number minimises its validation loss, and may be 0. The loop knows no
 user interface and no data frame.
 """
 
@@ -29,18 +29,18 @@ from gamcore.multitask.trees import Forest, Grower, TreeTable, concatenate, make
 from gamcore.types import Floats, Ints
 
 TOLERANCE: Final = 1e-5
-"""Share of the first loss that a round must take off to count as better."""
+"""Share of the initial loss by which a round must lower the loss to count as better."""
 
 WATCH_ROUNDS: Final = 10
-"""Rounds between two looks at the training loss."""
+"""Rounds between two measurements of the training loss."""
 
 
 @dataclass(frozen=True)
 class TaskParameters:
     """Parameters of both stages.
 
-    depths : of the specific trees, each tried; () for no second stage. own_quit : whether tasks quit one by one, or all
-    by the pooled loss. min_valid : validation rows that a task needs to decide by itself.
+    depths : depths of the specific trees to try; () for no second stage. own_quit : whether each task quits by its own
+    loss, or all by the pooled loss. min_valid : validation rows that a task needs for its own decision.
     """
 
     how: Splitting
@@ -64,8 +64,8 @@ class TaskParameters:
 class TaskProblem:
     """Rows of several tasks.
 
-    task : (n,) place of each row's task; names : of the tasks. y : (n,); weight : (n,), or empty for 1 each. common :
-    places of the features of the common trees; own : of the features of each task's trees. group : (n,) of the deal.
+    task : (n,) index of each row's task; names : of the tasks. y : (n,); weight : (n,), or empty for 1 each. common :
+    indices of the common trees' features; own : those of each task's trees. group : (n,) group of each row.
     """
 
     table: TreeTable
@@ -87,19 +87,19 @@ class TaskProblem:
         return values * self.weight[rows] if self.weight.size else values
 
     def losses(self, rows: Ints, score: Floats) -> Floats:
-        """Return the weighted loss of some rows."""
+        """Return the weighted loss of each of some rows."""
         return self.weigh(self.loss.loss(self.y[rows], score[rows]), rows)
 
     def total(self, rows: Ints) -> float:
-        """Weight of some rows."""
+        """Return the total weight of some rows."""
         return float(self.weight[rows].sum()) if self.weight.size else float(rows.size)
 
 
 @dataclass(frozen=True)
 class TaskRefit:
-    """One refit: the score it starts from, its common trees, and of each task the round it kept of them, and its trees.
+    """One refit: its base score, its common trees, and for each task how many of these it keeps and its own trees.
 
-    quits : (T + 1,) rounds; the last is the pooled best, which serves unknown tasks.
+    quits : (T + 1,) common rounds kept; the last is the pooled best, used for unknown tasks.
     valid_loss : mean over the validation rows of all tasks, at the end; NaN without any.
     """
 
@@ -112,9 +112,9 @@ class TaskRefit:
 
 @dataclass
 class _Best:
-    """The lowest validation losses so far of some watchers, the rounds they were at, and the loss of each row then.
+    """The lowest validation losses so far of several watchers, their rounds, and the loss of each row then.
 
-    of : (n,) the watcher of each validation row. losses, rounds, sizes : (W,). rows : (n,).
+    of : (n,) watcher of each validation row. losses, rounds, sizes : (W,). rows : (n,).
     """
 
     of: NDArray[np.integer]
@@ -126,7 +126,7 @@ class _Best:
 
     @classmethod
     def of_rows(cls, rows: Floats, of: NDArray[np.integer], n_watchers: int) -> _Best:
-        """Watchers before the first round."""
+        """Return watchers before the first round."""
         losses = np.bincount(of, rows, n_watchers).astype(np.float64)
         sizes = np.maximum(np.bincount(of, minlength=n_watchers), 1).astype(np.float64)
         return cls(
@@ -146,14 +146,14 @@ class _Best:
         self.rows[here] = rows[here]
 
     def waits(self, number: int) -> Ints:
-        """Rounds since each was best."""
+        """Return the rounds since the best round of each watcher."""
         return number - self.rounds
 
     def surely_better(self, rows: Floats) -> NDArray[np.bool_]:
-        """Return which watchers (W,) were better at their best than rows are now, by more than a standard error.
+        """Return which watchers (W,) had lower losses at their best than `rows`, by over one standard error.
 
-        Few rows choose a round by chance: without a clear sign a task keeps to what it shares (the rule of one standard
-        error, Breiman et al. 1984, section 3.4.3).
+        With few rows, the best round is largely chance; unless it is significantly better, a task keeps to the shared
+        one (one-standard-error rule, Breiman et al. 1984, section 3.4.3).
         """
         gaps, n_watchers = rows - self.rows, self.losses.size
         mean = np.bincount(self.of, gaps, n_watchers) / self.sizes
@@ -164,7 +164,7 @@ class _Best:
 
 @dataclass
 class _Common:
-    """The common stage of one refit, as it stands."""
+    """The state of the common stage of one refit."""
 
     problem: TaskProblem
     parameters: TaskParameters
@@ -180,8 +180,8 @@ class _Common:
         counts = np.bincount(problem.task[self.valid], minlength=problem.n_tasks)
         self.alone = (counts >= self.parameters.min_valid) & self.parameters.own_quit
         self.gone = np.zeros(problem.n_tasks, bool)
-        self.left = np.zeros(problem.n_tasks)  # loss of each task in the round that it left
-        self.kept = np.zeros(problem.n_tasks, np.int64)  # the rounds that those who left keep
+        self.left = np.zeros(problem.n_tasks)  # loss of each task in the round in which it quit
+        self.kept = np.zeros(problem.n_tasks, np.int64)  # rounds that the tasks that have quit keep
         rows, task = self.rows(), problem.task[self.valid]
         self.best = _Best.of_rows(rows, task, problem.n_tasks)
         self.pooled = _Best.of_rows(rows, np.zeros_like(task), 1)
@@ -190,15 +190,15 @@ class _Common:
 
     @property
     def active(self) -> NDArray[np.bool_]:
-        """Tasks (T,) that the common trees still grow on."""
+        """Which tasks (T,) the common trees still learn from."""
         return np.asarray(self.trained & ~self.gone)
 
     def rows(self) -> Floats:
-        """Validation loss (n,) of each row."""
+        """Return the loss (n,) of each validation row."""
         return self.problem.losses(self.valid, self.score)
 
     def round(self) -> bool:
-        """Grow one tree; false where nothing can be split any more."""
+        """Grow one tree; return False if nothing can be split any more."""
         stats = self.grower.stats(self.index, self.problem.y, self.score)
         tree = self.grower.grow(self.index.copy(), stats, self.score, self.valid)
         if tree.feature.size == 1:
@@ -207,9 +207,9 @@ class _Common:
         return True
 
     def judge(self) -> tuple[Ints, float]:
-        """Look at the validation rows: the tasks that quit now, and the pooled loss.
+        """Measure the validation losses; return the tasks that quit now, and the pooled loss.
 
-        Tasks that have left count in the pooled loss with what they had then: it neither jumps nor tires with them.
+        Tasks that have quit enter the pooled loss with their loss at that time, so that it does not jump.
         """
         number, rows, patience = len(self.trees), self.rows(), self.parameters.patience
         losses = np.bincount(self.best.of, rows, self.problem.n_tasks).astype(np.float64)
@@ -230,7 +230,7 @@ class _Common:
         return leaving, pooled
 
     def quits(self) -> Ints:
-        """Rounds (T + 1,) that each task, and an unknown one, keeps: what a task kept when it left stays."""
+        """Return the rounds (T + 1,) that each task keeps, an unknown task last; fixed for tasks that have quit."""
         if not self.valid.size:
             return np.full(self.problem.n_tasks + 1, len(self.trees))
         apart = self.alone & self.best.surely_better(self.pooled.rows)
@@ -248,15 +248,15 @@ class MultiTaskRefit:
     watch: bool = False
 
     def run(self, within: Executor | None) -> Loop[TaskRefit]:
-        """Boost it, in this thread; see `boost_tasks`."""
+        """Boost the refit in this thread; see `boost_tasks`."""
         return boost_tasks(self.problem, self.split, self.parameters, self.watch)
 
 
 def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, watch: bool) -> Loop[TaskRefit]:
-    """Boost both stages of one refit, and return it: one `Progress` per round of the first stage and per task of the
-    second. Send True to stop.
+    """Boost both stages of one refit, and return it; send True to stop.
 
-    A stopped refit keeps the best rounds so far; tasks whose turn has not come have no trees of their own.
+    Yield a `Progress` per round of the first stage, and per task in the second. A stopped refit keeps its best rounds
+    so far; the remaining tasks get no trees of their own.
     """
     started = time.monotonic()
     inside = np.isin(problem.group, split.valid)
@@ -284,7 +284,7 @@ def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, 
 
 
 def rewind(problem: TaskProblem, common: Trees, quits: Ints, base: float, score: Floats) -> None:
-    """Scores of all rows after the rounds that their tasks keep."""
+    """Set the scores of all rows to those after the common rounds that their tasks keep."""
     forest = Forest(common)
     score[:] = base
     for t, rows in enumerate(rows_by_task(np.arange(score.size), problem.task, problem.n_tasks)):
@@ -293,7 +293,7 @@ def rewind(problem: TaskProblem, common: Trees, quits: Ints, base: float, score:
 
 @dataclass
 class _Specific:
-    """The specific stage of one refit: trees of one task after the other, with scratch for each depth tried."""
+    """The specific stage of one refit: trees for one task after the other, with scratch for each depth tried."""
 
     problem: TaskProblem
     parameters: TaskParameters
@@ -305,7 +305,7 @@ class _Specific:
         self.scratch = {depth: make_scratch(table, 1, growth._replace(depth=depth)) for depth in self.parameters.depths}
 
     def trees(self, t: int, train: Ints, valid: Ints) -> Trees:
-        """Return the trees of a task, of the depth that its validation rows prefer; added to the scores of its rows."""
+        """Return a task's trees, of the depth with the lowest validation loss; add them to the scores of its rows."""
         if not train.size or (self.validated and valid.size < self.parameters.min_valid):
             return concatenate([])
         problem, rows = self.problem, np.concatenate([train, valid])
@@ -331,7 +331,7 @@ class _Specific:
 
 
 def _progress(stage: _Common, leaving: Ints, loss: float, started: float, watch: bool) -> Progress:
-    """Return where the common stage stands after a round."""
+    """Return the progress of the common stage after a round."""
     number, problem = len(stage.trees), stage.problem
     train_loss = np.nan
     if watch and number % WATCH_ROUNDS == 1 and stage.index.size:
@@ -342,7 +342,7 @@ def _progress(stage: _Common, leaving: Ints, loss: float, started: float, watch:
 
 
 def _so_far(stage: _Common, started: float) -> Progress:
-    """Return the common rounds so far, without losses."""
+    """Return the progress of the common stage, without losses."""
     seconds, best = time.monotonic() - started, int(stage.pooled.rounds[0])
     so_far = Progress.of_step("common trees", len(stage.trees), stage.parameters.max_rounds, seconds)
     return replace(so_far, best_round=best)

@@ -1,4 +1,4 @@
-"""From rows of several tasks to a model: bin them, deal them, boost the refits, and take the mean."""
+"""From rows of several tasks to a model: bin and deal the rows, boost the refits, and take their mean."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from gamcore.multitask.trees import TreeTable
 from gamcore.types import Bools, Floats, Ints
 
 SLACK: Final = 1.0 - 1e-6
-"""Of the least weight of a child: sums of hessians are rounded, and five rows must be five whatever their order."""
+"""Factor of the least hessian of a child: sums are rounded, and five rows must count as five in any order."""
 
 
 @dataclass(frozen=True)
 class TaskTraining:
-    """Rows of a fit: as read, their targets (n,), weights and clusters (n,) or None."""
+    """Rows of a fit as read, with targets (n,), and weights and clusters (n,) or None."""
 
     rows: TaskRows
     y: Floats
@@ -37,10 +37,10 @@ class TaskTraining:
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """What a fit is made of.
+    """The settings of a fit.
 
-    parameters : its penalty and least weight of a child are in units of a row's hessian at the start.
-    common_features, task_column : what common trees may split on.
+    parameters : penalty and least hessian of a child are in units of a row's hessian at the start.
+    common_features, task_column : which features common trees may split on, and whether on the task.
     """
 
     loss: Loss
@@ -58,14 +58,14 @@ class TaskPlan:
 
 @dataclass(frozen=True)
 class FittedTasks:
-    """What a fit leaves. validation_losses : (refits,)."""
+    """The result of a fit. validation_losses : (refits,)."""
 
     model: TaskModel
     validation_losses: Floats
 
 
 def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback | None) -> FittedTasks:
-    """Fit common trees, and trees of each task."""
+    """Fit common trees, then trees for each task."""
     rows, n_tasks = data.rows, len(data.rows.names)
     features = learn_features(rows.table, plan.categorical_features, plan.date_parts)
     owned = owned_columns(rows, [feature.column for feature in features])
@@ -109,7 +109,7 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
 
 
 def _in_hessians(parameters: TaskParameters, problem: TaskProblem) -> TaskParameters:
-    """Return the parameters with penalties in units of what hessians are at the start."""
+    """Convert penalty and least hessian from units of a row's hessian at the start."""
     weight = problem.weight if problem.weight.size else np.ones(problem.y.size)
     base = problem.loss.base_score(problem.y, weight)
     hessian = float(problem.loss.hessian(problem.y[:1], np.array([base]))[0])
@@ -134,6 +134,6 @@ def _common(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared
 
 
 def _usable(codes: NDArray[np.uint8], allowed: Bools) -> Ints:
-    """Return the places of the features that are allowed and vary."""
+    """Return the indices of the features that are allowed and vary."""
     varied = np.array([bool(np.any(line != line[0])) for line in codes])
     return np.flatnonzero(varied & allowed).astype(np.int64)

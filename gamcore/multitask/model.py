@@ -1,4 +1,4 @@
-"""Multi-task trees as a model: of every task a common part, and trees of its own."""
+"""The model of multi-task trees: for each task, a common part and trees of its own."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from gamcore.types import Codes, Floats, Ints
 
 TreePart = Literal["whole", "common", "specific"]
 FREE: Final = -1
-"""In place of a code: averaged over."""
+"""Stands in place of the code of a feature that is averaged over."""
 
 
 @dataclass(frozen=True)
 class TaskModel:
     """The mean of refits, each a base score, common trees up to the round that a task keeps, and trees of the task.
 
-    bins : (p,) features; owned : (T, p) which task has which; common : (p,) whether common trees may use it.
-    task_codes : (T,) of the task's own line of codes.
-    forest : all trees; of refit k for task t those from common_trees[k] to common_trees[k] + quits[k, t], and from
-        own_trees[k, t] to own_trees[k, t + 1]. quits[k, T] is for unknown tasks; own_trees[k, 0] ends the common ones.
-    means : (K, T + 1) mean score of a task's training rows; the last of all rows by the common trees.
-    counts : a feature's training rows (their weights) by task and code, (T, size + 1), absent last.
+    bins : (p,) features; owned : (T, p) which task has which feature; common : (p,) whether common trees may use it.
+    task_codes : (T,) code of each task as a feature.
+    forest : all trees; refit k uses for task t those from common_trees[k] to common_trees[k] + quits[k, t], and from
+        own_trees[k, t] to own_trees[k, t + 1]. quits[k, T] is for unknown tasks; common trees end at own_trees[k, 0].
+    means : (K, T + 1) mean score of each task's training rows; last, that of all rows by the common trees.
+    counts : training rows (their weights) of each feature by task and code, (T, size + 1), *absent* last.
     """
 
     bins: tuple[Bins, ...]
@@ -61,7 +61,7 @@ class TaskModel:
         loss: Loss,
         additive: bool,
     ) -> TaskModel:
-        """Return what is known of a model before its trees."""
+        """Return a model without trees yet."""
         none, nothing = np.empty(0, np.int64), np.empty(0)
         return cls(
             bins=bins, tasks=tasks, aliases=aliases, task_codes=of_task, owned=owned, common=common,
@@ -71,11 +71,11 @@ class TaskModel:
 
     @property
     def n_refits(self) -> int:
-        """K: refits whose mean the model is."""
+        """Number K of refits that the model averages."""
         return self.base_scores.size
 
     def ranges(self, k: int, t: int, part: TreePart = "whole") -> list[tuple[int, int]]:
-        """Return the trees [first, last) of refit k that speak for a task."""
+        """Return the ranges [first, last) of trees of refit k that apply to task t."""
         first = int(self.common_trees[k])
         spans = [(first, first + int(self.quits[k, t]))] if part != "specific" else []
         if t != UNKNOWN and part != "common":
@@ -83,14 +83,14 @@ class TaskModel:
         return spans
 
     def _by_task(self, task: Ints) -> Iterator[tuple[int, Ints]]:
-        """Tasks that occur, with the places of their rows."""
+        """Yield each task that occurs, with the indices of its rows."""
         order = np.argsort(task, kind="stable")
         present, starts = np.unique(task[order], return_index=True)
         for t, rows in zip(present, np.split(order, starts[1:]), strict=True):
             yield int(t), rows
 
     def refit_scores(self, codes: Codes, task: Ints) -> Floats:
-        """Return the scores (K, n) of rows given as codes (p + 1, n) and places of tasks, by each refit."""
+        """Return the scores (K, n) of rows by each refit; codes : (p + 1, n); task : (n,) index of each row's task."""
         scores = np.repeat(self.base_scores[:, None], task.size, axis=1)
         for t, rows in self._by_task(task):
             for k, line in enumerate(scores):
@@ -107,8 +107,10 @@ class TaskModel:
         return self.loss.inverse_link(self.score(codes, task))
 
     def contributions(self, codes: Codes, task: Ints) -> tuple[Floats, Floats]:
-        """Return the part of the score that no feature decides (n,), and contributions (n, p + 1), the task's last:
-        their sum is the score (Fang et al. 2018)."""
+        """Return the bias (n,) and the contributions (n, p + 1), the task's last; they add up to the score.
+
+        After Fang et al. 2018.
+        """
         bias, shares = np.empty(task.size), np.zeros((task.size, len(codes)))
         for t, rows in self._by_task(task):
             parts = np.zeros((rows.size, len(codes)))
@@ -120,12 +122,12 @@ class TaskModel:
         return bias, shares
 
     def weights(self, feature: int, t: int) -> Floats:
-        """Return the training rows (size,) of a feature's codes in a task; UNKNOWN: in all."""
+        """Return the training rows (size,) per code of a feature in task t; for UNKNOWN, in all tasks."""
         counts = self.counts[feature][:, :-1]
         return np.asarray(counts.sum(axis=0) if t == UNKNOWN else counts[t])
 
     def given(self, feature: int, t: int) -> Ints:
-        """Return what is known beside one feature: the task, and what it lacks; of an unknown task nothing."""
+        """Return the fixed codes (p + 1,) for a curve: the task, *absent* for features it lacks; the rest is FREE."""
         codes = np.full(len(self.bins) + 1, FREE)
         if t != UNKNOWN:
             for j in np.flatnonzero(~self.owned[t]):
@@ -135,8 +137,11 @@ class TaskModel:
         return codes
 
     def curve(self, feature: int, t: int, part: TreePart = "whole") -> Floats:
-        """Return what a feature does to the score of a task, (K, size) by refit and code: the mean over its other
-        features, less that over the task's training rows. UNKNOWN: of the common trees, over all tasks."""
+        """Return the effect (K, size) of a feature on the score of a task, by refit and code.
+
+        It is the mean over the other features, centred on the task's training rows. For UNKNOWN: the effect in the
+        common trees, centred on the rows of all tasks.
+        """
         size = self.bins[feature].size
         curve = np.zeros((self.n_refits, size))
         given = self.given(feature, t)
@@ -149,8 +154,7 @@ class TaskModel:
         return curve
 
     def gains(self) -> tuple[Floats, Floats]:
-        """Return the sums of the gains of splits, a mean over refits: in common trees (p + 1,), and in a task's own (T,
-        p + 1)."""
+        """Return the summed gains per feature, mean over refits: in common trees (p + 1,), in own trees (T, p + 1)."""
         p, n_tasks = len(self.bins) + 1, len(self.tasks)
         common, own = np.zeros(p), np.zeros((n_tasks, p))
         for k in range(self.n_refits):
@@ -165,7 +169,7 @@ def assemble_tasks(
 ) -> TaskModel:
     """Return the mean of refits as one model.
 
-    scale : of the target while trees were grown. codes (p + 1, n), task (n,) and weight (n,) of the training rows.
+    scale : unit of the target in boosting. codes (p + 1, n), task (n,) and weight (n,) are those of the training rows.
     """
     parts, common_trees, own_trees = [], [], []
     n_trees = 0
@@ -193,7 +197,7 @@ def assemble_tasks(
 
 
 def _means(model: TaskModel, codes: Codes, task: Ints, weight: Floats | None) -> Floats:
-    """Return the mean score (K, T + 1) of the training rows of each task, and of all rows by the common trees."""
+    """Return the mean score (K, T + 1) of each task's training rows; last, that of all rows by the common trees."""
     n_tasks = len(model.tasks)
     heavy = np.ones(task.size) if weight is None else weight
     totals = np.bincount(task, heavy, n_tasks)

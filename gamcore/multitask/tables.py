@@ -1,11 +1,11 @@
 """Tables of several tasks: which columns each task has, and rows as codes.
 
-A column that a task lacks is *absent* there, which is another thing than missing: it has a code of its own, one above
-the unseen bin. The task itself is the last line of codes, a category with a level a task.
+A column that a task lacks is *absent* there, which differs from missing: it has its own code, one above the unseen bin.
+The task itself is the last line of codes, a categorical feature with one level per task.
 
     codes:  feature 0    0 missing | 1 .. K | K + 1 unseen | K + 2 absent
             ...
-            task         1 .. tasks (at most MAX_TASK_CODES, the rarest share the last) | one more: unknown
+            task         1 .. T (at most MAX_TASK_CODES, the rarest share the last) | next: unknown
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Binned, Bins, fit_bins
-from gamcore.data.table import Feature, Table, TableError, as_frame, kind_of, read_feature, read_texts
+from gamcore.data.table import Feature, Table, TableError, as_frame, as_table, read_feature, read_texts
 from gamcore.kernels import CODE
 from gamcore.types import Bools, Codes, Ints
 
 ONE_TASK: Final = "all"
-"""Label of the only task where none is given."""
+"""Label of the single task if none is given."""
 
 UNKNOWN: Final = -1
-"""Place of a task that the model does not know."""
+"""Index of a task that the model does not know."""
 
 MAX_TASK_CODES: Final = 250
 
@@ -36,8 +36,8 @@ MAX_TASK_CODES: Final = 250
 class TaskRows:
     """Rows of several tasks as one table.
 
-    task : (n,) place of each row's task in `names`, UNKNOWN for others; aliases : columns of `table` that stand for one
-    of the same name but another type, with that name.
+    task : (n,) index of each row's task in `names`, UNKNOWN for others; aliases : columns of `table` that were renamed
+    because their type differs between tasks, each with its original name.
     """
 
     table: Table
@@ -47,31 +47,28 @@ class TaskRows:
 
 
 def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints, dict[str, str]]:
-    """Return the tables of tasks below each other, the place of each row's table, and aliases.
+    """Stack the tables of tasks; return the table, the index of each row's task, and aliases.
 
-    Columns are the same where name and type are. Of columns that share a name but not the type, each type becomes a
-    column of its own, "name (type)".
+    Columns of the same name and type are one column. If the type differs between tasks, each type becomes a column of
+    its own, "name (type)".
     """
-    frames = {name: _plain_frame(table) for name, table in tables.items()}
+    plain = [as_table(_plain_frame(table)) for table in tables.values()]
     kinds: dict[str, set[str]] = {}
-    for frame in frames.values():
-        for column in frame.columns:
-            if frame[column].notna().any():
-                kinds.setdefault(column, set()).add(kind_of(frame[column]))
+    for table in plain:
+        for column in filled(table.frame):
+            kinds.setdefault(column, set()).add(table.kind(column))
     mixed = {column for column, of_column in kinds.items() if len(of_column) > 1}
-    taken = {column for frame in frames.values() for column in frame.columns}
+    taken = {column for table in plain for column in table.names}
     aliases: dict[str, str] = {}
     renamed = []
-    for frame in frames.values():
-        names = {
-            c: _free(f"{c} ({kind_of(frame[c])})", taken) for c in frame.columns if c in mixed and c in filled(frame)
-        }
+    for table in plain:
+        names = {c: _free(f"{c} ({table.kind(c)})", taken) for c in table.names if c in mixed & filled(table.frame)}
         aliases |= {new: old for old, new in names.items()}
-        renamed.append(frame.rename(columns=names))
+        renamed.append(table.frame.rename(columns=names))
     sizes = [len(frame) for frame in renamed]
-    # An all-missing column of one table must not decide the type of the others'.
+    # A column that is all missing in one table must not decide its type in the others.
     stacked = [frame.dropna(axis=1, how="all") for frame in renamed]
-    # A column without any value is of no use to any task, and is left out.
+    # A column without any value is left out.
     joined = pd.concat(stacked, ignore_index=True)
     if not joined.columns.size:
         raise TableError("No column of any task's table has a value: there is nothing to learn from.")
@@ -79,20 +76,20 @@ def join_tables(tables: Mapping[Any, pd.DataFrame]) -> tuple[pd.DataFrame, Ints,
 
 
 def _plain_frame(table: Any) -> pd.DataFrame:
-    """Return a task's table as a frame; categories of several tables need not match, so they become text."""
+    """Return a task's table as a frame; categories become text, since those of several tables need not match."""
     frame = as_frame(table if isinstance(table, pd.DataFrame) or not hasattr(table, "to_pandas") else table.to_pandas())
     categories = {c: frame[c] for c in frame.columns if isinstance(frame[c].dtype, pd.CategoricalDtype)}
     return frame.assign(**{c: _as_text(series) for c, series in categories.items()})
 
 
 def _as_text(series: pd.Series) -> pd.Series:
-    """Return a category column as the names of its levels."""
+    """Return a categorical column as the names of its levels."""
     codes, names = read_texts(series)
     return pd.Series(np.array([*names, None], object)[codes], series.index)
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a name that no column has."""
+    """Return `name`, changed if needed to one that is not taken."""
     while name in taken:
         name += "'"
     return name
@@ -104,7 +101,7 @@ def filled(frame: pd.DataFrame) -> set[str]:
 
 
 def read_labels(task: Any, n_rows: int) -> NDArray[Any]:
-    """Task labels (n,) of rows; one label serves all rows."""
+    """Return the task labels (n,) of rows; a single label applies to all rows."""
     task = ONE_TASK if task is None else task
     if isinstance(task, str) or not np.iterable(task):
         return np.full(n_rows, task, dtype=object)
@@ -121,11 +118,11 @@ def read_labels(task: Any, n_rows: int) -> NDArray[Any]:
 
 
 def ordered_names(labels: NDArray[Any]) -> tuple[Any, ...]:
-    """Distinct labels, in order where they have one."""
+    """Return the distinct labels, sorted; in text order if they cannot be compared."""
     names = pd.unique(labels).tolist()
     odd = [label for label in names if not isinstance(label, str | int | float | bool)]
     if odd:
-        raise TableError(f"A task is {type(odd[0]).__name__} {odd[0]!r}: label tasks by texts or numbers.")
+        raise TableError(f"A task is {type(odd[0]).__name__} {odd[0]!r}: label tasks with strings or numbers.")
     if len({str(label) for label in names}) < len(names):
         raise TableError("Two tasks have the same name as text, such as 1 and '1': give them one type.")
     try:
@@ -135,7 +132,7 @@ def ordered_names(labels: NDArray[Any]) -> tuple[Any, ...]:
 
 
 def places(labels: NDArray[Any], names: tuple[Any, ...]) -> Ints:
-    """Return the places (n,) of labels among the names of tasks; UNKNOWN for others."""
+    """Return the indices (n,) of labels in the names of tasks; UNKNOWN for others."""
     known = {name: t for t, name in enumerate(names)}
     by_text = {str(name): t for t, name in enumerate(names)}  # a file may have turned 1 into "1"
     which, distinct = pd.factorize(labels)
@@ -144,24 +141,24 @@ def places(labels: NDArray[Any], names: tuple[Any, ...]) -> Ints:
 
 
 def rows_by_task(rows: Ints, task: NDArray[np.integer], n_tasks: int) -> list[Ints]:
-    """Return some rows of each task, in one pass."""
+    """Divide some rows by task, in one pass."""
     order = rows[np.argsort(task[rows], kind="stable")]
     return np.split(order, np.searchsorted(task[order], np.arange(1, n_tasks)))
 
 
 def owned_columns(rows: TaskRows, columns: list[str]) -> Bools:
-    """Return which task has which column, (T, columns): one that is empty for all rows of a task is absent there."""
+    """Return which task has which column, (T, columns); a column empty in all rows of a task is absent there."""
     owned = np.ones((len(rows.names), len(columns)), bool)
     for j, column in enumerate(columns):
         present = rows.table.frame[column].notna().to_numpy(bool)
         counts = np.bincount(rows.task[present], minlength=len(rows.names))
-        if counts.any():  # a column without any value is of no use to anyone; that is seen elsewhere
+        if counts.any():  # columns without any value are handled elsewhere
             owned[:, j] = counts > 0
     return owned
 
 
 def task_codes(task: Ints, n_tasks: int) -> Ints:
-    """Code (T,) of each task in the task's own line."""
+    """Return the code (T,) of each task as a feature."""
     if n_tasks <= MAX_TASK_CODES:
         return np.arange(1, n_tasks + 1)
     rarest_last = np.argsort(-np.bincount(task, minlength=n_tasks), kind="stable")
@@ -178,8 +175,10 @@ def bin_rows(
     weight: NDArray[np.float64] | None,
     max_bins: int,
 ) -> Binned:
-    """Learn the bins of each feature from the rows of the tasks that have it, and encode the rows, (p + 1, n); one code
-    is left for *absent*."""
+    """Learn the bins of each feature from the tasks that have it, and encode the rows, (p + 1, n).
+
+    One code is left for *absent*.
+    """
     codes, bins = _task_line(rows, len(features), of_task), []
     for j, feature in enumerate(features):
         inside = owned[rows.task, j]
@@ -191,7 +190,7 @@ def bin_rows(
 
 
 def _task_line(rows: TaskRows, n_features: int, of_task: Ints) -> Codes:
-    """Return the codes (p + 1, n) of rows, of which the task's line is filled."""
+    """Return codes (p + 1, n) of rows with only the line of the task filled in."""
     codes = np.empty((n_features + 1, len(rows.table)), CODE)
     codes[-1] = np.where(rows.task != UNKNOWN, of_task[rows.task], int(of_task.max(initial=0)) + 1)
     return codes
@@ -200,7 +199,7 @@ def _task_line(rows: TaskRows, n_features: int, of_task: Ints) -> Codes:
 def encode_rows(rows: TaskRows, bins: tuple[Bins, ...], owned: Bools, of_task: Ints) -> Codes:
     """Return the codes (p + 1, n) of rows by bins already learnt: features, and the task.
 
-    An unknown task is taken to lack what is empty or not there, except for columns that all tasks have.
+    For an unknown task, a column not in the table is absent; so is an empty value, unless all tasks have the column.
     """
     codes, known = _task_line(rows, len(bins), of_task), rows.task != UNKNOWN
     for j, of_feature in enumerate(bins):

@@ -1,4 +1,4 @@
-"""Regression trees: grown one by one on the gradients of a loss, and kept end to end as a forest."""
+"""Regression trees: grown one by one on the gradients of a loss, and stored end to end as a forest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gamcore.types import Codes, Floats, Ints
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees end to end, and what is asked of them; ranges of trees are [first, last)."""
+    """Trees stored end to end, with predictions and attributions; ranges of trees are [first, last)."""
 
     trees: Trees
 
@@ -29,15 +29,15 @@ class Forest:
         return self.trees.ends.size - 1
 
     def add(self, codes: Codes, rows: Ints, first: int, last: int, score: Floats) -> None:
-        """Add what trees predict to the scores of some rows."""
+        """Add the predictions of trees to the scores of some rows."""
         kernels.add_trees(codes, rows, self.trees, first, last, score)
 
     def attribute(self, codes: Codes, rows: Ints, first: int, last: int, out: Floats) -> float:
-        """Add the trees' contributions to `out` (rows, p); the part that is the same for every row."""
+        """Add the trees' contributions to `out` (rows, p); return the part that is the same for every row."""
         return float(kernels.attribute(codes, rows, self.trees, first, last, out))
 
     def partial(self, first: int, last: int, feature: int, given: Ints, out: Floats) -> None:
-        """Add the trees' mean over all other features, for each code of one, to `out` (codes,)."""
+        """Add the trees' mean over all other features to `out` (codes,), for each code of `feature`."""
         kernels.partial(self.trees, first, last, feature, given, out)
 
     def gains(self, first: int, last: int, n_features: int) -> Floats:
@@ -49,7 +49,7 @@ class Forest:
 
 
 def empty_trees() -> Trees:
-    """Return no trees."""
+    """Return an empty list of trees."""
     none, nothing = np.empty(0, np.int32), np.empty(0)
     return Trees(
         feature=none,
@@ -63,7 +63,7 @@ def empty_trees() -> Trees:
 
 
 def concatenate(parts: Iterable[Trees]) -> Trees:
-    """Return all trees of some, in their order."""
+    """Concatenate trees, in order."""
     forests = [empty_trees(), *parts]
     before = np.cumsum([0, *[part.feature.size for part in forests]])[:-1]
     shifted = [
@@ -76,13 +76,13 @@ def concatenate(parts: Iterable[Trees]) -> Trees:
 
 
 def scaled(trees: Trees, factor: float) -> Trees:
-    """Return the same trees of a target in other units."""
+    """Return the trees for a target multiplied by `factor`."""
     return trees._replace(value=trees.value * factor, gain=trees.gain * factor**2)
 
 
 @dataclass(frozen=True)
 class TreeTable:
-    """What trees are grown on: codes (p, n), the last code of a value and the kind of each feature."""
+    """What trees are grown on: codes (p, n), and for each feature its largest value code and whether it is nominal."""
 
     codes: Codes
     last: Ints
@@ -95,7 +95,7 @@ class TreeTable:
 
 
 class Grower:
-    """Grows trees on rows of a table, one after the other; scratch is kept from tree to tree."""
+    """Grows trees on rows of a table, one after the other; scratch is reused from tree to tree."""
 
     def __init__(
         self,
@@ -106,9 +106,10 @@ class Grower:
         scheme: Scheme,
         scratch: Scratch | None = None,
     ) -> None:
-        """usable: features that may split; task (n,) of each row; weight (n,), or empty for 1 each.
+        """Prepare to grow trees.
 
-        scratch : of a Grower for a table of the same columns, to be used again.
+        usable : features that may split. task : (n,) of each row. weight : (n,), or empty for 1 each.
+        scratch : that of a Grower for a table with the same columns, to reuse.
         """
         apart = scheme.how.criterion != NONE
         self._columns = Columns(table.codes, table.last, table.nominal, usable)
@@ -123,16 +124,15 @@ class Grower:
         return Members(places, stats, self._task, self._weight, *self._spare)
 
     def stats(self, places: NDArray[np.int32], y: Floats, score: Floats) -> NDArray[np.complex64]:
-        """Return what a tree is grown on: minus the gradients of some rows, and i times the hessians."""
+        """Return what a tree is grown on: minus the gradient + i hessian of some rows."""
         stats = np.empty(places.size, np.complex64)
         alone.fill_stats(y, self._weight, score, self._scheme.loss, self._members(places, stats))
         return stats
 
     def grow(self, places: NDArray[np.int32], stats: NDArray[np.complex64], score: Floats, others: Ints) -> Trees:
-        """Return a tree on some rows, with gradient + i hessian `stats`, added to their scores and to those of other
-        rows.
+        """Grow a tree on some rows, and add it to their scores and to those of the rows `others`.
 
-        Both arrays are reordered.
+        stats : minus gradient + i hessian of each row. `places` and `stats` are reordered.
         """
         rows = self._members(places, stats)
         n_nodes = alone.plant(self._columns, rows, self._scheme, self.scratch, score, others)
@@ -141,8 +141,10 @@ class Grower:
         return kept
 
     def boost(self, places: NDArray[np.int32], y: Floats, score: Floats, valid: Ints, most: int) -> tuple[float, Trees]:
-        """At most so many trees on some rows from their scores, until the validation rows have not gained for a while;
-        the validation loss at the best round, and the trees until then."""
+        """Boost at most `most` trees on some rows, from their scores, with early stopping on the validation rows.
+
+        Return the validation loss at the best round, and the trees up to it.
+        """
         rows = self._members(places.copy(), np.empty(places.size, np.complex64))
         kept = _buffers(most, most * (2 * self._scheme.growth.most_leaves - 1))
         _, best, loss = alone.boost_alone(
@@ -154,13 +156,13 @@ class Grower:
 
 
 def _bounded(growth: Growth) -> Growth:
-    """Return the leaves that a depth allows at most, unless the best is split first."""
+    """Set most_leaves to 2**depth; if the best leaf is split first, only cap it there."""
     at_most = 2**growth.depth
     return growth._replace(most_leaves=min(growth.most_leaves, at_most) if growth.best_first else at_most)
 
 
 def make_scratch(table: TreeTable, n_tasks: int, growth: Growth) -> Scratch:
-    """Scratch of trees; n_tasks is 1 where tasks are not distinguished."""
+    """Return scratch for growing trees; n_tasks is 1 if tasks are not distinguished."""
     most_leaves = _bounded(growth).most_leaves
     n_slots = most_leaves if growth.best_first else growth.depth + 1
     width = min(int(table.last.max(initial=0)) + 3, N_CODES)
@@ -169,7 +171,7 @@ def make_scratch(table: TreeTable, n_tasks: int, growth: Growth) -> Scratch:
 
 
 def _buffers(n_trees: int, n_nodes: int) -> Trees:
-    """Room for trees."""
+    """Return buffers for trees."""
     whole, real = (np.empty(n_nodes, np.int32) for _ in range(2)), (np.empty(n_nodes) for _ in range(3))
     feature, child = whole
     value, weight, gain = real

@@ -1,1 +1,1 @@
-"""Intervals, bands, metrics, and what moved between two tables."""
+"""Intervals, bands, metrics, and drift between two tables."""

@@ -1,8 +1,8 @@
-"""How sure a curve is: bands from complete refits on parts of the rows.
+"""Confidence bands of curves, from complete refits on parts of the rows.
 
 The spread of refits on halves of the rows is, unscaled, the standard error of one fit on all of them (the delete-d
-jackknife; Shao and Wu, Annals of Statistics 1989). Bands cover the mean fitted curve; that a boosted curve is biased
-where the truth jumps, or where there are few rows, they do not tell.
+jackknife; Shao and Wu, Annals of Statistics 1989). Bands cover the mean fitted curve. They do not show the
+bias of a boosted curve where the true curve jumps or where rows are few.
 """
 
 from __future__ import annotations
@@ -18,34 +18,33 @@ from gamcore.types import Floats
 LEVEL: Final = 0.95
 
 DRAWS: Final = 4_000
-"""Simulated curves behind a simultaneous band: its half-width is then known to about 1%."""
+"""Curves simulated for a simultaneous band; they give its half-width to about 1%."""
 
 SHRINK: Final = 0.1
-"""Share of the refits' correlation that is taken for chance: without, the band of a whole curve is too narrow."""
+"""Share of the refits' correlation treated as noise: without it, the band of a whole curve is too narrow."""
 
 USUAL_SHARE: Final = 0.85
-"""Of the rows of a refit, those that it trains on."""
+"""Default share of a refit's rows that it trains on."""
 
 FEWEST_QUICK: Final = 4
-"""Outer refits from which they give a band by themselves: with fewer, t quantiles are larger than any curve."""
+"""Fewest outer refits that give a band by themselves: with fewer, t quantiles exceed any curve."""
 
 
 def deviation(refits: Floats) -> Floats:
-    """Return the standard deviation over refits (K, ...), of which one is taken for the mean; 0 of a single one."""
+    """Return the standard deviation over refits (K, ...) with K - 1 degrees of freedom; 0 for a single refit."""
     return np.asarray(refits.std(axis=0, ddof=1)) if len(refits) > 1 else np.zeros(refits.shape[1:])
 
 
 def pointwise(n_refits: int) -> float:
-    """Return the half-width of a band that holds at each place by itself, in standard deviations over so many
-    refits."""
+    """Return the half-width of a pointwise band, in standard deviations over `n_refits` refits."""
     return float(stdtrit(n_refits - 1, 0.5 + LEVEL / 2))
 
 
 def simultaneous(refits: Floats, seen: NDArray[np.bool_]) -> float:
-    """Return the half-width of a band that holds at all places at once, in standard deviations over refits (K, V).
+    """Return the half-width of a simultaneous band, in standard deviations over refits (K, V).
 
-    The quantile of the largest of V correlated t variables, of which the refits give the correlation, shrunken; by
-    simulation, always with the same draws (Ruppert, Wand and Carroll 2003, section 6.5). seen : (V,) places that count.
+    This is the quantile of the largest of V correlated t variables, simulated with fixed draws (Ruppert, Wand and
+    Carroll 2003, section 6.5). Their correlation is that of the refits, shrunken. seen : (V,) values to include.
     """
     n_refits = len(refits)
     moves = refits[:, seen] - refits[:, seen].mean(axis=0)
@@ -62,16 +61,18 @@ def simultaneous(refits: Floats, seen: NDArray[np.bool_]) -> float:
 
 
 def half_scale(train_share: float) -> float:
-    """Factor of the deviation over refits on halves of the rows, which trained on this share of each half.
+    """Return the factor for the deviation over half-sample refits that trained on this share of each half.
 
-    Less rows to train on make them lie further apart. At the usual share no factor is due: that the deviation is a
-    little too large for a mean of outer refits about pays there for the bias of boosting (docs/coverage.md).
+    With fewer training rows the refits spread further. At the usual share the factor is 1: the deviation is then
+    slightly too large for a mean of outer refits, which roughly offsets the bias of boosting (docs/coverage.md).
     """
     trained, usual = train_share / 2, USUAL_SHARE / 2
     return float(np.sqrt(trained / (1 - trained) * (1 - usual) / usual))
 
 
 def quick_scale(train_share: float) -> float:
-    """Return the standard error of a fit in standard deviations over refits that trained on this share of the rows; 0
-    where they all had the same rows, and their spread tells nothing of others."""
+    """Return the standard error of a fit, in standard deviations over refits that trained on this share of the rows.
+
+    It is 0 where all refits had the same rows: their spread then says nothing about other rows.
+    """
     return float(np.sqrt(train_share / (1.0 - train_share))) if train_share < 1.0 else 0.0

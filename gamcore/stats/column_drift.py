@@ -1,6 +1,6 @@
-"""What moved between two versions of a table: columns that came and went, and the distributions of those that stayed.
+"""Drift between two versions of a table: columns added and removed, and the distributions of those in both.
 
-Two versions may share rows. The tests take them for apart, so rows that stayed make a move look smaller, never larger.
+Two versions may share rows. The tests assume that they do not, so shared rows make drift look smaller, never larger.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy.stats import chi2_contingency, ks_2samp
 
 from gamcore.data.dates import as_date
 from gamcore.data.table import Kind, Table, TableError, read_dates, read_numbers, read_texts
+from gamcore.numbers import count, number, percent
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
 from gamcore.types import Floats
 
@@ -31,11 +32,11 @@ VERDICTS: Final[dict[Verdict, str]] = {
     "unusable": "cannot be compared",
 }
 MOST_ROWS: Final = 100_000
-"""Rows of a version whose distributions are compared: of more, a sample."""
+"""Most rows of a version that are compared; larger versions are sampled."""
 LITTLE: Final = 0.05
-"""Distance under which a move, however certain, is a small one."""
+"""Distance below which a significant move counts as little."""
 BLUNT: Final = 0.25
-"""Where only moves above this could have been told, that none was told says nothing."""
+"""Where only distances above this could be significant, a test without a finding is inconclusive."""
 MOST_NAMED: Final = 3
 LONGEST: Final = 40
 
@@ -44,12 +45,12 @@ LONGEST: Final = 40
 class ColumnMove:
     """How one column moved.
 
-    distance : 0 where nothing moved, 1 where the two have nothing in common; of numbers the Kolmogorov-Smirnov
-        distance, of levels the total variation distance; NaN of dates, which are told by their ranges.
-    p, p_missing : of no move of the values, and of the missing share, adjusted by Holm over all columns; NaN where
-        untested.
-    detectable : the least distance that is significant with so few rows.
-    came, went : levels. words : what moved, in words.
+    distance : 0 where nothing moved, 1 where the two have nothing in common. Numbers: the Kolmogorov-Smirnov distance;
+        levels: the total variation distance; dates: NaN, as they are described by their ranges.
+    p, p_missing : p values of no change in the values and in the missing share, adjusted by Holm over all columns; NaN
+        where untested.
+    detectable : the smallest distance that is significant with this number of rows.
+    came, went : levels added and removed. words : what moved, in words.
     """
 
     name: str
@@ -67,12 +68,12 @@ class ColumnMove:
 
     @property
     def size(self) -> float:
-        """The larger of the moves of its values and of its missing share."""
+        """The larger of the distance and the change of the missing share."""
         return float(np.fmax(self.distance, abs(self.missing_now - self.missing_then)))
 
     @property
     def has_moved(self) -> bool:
-        """Whether it moved significantly, by much or by little."""
+        """Whether the column moved significantly, by much or by little."""
         return self.verdict in ("moved", "moved little")
 
 
@@ -80,8 +81,8 @@ class ColumnMove:
 class Moved:
     """What moved between two versions of a table.
 
-    came, went : columns. retyped : (column, type then, type now); these are not compared. columns : those of
-    both, the most moved first.
+    came, went : columns added and removed. retyped : (column, type then, type now); these are not compared.
+    columns : those in both versions, the most moved first.
     """
 
     rows_then: int
@@ -92,7 +93,7 @@ class Moved:
     columns: tuple[ColumnMove, ...]
 
     def words(self) -> str:
-        """Return the distributions in a sentence or two."""
+        """Summarize the moves of the distributions in one or two sentences."""
         moved = [one for one in self.columns if one.has_moved]
         few = sum(one.verdict == "too few rows" for one in self.columns)
         if not self.columns:
@@ -103,10 +104,10 @@ class Moved:
             said = f"{len(moved)} of {len(self.columns)} columns changed significantly"
             said += f", {little} of them only a little" if little else ""
             said += f"; {moved[0].name} moved most." if len(moved) > 1 else f": {moved[0].name}."
-        return f"{said} Of {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
+        return f"{said} For {few} column{'s' * (few > 1)} there are too few rows to tell." if few else said
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per column that both have, the most moved first."""
+        """Return one row per column in both versions, the most moved first."""
         rows = [
             (one.name, one.kind or "unusable", VERDICTS[one.verdict], one.words, one.distance, one.p, one.missing_then,
              one.missing_now, one.p_missing)
@@ -117,7 +118,7 @@ class Moved:
 
 
 def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
-    """Hold the newer version of a table against the older one; the rows may come in any order."""
+    """Compare the newer version of a table with the older one; row order does not matter."""
     older, newer = Table.of(then), Table.of(now)
     then, now = older.frame, newer.frame
     came = tuple(name for name in now.columns if name not in then.columns)
@@ -134,9 +135,11 @@ def what_moved(then: pd.DataFrame, now: pd.DataFrame) -> Moved:
 
 
 def kinds(then: Table, now: Table, name: str) -> tuple[Kind | None, Kind | None]:
-    """Return the kinds of a column in two versions, None where it cannot be used; one without any value has the
-    other's."""
-    old, new = _kind(then, name), _kind(now, name)
+    """Return the kinds of a column in two versions, None where it cannot be used.
+
+    A version without any value takes the kind of the other.
+    """
+    old, new = then.usable_kind(name), now.usable_kind(name)
     if then.frame[name].isna().all():
         old = new
     elif now.frame[name].isna().all():
@@ -144,15 +147,8 @@ def kinds(then: Table, now: Table, name: str) -> tuple[Kind | None, Kind | None]
     return old, new
 
 
-def _kind(table: Table, name: str) -> Kind | None:
-    try:
-        return table.kind(name)
-    except TableError:
-        return None
-
-
 def _compared(then: pd.Series, now: pd.Series, kind: Kind | None) -> ColumnMove:
-    """Return a column whose p values are not adjusted yet, and whose verdict is open."""
+    """Return the move of a column, with p values not yet adjusted and the verdict still open."""
     before, after = float(then.isna().mean()), float(now.isna().mean())
     p_missing = p_of_rates(before, len(then), after, len(now)) if 0 < before + after < 2 else math.nan
     start = ColumnMove(
@@ -174,7 +170,7 @@ def _compared(then: pd.Series, now: pd.Series, kind: Kind | None) -> ColumnMove:
 
 
 def _or_missing(series: pd.Series, read: Callable[[pd.Series], Floats]) -> Floats:
-    """Return the values of a column; one without any may be kept as text, which cannot be read."""
+    """Return the values of a column, all NaN where it has none: an empty column may be stored as text."""
     return np.full(len(series), np.nan) if series.isna().all() else read(series)
 
 
@@ -188,7 +184,7 @@ def _numbers(start: ColumnMove, then: Floats, now: Floats) -> ColumnMove:
     old, new = (np.asarray(_sample(values[np.isfinite(values)]), np.float64) for values in (then, now))
     if not (old.size and new.size):
         return start
-    with np.errstate(divide="ignore", invalid="ignore"):  # of a handful of rows, there is no p
+    with np.errstate(divide="ignore", invalid="ignore"):  # a handful of rows gives no p value
         test = ks_2samp(old, new, method="asymp")
     least = _least(old.size, new.size)
     middle = [_number(float(np.quantile(values, 0.5, method="nearest"))) for values in (old, new)]
@@ -197,11 +193,11 @@ def _numbers(start: ColumnMove, then: Floats, now: Floats) -> ColumnMove:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
+    return number(value, 4)
 
 
 def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
-    """Return the levels by their shares; those too rare to be tested are one."""
+    """Compare the shares of levels; those too rare to be tested are pooled."""
     names, old, new = _counts(then, now)
     if not (old.sum() and new.sum()):
         return start
@@ -209,15 +205,15 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
     went = tuple(name for name, a, b in zip(names, old, new, strict=True) if a and not b)
     shares = old / old.sum(), new / new.sum()
     most = int(np.abs(shares[1] - shares[0]).argmax())
-    words = f"{_cut(names[most])}: {shares[0][most]:.1%} then, {shares[1][most]:.1%} now" if names else ""
+    words = f"{_cut(names[most])}: {percent(shares[0][most])} then, {percent(shares[1][most])} now" if names else ""
     words += "".join(f"; {_some(part)} {verb}" for part, verb in ((came, "came"), (went, "went")) if part)
     sizes = min(old.sum(), MOST_ROWS), min(new.sum(), MOST_ROWS)
-    old, new = shares[0] * sizes[0], shares[1] * sizes[1]  # as many as are compared of numbers
+    old, new = shares[0] * sizes[0], shares[1] * sizes[1]  # no more rows than are compared for numbers
     rare = (old + new) * min(sizes) / sum(sizes) < FEWEST_EXPECTED
     if old.size > 2 and rare.any():
         old, new = (np.append(counts[~rare], counts[rare].sum()) for counts in (old, new))
-        if old[-1] > old.sum() / 2 or new[-1] > new.sum() / 2:  # an ID, say: no level has rows enough
-            summary = f"{len(names):,} levels, most of them rare; {len(came):,} came, {len(went):,} went"
+        if old[-1] > old.sum() / 2 or new[-1] > new.sum() / 2:  # an ID, say: no level has enough rows
+            summary = f"{count(len(names))} levels, most of them rare; {count(len(came))} came, {count(len(went))} went"
             return replace(start, verdict="too few rows", came=came, went=went, words=summary)
     distance = float(np.abs(old / old.sum() - new / new.sum()).sum() / 2)
     return replace(start, distance=distance, p=_p_of_levels(old, new), came=came, went=went, words=words,
@@ -225,7 +221,7 @@ def _levels(start: ColumnMove, then: pd.Series, now: pd.Series) -> ColumnMove:
 
 
 def _counts(then: pd.Series, now: pd.Series) -> tuple[list[str], Floats, Floats]:
-    """Return all levels of two columns, and the rows of each."""
+    """Return all levels of two columns, and the number of rows of each in either."""
     (old, old_names), (new, new_names) = read_texts(then), read_texts(now)
     place = {name: i for i, name in enumerate(dict.fromkeys([*old_names, *new_names]))}
     made = []
@@ -238,7 +234,7 @@ def _counts(then: pd.Series, now: pd.Series) -> tuple[list[str], Floats, Floats]
 
 
 def _p_of_levels(old: Floats, new: Floats) -> float:
-    """p of the same shares; cells with too few rows for it are left out."""
+    """Return the p value of equal shares; levels with too few rows are left out."""
     if old.size == 2:
         return p_of_rates(float(old[0] / old.sum()), float(old.sum()), float(new[0] / new.sum()), float(new.sum()))
     n, m = old.sum(), new.sum()
@@ -249,16 +245,16 @@ def _p_of_levels(old: Floats, new: Floats) -> float:
 
 
 def _least(n: float, m: float) -> float:
-    """Return the least distance whose p is under 5%, alone (Smirnov's limit)."""
+    """Return the smallest distance with p under 5% in a single test (Smirnov's limit)."""
     return math.sqrt(-math.log(ALPHA / 2) / 2 * (n + m) / (n * m))
 
 
 def _judged(moves: list[ColumnMove]) -> list[ColumnMove]:
-    """With p values adjusted over all columns, and a verdict each."""
+    """Return the moves with p values adjusted over all columns, and their verdicts."""
     p = np.array([[one.p, one.p_missing] for one in moves]).reshape(-1, 2)
     tested = np.isfinite(p)
     p[tested] = adjusted_by_holm(p[tested])
-    wider = math.sqrt(1 + math.log(max(int(tested.sum()), 1)) / -math.log(ALPHA / 2))  # a limit for all of them
+    wider = math.sqrt(1 + math.log(max(int(tested.sum()), 1)) / -math.log(ALPHA / 2))  # for all tests together
     judged = []
     for one, (own, of_missing) in zip(moves, p, strict=True):
         one_judged = replace(one, p=float(own), p_missing=float(of_missing), detectable=one.detectable * wider)
@@ -281,12 +277,12 @@ def _verdict(one: ColumnMove) -> Verdict:
 def _with_missing(one: ColumnMove) -> str:
     if not one.p_missing < ALPHA:
         return one.words
-    words = f"missing in {one.missing_then:.1%} then, {one.missing_now:.1%} now"
+    words = f"missing in {percent(one.missing_then)} then, {percent(one.missing_now)} now"
     return f"{one.words}; {words}" if one.words else words
 
 
 def ranges(then: Floats, now: Floats) -> str:
-    """Return where the dates (in days since 1970-01-01) of two versions lie, and how far they overlap."""
+    """Describe the date ranges (in days since 1970-01-01) of two versions, and their overlap."""
     old, new = then[np.isfinite(then)], now[np.isfinite(now)]
     if not (old.size and new.size):
         return "no dates in one of the two"
@@ -297,16 +293,16 @@ def ranges(then: Floats, now: Floats) -> str:
         return f"{as_date(a).date()} to {as_date(b).date()} in both"
     if gap < 0:
         return f"{said}: {_of_days(shared)} in both"
-    return f"{said}: none in both, {_of_days(gap)} between" if gap else f"{said}: one follows on the other"
+    return f"{said}: none in both, {_of_days(gap)} between" if gap else f"{said}: one follows the other"
 
 
 def _of_days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number:,} days"
+    return "1 day" if number == 1 else f"{count(number)} days"
 
 
 def _some(names: tuple[str, ...]) -> str:
     more = len(names) - MOST_NAMED
-    return ", ".join(map(_cut, names[:MOST_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(map(_cut, names[:MOST_NAMED])) + (f" and {count(more)} more" if more > 0 else "")
 
 
 def _cut(name: str) -> str:

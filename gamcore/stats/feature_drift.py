@@ -1,4 +1,4 @@
-"""What moved: means by period, and the distributions of features between two sets of rows."""
+"""Drift of the distributions of features between two sets of rows."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gamcore.data.binning import Bins, encode_table, merge_bins
 from gamcore.stats.metrics import stability
 
 PARTS: Final = 10
-"""Parts of a distribution that are compared, missing and unseen beside them."""
+"""Parts of a distribution that are compared, besides missing and unseen."""
 
 COLUMNS: Final = ["feature", "stability", "by chance", "missing before", "missing after", "unseen after"]
 
 
 def drift(X: pd.DataFrame, bins: tuple[Bins, ...], later: NDArray[np.bool_]) -> pd.DataFrame:
-    """Return how the distribution of each feature moved from some rows of a table to the `later` ones (n,).
+    """Return how the distribution of each feature moved from the other rows of a table to the `later` ones (n,).
 
-    Columns: feature, stability (the population stability index), by chance (its mean where nothing moved), missing
+    Columns: feature, stability (the population stability index), by chance (its mean without drift), missing
     before and after, unseen after (shares); the most moved first.
     """
     if not bins:
@@ -37,7 +37,10 @@ def drift(X: pd.DataFrame, bins: tuple[Bins, ...], later: NDArray[np.bool_]) -> 
 
 
 def _coarse(bins: Bins, counts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Part (size,) of each code: missing 0, unseen last; values in parts of equal rows, the rarer levels together."""
+    """Return the part (size,) of each code: missing 0, unseen last.
+
+    Numbers are split into parts with equally many rows; the rarer levels share one part.
+    """
     if not bins.feature.is_category:
         merged = merge_bins(counts, np.arange(1, bins.n_values + 1), PARTS, 0.0)[: bins.size].astype(np.int64)
     else:

@@ -16,9 +16,9 @@ BARS: Final = 30
 MOST_LEVELS: Final = 12
 OTHERS: Final = "(all others)"
 TAIL: Final = 0.005
-"""Share of the rows, at either end of each version, that the bars need not reach."""
+"""Share of the rows at either end of each version that the bars may leave out."""
 LARGEST_WHOLE: Final = 2.0**50
-"""Whole numbers from which on halves between them get lost."""
+"""Size from which halves between whole numbers lose precision."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Overlay:
     labels: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per bar, missing cells last; their shares are of all rows."""
+        """Return one row per bar; missing cells come last, with their shares of all rows."""
         places = [in_words(k, self.kind, self.edges, self.labels) for k in range(self.then.size)]
         return pd.DataFrame({
             "value": [*places, "(missing)"], "then": [*self.then, self.missing[0]],
@@ -47,7 +47,7 @@ class Overlay:
 
 
 def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
-    """Return a column of a kind in two versions; TableError where it holds no value in one of them."""
+    """Return the overlay of two versions of a column; TableError where one of them has no value."""
     name, missing = str(now.name), (float(then.isna().mean()), float(now.isna().mean()))
     if max(missing) == 1.0:
         raise TableError(f"Column {name!r} has no value in one of the two versions: choose another.")
@@ -56,28 +56,28 @@ def overlay(then: pd.Series, now: pd.Series, kind: Kind) -> Overlay:
         return Overlay(name, kind, old, new, missing, labels=labels)
     read = read_dates if kind == "date" else read_numbers
     values = [cells[np.isfinite(cells)] for cells in (read(then), read(now))]
-    edges = _edges(values)
+    edges = edges_of(values)
     old, new = (np.histogram(cells, edges)[0] / cells.size for cells in values)
     return Overlay(name, kind, then=old, now=new, missing=missing, edges=edges)
 
 
-def _edges(values: list[Floats]) -> Floats:
-    """Borders of equal bars that reach over both, but for their tails."""
+def edges_of(values: list[Floats], bars: int = BARS) -> Floats:
+    """Return the edges of equal bars that cover one or several sets of values (n,) except their tails."""
     ends = [np.quantile(cells, (TAIL, 1 - TAIL), method="nearest") for cells in values]
     low, high = float(min(low for low, _ in ends)), float(max(high for _, high in ends))
     whole = all(np.all(cells == np.floor(cells)) for cells in values)
     if whole and max(abs(low), abs(high)) < LARGEST_WHOLE:  # a whole number of values per bar, else some look empty
-        width = max(float(np.ceil((high - low + 1) / BARS)), 1.0)
+        width = max(float(np.ceil((high - low + 1) / bars)), 1.0)
         bars = int(np.ceil((high - low + 1) / width))
         return np.asarray(low - 0.5 + width * np.arange(bars + 1))
-    narrowest = BARS * 2.0**-50 * max(abs(low), abs(high), 1.0)
+    narrowest = bars * 2.0**-50 * max(abs(low), abs(high), 1.0)
     if high / 2 - low / 2 < narrowest:
         low, high = low - narrowest, high + narrowest
-    return np.asarray(2 * np.linspace(low / 2, high / 2, BARS + 1))  # their distance may be beyond all numbers
+    return np.asarray(2 * np.linspace(low / 2, high / 2, bars + 1))  # halved, as high - low may overflow
 
 
 def _levels(then: pd.Series, now: pd.Series) -> tuple[tuple[str, ...], Floats, Floats]:
-    """Return the most frequent levels of the two, and the shares of each; the others together, last."""
+    """Return the most frequent levels and their shares in both versions; all other levels are pooled, last."""
     shares = []
     for series in (then, now):
         codes, names = read_texts(series)

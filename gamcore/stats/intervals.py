@@ -1,6 +1,6 @@
-"""95% intervals and tests of rates and means, by SciPy and, for experiments, statsmodels, with their edges in words.
+"""95% intervals and tests of rates and means, by SciPy and, for experiments, statsmodels.
 
-Counts may be effective ones, of weighted rows, so no whole numbers.
+Counts may be effective numbers of weighted rows, so they need not be whole.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Z: Final = float(ndtri(1 - ALPHA / 2))
 UNKNOWN: Final = (math.nan, math.nan)
 
 FEWEST_ROWS: Final = 1.5
-"""Effective rows that a mean needs more than, to have an interval."""
+"""Fewest effective rows for which a mean has an interval."""
 
 FEWEST_EXPECTED: Final = 5.0
-"""Count to be expected under which the normal distribution does not tell."""
+"""Expected count below which the normal approximation is not used."""
 
 
 def wilson(rate: float, n: float) -> Interval:
-    """Return Wilson's interval (1927) of a rate of n rows.
+    """Return Wilson's interval (1927) of a rate, the share of hits (0 to 1) among n rows.
 
-    Weighted rows count as their effective number, which need not be whole, as SciPy's interval demands.
+    For weighted rows, n is their effective number. It need not be whole, as SciPy's interval demands.
     """
     if n <= 0:
         return UNKNOWN
@@ -42,7 +42,7 @@ def wilson(rate: float, n: float) -> Interval:
 
 
 def newcombe(rate: float, n: float, other: float, m: float) -> Interval:
-    """Return Newcombe's interval of the difference of two rates, of n and m rows (1998, method 10: Wilson's ends)."""
+    """Return Newcombe's interval (1998, method 10: Wilson's ends) of rate - other, rates of n and m rows."""
     if n <= 0 or m <= 0:
         return UNKNOWN
     (low, high), (other_low, other_high) = wilson(rate, n), wilson(other, m)
@@ -54,7 +54,7 @@ def newcombe(rate: float, n: float, other: float, m: float) -> Interval:
 
 
 def ratio_of_rates(rate: float, n: float, other: float, m: float) -> Interval:
-    """Return the interval of the ratio of two rates, on the log scale; unknown where one is 0."""
+    """Return the interval of the ratio of two rates, on the log scale; NaN where either is 0."""
     if not (n > 0 and m > 0 and rate > 0 and other > 0):
         return UNKNOWN
     with extra("experiments"):
@@ -65,7 +65,7 @@ def ratio_of_rates(rate: float, n: float, other: float, m: float) -> Interval:
 
 
 def p_of_rates(rate: float, n: float, other: float, m: float) -> float:
-    """p of no difference between two rates: by z with the pooled rate; of counts under 5 to be expected, Fisher's."""
+    """Return the p value of equal rates: pooled z test, or Fisher's exact test where an expected count is under 5."""
     x, y = rate * n, other * m
     pooled = (x + y) / (n + m)
     if pooled in (0.0, 1.0):
@@ -79,7 +79,7 @@ def p_of_rates(rate: float, n: float, other: float, m: float) -> float:
 
 
 def student(values: Floats, weight: Floats | None = None) -> Interval:
-    """Student's interval of a mean; of weighted rows, by their effective number. Unknown of fewer than two."""
+    """Return Student's interval of a mean, by the effective number of rows; NaN below `FEWEST_ROWS`."""
     mean, square, n = _moments(values, weight)
     if n < FEWEST_ROWS:
         return UNKNOWN
@@ -90,14 +90,14 @@ def student(values: Floats, weight: Floats | None = None) -> Interval:
 def difference_of_means(
     values: Floats, others: Floats, weight: Floats | None = None, other_weight: Floats | None = None
 ) -> Interval:
-    """Welch's interval of the difference of two means; of weighted rows, by their effective numbers."""
+    """Return Welch's interval of the difference of two means, by the effective numbers of rows."""
     moments = [_moments(values, weight), _moments(others, other_weight)]
     if min(n for _, _, n in moments) < FEWEST_ROWS:
         return UNKNOWN
     (mean, square, n), (other, other_square, m) = moments
     parts = square / (n - 1), other_square / (m - 1)
     if sum(parts) == 0:
-        return UNKNOWN  # a handful of equal rows is no certainty
+        return UNKNOWN  # a few equal values do not prove certainty
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
     reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * math.sqrt(sum(parts))
     return mean - other - reach, mean - other + reach
@@ -113,15 +113,14 @@ def _moments(values: Floats, weight: Floats | None) -> tuple[float, float, float
 
 
 def p_of_means(values: Floats, others: Floats) -> float:
-    """p of no difference between two means (Welch); unknown of fewer than two rows, or where nothing varies."""
+    """Return Welch's p value of equal means; NaN with fewer than two rows, or where nothing varies."""
     if min(values.size, others.size) < 2 or (np.ptp(values) == 0 and np.ptp(others) == 0):
         return math.nan
     return float(ttest_ind(values, others, equal_var=False).pvalue)
 
 
 def ratio_of_means(values: Floats, others: Floats) -> Interval:
-    """Return the interval of the ratio of two means by the delta method on the log scale; unknown where one is not
-    above 0."""
+    """Return the interval of the ratio of two means (delta method, log scale); NaN unless both are above 0."""
     (mean, square, n), (other, other_square, m) = _moments(values, None), _moments(others, None)
     if not (n >= 2 and m >= 2 and mean > 0 and other > 0 and square + other_square > 0):
         return UNKNOWN
@@ -131,8 +130,11 @@ def ratio_of_means(values: Floats, others: Floats) -> Interval:
 
 
 def adjusted_by_holm(p: Floats) -> Floats:
-    """p values (k,) adjusted by Holm (1979): of statsmodels' routine, all but the arithmetic is a sweep of the whole
-    process's garbage, which takes longer than the rest of a read-out."""
+    """Return p values (k,) adjusted by Holm (1979).
+
+    statsmodels' routine is not used: it collects the garbage of the whole process, which takes longer than the rest
+    of a read-out.
+    """
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty(p.size)

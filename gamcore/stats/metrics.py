@@ -1,6 +1,6 @@
-"""How good predictions are on rows that no fit has seen: ranking, calibration, costs, residuals, and drift.
+"""Metrics of predictions on held-out rows: ranking, calibration, costs, residuals, and drift.
 
-Targets y (n,) are 0 or 1 for chances, else numbers; weights are (n,) or None for 1 each.
+Targets y (n,) are 0 or 1 where predictions are probabilities, else numbers; weights are (n,) or None for 1 each.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gamcore.stats.intervals import wilson
 from gamcore.types import Floats
 
 MOST_POINTS: Final = 400
-"""Points that a drawn curve keeps: more than a screen shows."""
+"""Most points of a drawn curve: more than a screen can show."""
 
 FEWEST_IN_PART: Final = 30
 MOST_ALONE: Final = 1.5
-"""Rows that a mean needs more than, to have an interval."""
+"""Fewest effective rows for which a mean has an interval."""
 
 
 @dataclass(frozen=True)
 class RankingLine:
-    """Points of a curve, and the one number that sums it up."""
+    """Points of a curve, and a single number that summarizes it."""
 
     x: Floats
     y: Floats
@@ -36,7 +36,7 @@ class RankingLine:
 
 
 def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Evenly many of the points, both ends among them."""
+    """Return at most `MOST_POINTS` evenly spaced points, including both ends."""
     if x.size <= MOST_POINTS:
         return x, y
     kept = np.unique(np.round(np.linspace(0, x.size - 1, MOST_POINTS)).astype(np.int64))
@@ -44,24 +44,24 @@ def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def roc(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
-    """Return the share of positives found (y) by share of negatives taken for them (x); the area below."""
+    """Return the true positive rate (y) by false positive rate (x); summary: the area under the curve."""
     false, true, _ = metrics.roc_curve(y, chance, sample_weight=weight)
     return RankingLine(*_thin(false, true), float(metrics.roc_auc_score(y, chance, sample_weight=weight)))
 
 
 def precision_recall(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
-    """Return the share of precision (y) by share of positives found (x); average precision."""
+    """Return precision (y) by recall (x); summary: average precision."""
     precision, recall, _ = metrics.precision_recall_curve(y, chance, sample_weight=weight)
     x, line = _thin(recall[::-1], precision[::-1])
     return RankingLine(x, line, float(metrics.average_precision_score(y, chance, sample_weight=weight)))
 
 
 def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
-    """Return the share of positives (y) among the most likely share of rows (x); the share in the first tenth."""
+    """Return the share of positives (y) found in the likeliest share of rows (x); summary: in the first tenth."""
     weights = np.ones(y.size) if weight is None else weight
     order = np.argsort(-chance, kind="stable")
     rows, hits = np.cumsum(weights[order]), np.cumsum((weights * y)[order])
-    last = np.append(np.diff(chance[order]) != 0, True)  # rows of one chance have no order among them
+    last = np.append(np.diff(chance[order]) != 0, True)  # rows of equal probability have no order
     x = np.concatenate([[0.0], rows[last] / rows[-1]])
     share = np.concatenate([[0.0], hits[last] / hits[-1]])
     tenth = float(np.interp(0.1, x, share))
@@ -69,12 +69,12 @@ def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine
 
 
 def _equal_parts(values: Floats, n_parts: int) -> NDArray[np.int64]:
-    """Part (n,) of each row, the parts of equal size by its value; equal values stay together."""
+    """Return the part (n,) of each row, with parts of equal size by value; equal values stay together."""
     return np.searchsorted(np.unique(np.quantile(values, np.linspace(0, 1, n_parts + 1)[1:-1])), values)
 
 
 def _parts(part: NDArray[np.int64], weight: Floats | None) -> Iterator[tuple[int, NDArray[np.bool_], Floats, float]]:
-    """Yield each part with any weight: its number, its rows (n,), their weights, and how many rows these amount to."""
+    """Yield each part of positive weight: its number, its rows (n,), their weights, and their effective number."""
     weights = np.ones(part.size) if weight is None else weight
     for k in np.unique(part):
         here = part == k
@@ -84,7 +84,7 @@ def _parts(part: NDArray[np.int64], weight: Floats | None) -> Iterator[tuple[int
 
 
 def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins: int = 10) -> pd.DataFrame:
-    """Return what happened where the model said so much: rows in `n_bins` parts of equal size by their chance.
+    """Return predicted and observed rates in `n_bins` parts of equal size by predicted probability.
 
     Columns: predicted, observed, lower, upper (Wilson, 95%; weighted rows count as their effective number), rows.
     """
@@ -99,9 +99,10 @@ def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins:
 
 @dataclass(frozen=True)
 class Costs:
-    """What decisions cost by where the line is drawn.
+    """Cost of decisions by threshold.
 
-    thresholds, costs : (m,) cost per row of saying yes from each chance on. best : the cheapest of them, at `least`.
+    thresholds, costs : (m,) cost per row of saying yes from each probability on. best : the cheapest threshold.
+    least : its cost.
     never, always : costs of the same answer for all rows.
     """
 
@@ -114,12 +115,11 @@ class Costs:
 
 
 def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Floats | None = None) -> Costs:
-    """Return the costs of saying yes where it is no, and no where it is yes, at every line that these rows can tell
-    apart."""
+    """Return the costs of false alarms and misses at every threshold that these rows distinguish."""
     weights = np.ones(y.size) if weight is None else weight
     order = np.argsort(chance, kind="stable")
     sorted_chance, total = chance[order], weights.sum()
-    missed = np.concatenate([[0.0], np.cumsum((weights * y)[order])])  # by how many of the lowest are told no
+    missed = np.concatenate([[0.0], np.cumsum((weights * y)[order])])  # by the number of lowest rows answered no
     refused = np.concatenate([[0.0], np.cumsum((weights * (1 - y))[order])])
     each = (miss * missed + false_alarm * (refused[-1] - refused)) / total
     distinct = np.concatenate([[True], np.diff(sorted_chance) > 0, [True]])
@@ -130,7 +130,7 @@ def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Fl
 
 
 def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
-    """Return the rows by what they were and what the model says from a threshold on."""
+    """Return the confusion matrix: rows by their class and by the model's answer at a threshold."""
     said = chance >= threshold
     cells = [[int((said & (y == 1)).sum()), int((~said & (y == 1)).sum())],
              [int((said & (y == 0)).sum()), int((~said & (y == 0)).sum())]]  # fmt: skip
@@ -140,8 +140,7 @@ def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
 def deviance(
     y: Floats, predicted: Floats, baseline: float, binary: bool, weight: Floats | None = None
 ) -> tuple[float, float]:
-    """Return the mean deviance of a row, and the share of that of a constant (a mean of other rows) that is
-    explained."""
+    """Return the mean deviance per row, and the share explained of the deviance of the constant `baseline`."""
     constant = np.full(y.size, baseline)
     if binary:
         losses = [2 * metrics.log_loss(y, p, sample_weight=weight, labels=[0, 1]) for p in (predicted, constant)]
@@ -151,8 +150,9 @@ def deviance(
 
 
 def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins: int = 20) -> pd.DataFrame:
-    """Return the mean residual and its interval in at most `n_bins` parts of equal size by the prediction, of 30 rows
-    or so.
+    """Return the mean residual and its interval in parts of equal size by prediction.
+
+    There are at most `n_bins` parts, of about 30 rows or more.
 
     Columns: predicted, residual, lower, upper (95%, t), rows.
     """
@@ -168,18 +168,17 @@ def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins
 
 
 def _half_width(values: Floats, mean: float, weight: Floats, n: float) -> float:
-    """Of the 95% interval of a weighted mean of so many rows in effect; NaN of a single one."""
+    """Return the half-width of the 95% interval of a weighted mean of n effective rows; NaN for a single one."""
     if n < MOST_ALONE:
         return float("nan")
     return float(stdtrit(n - 1, 0.975) * np.sqrt(np.average((values - mean) ** 2, weights=weight) / (n - 1)))
 
 
 def stability(counts: Floats, others: Floats) -> tuple[float, float]:
-    """Return the population stability index between two distributions over the same bins, and its mean where nothing
-    moved.
+    """Return the population stability index of two distributions over the same bins, and its mean without drift.
 
-    0 is the same; .1 to .25 a shift worth a look, more a strong one (Siddiqi 2006, chapter 8). By chance alone it is
-    about (bins - 1) (1 / n + 1 / m), which of few rows is much. An empty bin counts as half a row.
+    0 means no shift, .1 to .25 a shift worth a look, more a strong one (Siddiqi 2006, chapter 8). By chance alone it is
+    about (bins - 1) (1 / n + 1 / m), which is large for few rows. An empty bin counts as half a row.
     """
     kept = counts + others > 0
     sizes = [max(float(part.sum()), 1.0) for part in (counts, others)]
@@ -189,7 +188,7 @@ def stability(counts: Floats, others: Floats) -> tuple[float, float]:
 
 
 def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: Floats | None = None) -> pd.DataFrame:
-    """Return the means by period (n,): what was, with its 95% interval, and what the model says.
+    """Return the means by period (n,): observed, with its 95% interval, and predicted.
 
     Columns: period, observed, lower, upper, predicted, rows.
     """

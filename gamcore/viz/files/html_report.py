@@ -49,10 +49,13 @@ def to_html(title: str, parts: Sequence[ReportPart], about: str = "", mode: Mode
 
 
 def _part(part: ReportPart, k: int, mode: Mode) -> str:
-    made = f"<h2>{html.escape(part.title)}</h2>" if part.title else ""
-    made += _paragraphs(part.text)
+    made = f"<h2>{html.escape(part.heading)}</h2>" if part.heading else ""
+    made += (
+        f'<p class="detail">{html.escape(part.plot.detail)}</p>' if part.plot is not None and part.plot.detail else ""
+    )
+    made += _figures(part) + _paragraphs(part.text)
     if part.plot is not None:
-        figure = draw(part.plot, mode, flat=True)
+        figure = draw(part.plot.bare(), mode, flat=True)
         figure.update_layout(autosize=True)
         data = str(figure.to_json()).replace("<", "\\u003c")
         words = html.escape(part.plot.words, quote=True)
@@ -68,6 +71,17 @@ def _part(part: ReportPart, k: int, mode: Mode) -> str:
         lines = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         made += f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
     return f"<section>{made}</section>"
+
+
+def _figures(part: ReportPart) -> str:
+    """Return the numbers in large print, and the lines that begin with a word."""
+    shown = "".join(
+        f"<div><b>{html.escape(one.value)}</b><span>{html.escape(one.label)}</span>"
+        f"<small>{html.escape(one.interval)}</small></div>"
+        for one in part.figures
+    )
+    lines = "".join(f"<dt>{html.escape(word)}</dt><dd>{html.escape(text)}</dd>" for word, text in part.lines)
+    return (f'<div class="figures">{shown}</div>' if shown else "") + (f"<dl>{lines}</dl>" if lines else "")
 
 
 def _paragraphs(texts: Sequence[str]) -> str:
@@ -98,6 +112,12 @@ def _style(mode: Mode) -> str:
         f"body{{margin:0;background:{color.background};color:{color.ink};font:16px/1.5 'Source Sans',sans-serif}}"
         "main{max-width:1080px;margin:0 auto;padding:24px}"
         "section{margin:0 0 32px}h1,h2{line-height:1.25;margin:0 0 8px;font-weight:600;overflow-wrap:anywhere}"
+        ".figures{display:flex;flex-wrap:wrap;gap:24px 64px;margin:8px 0 24px}.figures>div{display:flex;"
+        f"flex-direction:column}}.figures b{{font-size:34px;line-height:1.2;color:{color.primary}}}"
+        f".figures small{{color:{color.muted};font-size:14px}}"
+        "dl{display:grid;grid-template-columns:minmax(72px,max-content) 1fr;gap:8px 24px;margin:0 0 16px}"
+        f".detail{{color:{color.muted};font-size:14px}}"
+        "dt{font-weight:600}dd{margin:0;max-width:75ch;overflow-wrap:anywhere}"
         "figure{margin:8px 0}p{margin:0 0 8px;max-width:75ch;overflow-wrap:anywhere}"
         f"footer{{color:{color.muted};font-size:13px;border-top:1px solid {color.hairline};padding-top:12px}}"
         f"table{{border-collapse:collapse;font-size:14px}}th,td{{text-align:left;padding:4px 16px 4px 0;"

@@ -27,8 +27,10 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from gamcore.data.labels import cut
+from gamcore.numbers import exact, tick
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
-from gamcore.viz.plots.palette import PALETTES, Mode, Palette, cut
+from gamcore.viz.plots.palette import PALETTES, Mode, Palette
 from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 
 PictureKind = Literal["png", "svg", "pdf"]
@@ -206,7 +208,7 @@ def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: f
         (axes.set_xscale if side == "x" else axes.set_yscale)("log")
         mine.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
         mine.set_minor_locator(NullLocator())
-        mine.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        mine.set_major_formatter(FuncFormatter(lambda value, _: exact(value)))
     elif axis.kind == "date":
         locator: Any = AutoDateLocator(minticks=3, maxticks=8)
         mine.set_major_locator(locator)
@@ -234,20 +236,10 @@ def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: f
 
 def _formatter(form: str) -> Any:
     """Return a tick formatter for a number format."""
-    if form == "power":
-        return lambda value, _: "0" if value == 0 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
     if form in ("percent", "signed percent"):
         sign = "+" if form == "signed percent" else ""
-        return lambda value, _: f"{100 * value:{sign}.3g}%" if value else "0%"
-    return lambda value, _: number(value)
-
-
-def number(value: float) -> str:
-    """Return a number as an axis label: 1.2M rather than 1200000."""
-    for size, letter in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            return f"{value / (1e3 if letter == 'k' else size):.4g}{letter}".replace("-", "\N{MINUS SIGN}")
-    return f"{value:,.6g}".replace("-", "\N{MINUS SIGN}")
+        return lambda value, _: f"{sign if value > 0 else ''}{exact(100 * value, 3)}%"
+    return lambda value, _: exact(value, 3) if form == "small" else tick(value)
 
 
 def _limit(axes: Any, axis: Axis, side: str) -> None:

@@ -12,10 +12,20 @@ Step = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
+class KeyFigure:
+    """A number that a page is about: the value in words, its interval in words, and what it counts."""
+
+    value: str
+    interval: str
+    label: str
+
+
+@dataclass(frozen=True)
 class ReportPart:
     """A page of a report: a title, paragraphs of plain text, a plot or a table of texts whose first row is the header.
 
-    comment : a user's comment, in plain text.
+    comment : a user's comment, in plain text. figures : numbers in large print, under the title. lines : a word and
+    what there is to say of it, one below the other.
     """
 
     title: str = ""
@@ -23,6 +33,8 @@ class ReportPart:
     plot: Plot | None = None
     table: Sequence[Sequence[str]] = ()
     comment: str = ""
+    figures: Sequence[KeyFigure] = ()
+    lines: Sequence[tuple[str, str]] = ()
 
     @property
     def heading(self) -> str:
@@ -34,7 +46,9 @@ class ReportPart:
 class Report:
     """Parts in order, the decision first, and an appendix.
 
-    about : the model in one line, for the footer; card : the model in full, for files of single plots.
+    about : the model in one line, for the footer; card : the model in full, for files of single plots. brief : without
+    a cover, one page per part; what does not fit is in the notes of a slide. template : a house template, as the bytes
+    of a PPTX that `pptx_template.checked` returned.
     """
 
     title: str
@@ -43,6 +57,8 @@ class Report:
     appendix: tuple[ReportPart, ...] = ()
     about: str = ""
     card: str = ""
+    brief: bool = False
+    template: bytes = b""
 
     @property
     def every(self) -> tuple[ReportPart, ...]:

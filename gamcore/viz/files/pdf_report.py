@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from gamcore.data.labels import cut
 from gamcore.viz.files.mpl_picture import LETTER, compose, house, wrapped
 from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
-from gamcore.viz.plots.palette import PALETTES, cut
+from gamcore.viz.plots.palette import PALETTES
 
 SIZE: Final = (11.69, 8.27)
 MARGIN: Final = 0.7
@@ -27,6 +28,13 @@ COLOR: Final = PALETTES["light"]
 MOST_CAPTION: Final = 6
 """Most lines under a plot; further lines go onto their own page."""
 MOST_CELL: Final = 400
+WIDE_LETTER, BOLD, PADDING = 0.64, 1.15, 0.15
+"""Width of a letter as a share of the font size, on the safe side; how much wider it is in the header; the room between
+columns, inches."""
+MOST_WORD, MOST_COLUMN = 24, 60
+"""Most letters of a word that a column is made to hold, and of a cell that widens it."""
+FIGURES, WORD = 1.45, 1.5
+"""Height of the numbers in large print, and width of the words that begin lines, inches."""
 FEW: Final = 8
 """Most rows of a table in the larger font."""
 
@@ -43,6 +51,8 @@ def to_pdf(report: Report, step: Step = quiet) -> bytes:
         number = 0
         for k, part in enumerate((None, *report.every)):
             step(k / (n + 1), part.heading if part is not None else "cover")
+            if part is None and report.brief:
+                continue
             for page in [_cover(report)] if part is None else _pages(part):
                 number += 1
                 _foot(page, report.about, number)
@@ -107,6 +117,7 @@ def _texts(part: ReportPart) -> Iterator[Figure]:
     """Yield the text, then the table, on as many pages as they need."""
     room, bottom = SIZE[0] - 2 * MARGIN, SIZE[1] - 0.8
     page, y = _headed(part.title)
+    y = _lines_below(page, _figures(page, y, part), part)
     for text in [*part.text, *([part.comment] if part.comment else [])]:
         for line in _lines(text, min(room, 9.0), TEXT):
             if y + LINE > bottom:
@@ -116,8 +127,8 @@ def _texts(part: ReportPart) -> Iterator[Figure]:
             y += LINE
         y += 0.12
     rows = [[cut(cell, MOST_CELL) for cell in row] for row in part.table]
-    widths = shares(rows)
     size = 12.0 if len(rows) <= FEW else 10.0
+    widths = shares(rows, room, size)
     for k, row in enumerate(rows):
         cells = [_lines(cell, share * room - 0.15, size) for cell, share in zip(row, widths, strict=True)]
         high = LEADING * size * max(len(cell) for cell in cells) + 0.1
@@ -127,6 +138,28 @@ def _texts(part: ReportPart) -> Iterator[Figure]:
         _row(page, y, cells=cells, widths=widths, size=size, head=k == 0)
         y += high
     yield page
+
+
+def _figures(page: Figure, y: float, part: ReportPart) -> float:
+    """Write numbers in large print beside each other; return where they end."""
+    room = (SIZE[0] - 2 * MARGIN) / max(len(part.figures), 2)
+    for k, one in enumerate(part.figures):
+        x = MARGIN + k * room
+        _write(page, y, one.value, 28, COLOR.primary, weight=600, x=x)
+        for below, text, color in ((0.52, one.label, COLOR.ink), (0.8, one.interval, COLOR.muted)):
+            _write(page, y + below, cut(text, int(room * 72 / (LETTER * TEXT))), TEXT, color, x=x)
+    return y + FIGURES if part.figures else y
+
+
+def _lines_below(page: Figure, y: float, part: ReportPart) -> float:
+    """Write lines that begin with a word; return where they end."""
+    for word, text in part.lines:
+        _write(page, y, cut(word, 16), TEXT, COLOR.ink, weight=600)
+        for line in _lines(text, SIZE[0] - 2 * MARGIN - WORD, TEXT):
+            _write(page, y, line, TEXT, COLOR.ink, x=MARGIN + WORD)
+            y += LINE
+        y += 0.12
+    return y
 
 
 def _headed(title: str) -> tuple[Figure, float]:
@@ -153,9 +186,20 @@ def _rule(ends: list[float], y: float) -> Any:
     return Line2D(ends, [y, y], color=COLOR.hairline, linewidth=0.75)
 
 
-def shares(rows: Sequence[Sequence[str]]) -> list[float]:
-    """Return the widths of a table's columns by their longest cells, as shares that sum to 1; long cells are capped."""
+def shares(rows: Sequence[Sequence[str]], room: float, size: float) -> list[float]:
+    """Return the widths of a table's columns as shares that sum to 1: each holds its longest word, and what is left of
+    `room` (inches, for a font of `size` points) goes to those with long cells."""
     if not rows:
         return []
-    longest = [min(max(max(map(len, column)), 6), 60) for column in zip(*rows, strict=True)]
-    return [length / sum(longest) for length in longest]
+    columns = list(zip(*rows, strict=True))
+    letter = WIDE_LETTER * size / 72
+    words = [max(len(word) * (1 if k else BOLD) for k, cell in enumerate(column) for word in cell.split() or [""])
+             for column in columns]  # fmt: skip
+    least = [letter * min(longest, MOST_WORD) + PADDING for longest in words]
+    wanted = [letter * min(max(map(len, column)), MOST_COLUMN) + PADDING for column in columns]
+    more = [max(whole - word, 0.0) for whole, word in zip(wanted, least, strict=True)]
+    left = max(room - sum(least), 0.0)
+    used = min(left, sum(more))  # what nobody needs is for all
+    given = [word + (used * extra / sum(more) if sum(more) else 0.0) + (left - used) / len(more)
+             for word, extra in zip(least, more, strict=True)]  # fmt: skip
+    return [width / sum(given) for width in given]

@@ -6,29 +6,26 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from pptx.chart.data import CategoryChartData, XyChartData
+from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
+from gamcore.numbers import number
 from gamcore.types import Floats
 from gamcore.viz.files.pptx_xml import (
-    END,
     ChartPlace,
     dress_axis,
     dress_legend,
     dress_line,
     dress_markers,
-    dress_points,
     dress_table,
     error_bars,
     fill,
-    nice,
     place_inner,
 )
-from gamcore.viz.plots.spec import Area, Bars, Cells, Line, Panel, Path, Plot, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.files.pptx_xy import has_levels, is_strip, numeric, span, wide_of
+from gamcore.viz.plots.spec import Bars, Cells, Panel, Path, Plot, Points, Whiskers
 
-EXCEL_EPOCH: Final = 25_569
-"""1970-01-01 as a spreadsheet day number."""
 LEFT, BOTTOM, LEGEND, GAP, TICKS = 0.85, 0.55, 0.32, 0.06, 0.3
 """Inches for tick labels at left, the axis below, a legend, the gap between panels, and tick labels between rows."""
 WIDE_NAMES: Final = 2.6
@@ -51,14 +48,14 @@ def can_chart(plot: Plot) -> bool:
 
 def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
     """Add a chart per panel and return the charts; inner areas are aligned along columns and rows."""
-    lying = any(isinstance(mark, Bars | Points) and _levels(plot.main, "y") for mark in plot.main.marks)
+    lying = any(isinstance(mark, Bars | Points) and has_levels(plot.main, "y") for mark in plot.main.marks)
     left = WIDE_NAMES if lying else LEFT
     legend = (
         LEGEND * (1 + sum(len(getattr(mark, "name", "")) for mark in plot.named()) // 110) if plot.named() else 0.05
     )
     inner = Box(box.left + left, box.top + legend, box.width - left - 0.15, box.height - legend - BOTTOM)
     made = []
-    between = TICKS if len(plot.heights) > 1 and not _levels(plot.main, "x") else GAP
+    between = TICKS if len(plot.heights) > 1 and not has_levels(plot.main, "x") else GAP
     for row, column, panel in plot.each():
         x, wide = _share(plot.widths, column, inner.left, inner.width, GAP)
         y, high = _share(plot.heights, row, inner.top, inner.height, between)
@@ -73,8 +70,8 @@ def add_chart(slide: Any, plot: Plot, box: Box) -> list[Any]:
         area = ChartPlace(x - pads[0], y - pads[1], wide + pads[0] + pads[2], high + pads[1] + pads[3], pads)
         chart = (
             _levelled(slide, panel, area)
-            if _levels(panel, "x") or _levels(panel, "y")
-            else _numeric(slide, panel, area)
+            if has_levels(panel, "x") or has_levels(panel, "y")
+            else numeric(slide, panel, area)
         )
         if chart is not None:
             place_inner(chart.chart, area)
@@ -87,26 +84,6 @@ def _share(shares: tuple[float, ...], k: int, start: float, whole: float, gap: f
     """Return the start and size of part k of a length that is divided by shares, with gaps between parts."""
     sizes = [share / sum(shares) * (whole - gap * (len(shares) - 1)) for share in shares]
     return start + sum(sizes[:k]) + gap * k, sizes[k]
-
-
-def is_strip(panel: Panel) -> bool:
-    """Return whether a panel has only bars along an axis of numbers: a strip of row counts."""
-    return not _levels(panel, "x") and not _levels(panel, "y") and all(isinstance(m, Bars) for m in panel.marks)
-
-
-def wide_of(panel: Panel) -> tuple[float, float]:
-    """Return the start and length of a native chart's x axis, whose ends are round numbers."""
-    ends = span(panel, "x")
-    if ends is None:
-        return 0.0, 1.0
-    low, high, _ = nice(replace(panel.x, limits=ends))
-    shift = EXCEL_EPOCH if panel.x.kind == "date" else 0.0
-    return low - shift, (high - low) or 1.0
-
-
-def _levels(panel: Panel, side: str) -> bool:
-    axis = panel.x if side == "x" else panel.y
-    return axis.ticks is not None
 
 
 def _values(mark: Bars | Points, lying: bool, n: int, stacked: bool = False) -> list[float | None]:
@@ -131,7 +108,7 @@ def _moving(mark: Bars) -> bool:
 
 def _levelled(slide: Any, panel: Panel, area: ChartPlace) -> Any:
     """Return a bar chart of levels, one series per mark; floating bars stand on an invisible series."""
-    lying = _levels(panel, "y")
+    lying = has_levels(panel, "y")
     axis, other = (panel.y, panel.x) if lying else (panel.x, panel.y)
     names = [name for _, name in axis.ticks or ()]
     bars: list[Bars | Points] = [mark for mark in panel.marks if isinstance(mark, Bars)]
@@ -225,122 +202,6 @@ def _reach(values: list[float | None], whiskers: list[Whiskers], mark: Bars | Po
     return up, down
 
 
-def _numeric(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Return an XY chart of lines and points; a panel of bars only becomes columns without gaps."""
-    if all(isinstance(mark, Bars) for mark in panel.marks):
-        return _strip(slide, panel, area)
-    data, dressed = XyChartData(), []
-    shift = EXCEL_EPOCH if panel.x.kind == "date" else 0.0
-    for name, x, y, mark in sorted(_lines(panel), key=lambda line: isinstance(line[3], Line)):  # guides last
-        known = np.isfinite(x) & np.isfinite(y)
-        if not known.any():
-            continue
-        series = data.add_series(name)
-        for a, b in zip(x[known], y[known], strict=True):
-            series.add_data_point(float(a) + shift, float(b))
-        dressed.append((mark, y[known]))
-    if not dressed:
-        return None
-    made = slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS, *area.inches(), data)
-    whiskers = [mark for mark in panel.marks if isinstance(mark, Whiskers)]
-    for drawn, (mark, y) in zip(made.chart.plots[0].series, dressed, strict=True):
-        drawn.smooth = False
-        if isinstance(mark, Points):
-            dress_markers(drawn, mark)
-            own = [one for one in whiskers if one.lower.size == y.size]
-            if own:
-                error_bars(drawn, (own[-1].upper - y, y - own[-1].lower), False, y_of_xy=True)
-        else:
-            dress_line(drawn, mark)
-    ends = span(panel, "x")
-    axis = panel.x if ends is None else replace(panel.x, limits=ends)
-    dress_axis(made.chart.category_axis, axis, area)
-    dress_axis(made.chart.value_axis, panel.y, area)
-    return made
-
-
-def _lines(panel: Panel) -> list[tuple[str, Floats, Floats, Any]]:
-    """Return series (name, x, y, mark) of a panel, in drawing order."""
-    lines: list[tuple[str, Floats, Floats, Any]] = []
-    for mark in panel.marks:
-        match mark:
-            case Steps():
-                for k, (first, end) in enumerate(_known(mark.values)):  # a gap breaks the line: one series per piece
-                    x, y = np.repeat(mark.edges[first : end + 1], 2)[1:-1], np.repeat(mark.values[first:end], 2)
-                    name = f"{mark.name or 'curve'}{END if k else ''}"
-                    lines.append((name, *((y, x) if mark.upright else (x, y)), mark))
-            case Ribbon():
-                x = np.repeat(mark.edges, 2)[1:-1]
-                for name, values in ((mark.name or "band", mark.lower), (f"{mark.name or 'band'}{END}", mark.upper)):
-                    lines.append((name, x, np.repeat(values, 2), mark))
-            case Path() | Points():
-                lines.append((mark.name or "line", mark.x, mark.y, mark))
-            case Line():
-                lines += _guide(panel, mark)
-            case Area():
-                name = mark.text or "segment"
-                for at, called in ((mark.low, name), (mark.high, f"{name}{END}")):
-                    lines += _guide(panel, Line(at, True, mark.role, False), called)
-    return lines
-
-
-def _known(values: Floats) -> list[tuple[int, int]]:
-    """Return the runs of finite values as (first, one past the last)."""
-    there = np.flatnonzero(np.isfinite(values))
-    pieces = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if there.size else []
-    return [(int(piece[0]), int(piece[-1]) + 1) for piece in pieces]
-
-
-def _guide(panel: Panel, mark: Line, name: str = "") -> list[tuple[str, Floats, Floats, Any]]:
-    """Return a straight line across the panel, over the span of the other axis."""
-    ends = span(panel, "y" if mark.upright else "x")
-    if ends is None:
-        return []
-    fixed = np.full(2, mark.at)
-    x, y = (fixed, np.array(ends)) if mark.upright else (np.array(ends), fixed)
-    return [(name or mark.text or "zero", x, y, mark)]
-
-
-def span(panel: Panel, side: str) -> tuple[float, float] | None:
-    """Return the range of an axis: its limits, or the range of its marks; None if unknown."""
-    axis = panel.x if side == "x" else panel.y
-    if axis.limits is not None:
-        return axis.limits
-    parts = [along(mark, side) for mark in panel.marks]
-    known = np.concatenate([part[np.isfinite(part)] for part in parts if part.size] or [np.empty(0)])
-    return (float(known.min()), float(known.max())) if known.size else None
-
-
-def along(mark: Any, side: str) -> Floats:
-    """Return a mark's coordinates on an axis."""
-    if isinstance(mark, Bars) and side == "x" and not mark.lying:
-        return np.concatenate([mark.at - np.asarray(mark.width) / 2, mark.at + np.asarray(mark.width) / 2])
-    if isinstance(mark, Steps):
-        return mark.edges if (side == "x") != mark.upright else mark.values
-    if isinstance(mark, Path | Points):
-        return mark.x if side == "x" else mark.y
-    return np.empty(0)
-
-
-def _strip(slide: Any, panel: Panel, area: ChartPlace) -> Any:
-    """Return a column chart of the bars within the x limits, each labelled by its centre."""
-    mark = panel.marks[0]
-    assert isinstance(mark, Bars)
-    low, high = panel.x.limits or (-np.inf, np.inf)
-    inside = np.flatnonzero((mark.at >= low) & (mark.at <= high))
-    if not inside.size:
-        return None
-    data = CategoryChartData()
-    data.categories = [f"{mark.at[k]:.6g}" for k in inside]
-    data.add_series("rows", mark.sizes[inside].tolist())
-    made = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *area.inches(), data)
-    made.chart.plots[0].gap_width = 0
-    dress_points(made.chart.plots[0].series[0], mark.role(0))
-    dress_axis(made.chart.category_axis, panel.x, area, bare=True)
-    dress_axis(made.chart.value_axis, panel.y, area)
-    return made
-
-
 def add_table(slide: Any, plot: Plot, box: Box, most: int = 10) -> Any:
     """Return a slide table of the largest scores of a plot."""
     numbers = plot.numbers
@@ -378,5 +239,5 @@ def grid(slide: Any, rows: list[list[str]], box: Box, size: float, widths: list[
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):  # numpy's floats, too
-        return "" if np.isnan(value) else f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
+        return "" if np.isnan(value) else number(value)
     return str(value)

@@ -14,14 +14,15 @@ from pptx.enum.dml import MSO_LINE
 from pptx.oxml.ns import qn
 from pptx.util import Inches, Pt
 
+from gamcore.data.labels import cut
 from gamcore.types import Floats
-from gamcore.viz.plots.palette import PALETTES, clean, cut, rgb
+from gamcore.viz.plots.palette import PALETTES, clean, rgb
 from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Path, Points, Ribbon, Steps
 
 COLOR: Final = PALETTES["light"]
 TEXT: Final = 10
 NUMBERS: Final = {"plain": "General", "percent": "0%", "signed percent": "+0%;-0%;0%", "count": "#,##0",
-                  "factor": "General", "power": "0E+0"}  # fmt: skip
+                  "factor": "General", "small": "General"}  # fmt: skip
 
 
 SLACK: Final = 0.12

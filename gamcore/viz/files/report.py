@@ -12,10 +12,10 @@ from gamcore.viz.files.tidy import tidy
 
 ReportKind = Literal["html", "pdf", "pptx", "zip"]
 KINDS: Final[dict[ReportKind, str]] = {
-    "pptx": "Slides (PPTX)",
+    "pptx": "Slides",
     "pdf": "PDF",
-    "html": "Web page (HTML)",
-    "zip": "All of it (ZIP)",
+    "html": "Web page",
+    "zip": "All (ZIP)",
 }
 SINGLE: Final[tuple[PlotFormat, ...]] = ("png", "svg", "csv", "xlsx", "txt")
 """Formats of each plot in an archive."""
@@ -29,8 +29,8 @@ def to_report(report: Report, kind: ReportKind, step: Step = quiet) -> bytes:
             from gamcore.viz.files.html_report import to_html
 
             step(0.0, report.title)
-            cover = ReportPart(report.title, (report.subtitle,))
-            return to_html(report.title, [cover, *report.every], report.about)
+            cover = [] if report.brief else [ReportPart(report.title, (report.subtitle,))]
+            return to_html(report.title, [*cover, *report.every], report.about)
         case "pdf":
             from gamcore.viz.files.pdf_report import to_pdf
 
@@ -41,7 +41,7 @@ def to_report(report: Report, kind: ReportKind, step: Step = quiet) -> bytes:
             return to_deck(report, step)
         case "zip":
             return _archive(report, step)
-    raise ExportError(f"There is no report as {kind!r}: choose one of {', '.join(KINDS)}.")
+    raise ExportError(f"There is no report format {kind!r}: choose one of {', '.join(KINDS)}.")
 
 
 def _archive(report: Report, step: Step) -> bytes:

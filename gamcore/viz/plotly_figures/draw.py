@@ -15,14 +15,18 @@ from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note,
 from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
 from gamcore.viz.plots.palette import PALETTES, Mode, Palette
-from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Panel, Plot
+from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Line, Panel, Plot
 
-FORMATS = {"plain": None, "percent": ".0%", "signed percent": "+.0%", "count": ",", "factor": "~g", "power": None}
+FORMATS = {"plain": None, "percent": ".2~%", "signed percent": "+.2~%", "count": ",", "factor": "~g", "small": None}
 LEGEND_PIXELS = 20
 BARE = 12
 """Pixels above a plot that has neither title nor legend."""
 SMALL_X, SMALL_Y = 4, 5
 """Numbers of ticks of a small plot."""
+NARROW, FEWEST = 0.3, 2
+"""A panel with less than this share of the width has that many ticks."""
+STANDOFF = 5
+"""Pixels between an axis and its labels, so that those of x and y do not meet in the corner."""
 BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
 """Gaps between panels, as shares of the plot."""
 
@@ -42,7 +46,9 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
         axes = {"xaxis": place.x, "yaxis": place.y}
         data += [trace | axes for mark in panel.marks for trace in traces(mark, panel, color, flat)]
         _panel(layout, panel, place, color)
-        layout[f"xaxis{number}"] |= _axis(panel.x, color, SMALL_X if plot.small else None)
+        narrow = plot.widths[column] < NARROW * sum(plot.widths)
+        most = SMALL_X if plot.small else FEWEST if narrow else None
+        layout[f"xaxis{number}"] |= _axis(panel.x, color, most) | {"ticklabelstandoff": STANDOFF}
         layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
     return go.Figure({"data": data, "layout": layout | _around(plot, titled, color)})
 
@@ -100,7 +106,8 @@ def _around(plot: Plot, titled: bool, color: Palette) -> Options:
     """Return the height, margins, title and legend."""
     named = len(plot.named())
     layout: Options = {"showlegend": named > 0, "legend": {}, "dragmode": "pan"}
-    top = 100 if titled else 34 if named else BARE
+    over = any(isinstance(mark, Line) and mark.upright and mark.text for mark in plot.main.marks)
+    top = 100 if titled else 34 if named else 2 * BARE if over else BARE
     if plot.legend != "right":
         layout["legend"] = {"x": 0, "xanchor": "left", "y": 1.01, "yanchor": "bottom"}
         top += 50 if titled else 0
@@ -133,8 +140,8 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
                   "ticktext": [escape(name, 60) for _, name in axis.ticks]}  # fmt: skip
     if FORMATS[axis.format]:
         drawn["tickformat"] = FORMATS[axis.format]
-    if axis.format == "power":
-        drawn |= {"exponentformat": "power", "nticks": 5, "tickangle": 0}
+    if axis.format == "small":
+        drawn |= {"exponentformat": "none", "nticks": 3, "tickangle": 0}
     if axis.kind == "log":
         drawn |= {"type": "log", "tickformat": "~g", "dtick": "D2", "minor": {"showgrid": False}}
     limits = axis.limits

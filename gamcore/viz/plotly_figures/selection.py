@@ -21,6 +21,7 @@ def brushable(figure: go.Figure, curve: Curve, mode: Mode = "light") -> None:
     """Let the user select a range on a curve, without dimming the rest."""
     same = {"marker": {"opacity": 1}}
     figure.update_traces(selected=same, unselected=same, selector={"type": "bar"})
+    curve = curve.as_levels()
     if curve.scores.size:
         at, scores = np.arange(curve.scores.size, dtype=np.float64), curve.scores
         if curve.labels:

@@ -79,5 +79,5 @@ def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[O
 
 def note(text: str, place: PanelPlace, color: Palette) -> Options:
     """Return a note in the corner of a panel."""
-    return {"text": escape(text), "x": 1, "y": 0, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
+    return {"text": escape(text), "x": 1, "y": 1, "xanchor": "right", "yanchor": "top", "showarrow": False,
             "font": {"size": 11, "color": color.muted}, **place.at()}  # fmt: skip

@@ -8,7 +8,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette, cut
+from gamcore.data.labels import cut
+from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette
 
 Options = dict[str, Any]
 """A part of a figure, as plotly takes it."""

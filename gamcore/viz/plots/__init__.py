@@ -9,6 +9,8 @@ from gamcore.viz.plots.curves import common_limits, curve, is_cut, small
 from gamcore.viz.plots.describe import describe
 from gamcore.viz.plots.moved import moved
 from gamcore.viz.plots.palette import PALETTES, Mode
+from gamcore.viz.plots.plans import detectable
+from gamcore.viz.plots.profile import profile
 from gamcore.viz.plots.quality import actual, calibration, cost_line, over_time, progress, ranked, residuals
 from gamcore.viz.plots.segment import marked
 from gamcore.viz.plots.spec import Plot
@@ -18,7 +20,7 @@ from gamcore.viz.plots.tasks import similarity
 
 __all__ = [
     "PALETTES", "Mode", "Plot", "actual", "calibration", "common_limits", "comparison", "cost_line", "curve",
-    "describe", "importance", "is_cut", "lifts", "marked", "moved", "over_time", "overlap", "pair_ranking",
-    "progress", "ranked", "reach", "residuals", "similarity", "slices", "small", "surface", "task_importance",
-    "waterfall",
+    "describe", "detectable", "importance", "is_cut", "lifts", "marked", "moved", "over_time", "overlap",
+    "pair_ranking", "profile", "progress", "ranked", "reach", "residuals", "similarity", "slices", "small", "surface",
+    "task_importance", "waterfall",
 ]  # fmt: skip

@@ -6,14 +6,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from gamcore.data.labels import cut
 from gamcore.explain.curves import Breakdown, Importance
 from gamcore.explain.tasks import TaskImportance
 from gamcore.model.losses import LOSSES
-from gamcore.model.scales import Scale, say
+from gamcore.model.scales import Scale, say, say_all
+from gamcore.numbers import number, percent
 from gamcore.types import Floats
 from gamcore.viz.plots.curves import effect_axis
-from gamcore.viz.plots.palette import MOST_LABEL, cut
-from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, single
+from gamcore.viz.plots.palette import MOST_LABEL
+from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, single
 
 FEWEST_SHOWN, MOST_SHOWN = 8, 25
 ROW = 26
@@ -31,12 +33,13 @@ def importance(
 ) -> Plot:
     """Return bars of feature importance, the largest on top; `axis` is their title where they are not effects."""
     frame = ranking.frame().sort_values(measure, ascending=False, ignore_index=True).head(most)
-    what = "mean absolute effect" if measure == "mean_abs" else "range of the effect"
+    what = "mean effect" if measure == "mean_abs" else "range of the effect"
     sizes = frame[measure].to_numpy(np.float64)
     said = [say(size, ranking.scale).lstrip("+") for size in sizes]
     hover = [f"{cut(name, 400)}\n{text}" for name, text in zip(frame["feature"], said, strict=True)]
     bars = Bars(np.arange(len(frame), dtype=np.float64), sizes - ranking.zero, ranking.zero, lying=True, hover=hover)
-    title = axis or f"{what} ({LOSSES[ranking.loss].unit(ranking.scale, 'units of the target')})"
+    unit = LOSSES[ranking.loss].unit(ranking.scale, "units of the target").removesuffix(" at the base rate")
+    title = axis or f"{what} ({unit})"
     panel = Panel(
         effect_axis(title, ranking.scale), levels([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,)
     )
@@ -63,18 +66,20 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
     base = np.zeros(len(frame))
     for part, label, role in parts:
         sizes = frame[part].to_numpy(np.float64)
-        hover = [f"{cut(name, 400)}\n{size:.1%} {label}" for name, size in zip(frame["feature"], sizes, strict=True)]
+        hover = [
+            f"{cut(name, 400)}\n{percent(size)} {label}" for name, size in zip(frame["feature"], sizes, strict=True)
+        ]
         marks.append(Bars(at, sizes, base, roles=role, lying=True, name=label, hover=hover))
         base = base + sizes
-    x = Axis("share of all gain", format="percent", grid=True)
+    x = Axis("share of the total gain", format="percent", grid=True)
     panel = Panel(x, levels([cut(name, MOST_LABEL) for name in frame["feature"]]), tuple(marks), stacked=True)
     common = float(frame["common"].sum())
     return Plot(
         "importance",
-        f"{common:.0%} of what the trees gain, tasks share",
-        detail=detail or "share of all gain, by feature",
+        f"{percent(common, 0)} of the trees' gain is shared by the tasks",
+        detail=detail or "share of the total gain, by feature",
         panels=single(panel),
-        words=f"Bars of importance over all tasks: {common:.0%} of the gain is common.",
+        words=f"Bars of importance over all tasks: {percent(common, 0)} of the gain is common.",
         numbers=frame,
         height=90 + ROW * max(len(frame), 3),
         legend="left",
@@ -82,7 +87,7 @@ def task_importance(ranking: TaskImportance, most: int = 20, detail: str = "") -
 
 
 def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: str = "") -> Plot:
-    """Return bars of the strongest pairs; the model's pairs have the primary colour and a bar for their held-out gain.
+    """Return bars of the strongest pairs; the model's pairs have the primary colour and a dot at their held-out gain.
 
     ranking : feature_1, feature_2, strength, rank, strongest first, with attrs["chance"]; worth : feature_1, feature_2,
     worth.
@@ -96,34 +101,30 @@ def pair_ranking(ranking: pd.DataFrame, worth: pd.DataFrame, loss: str, detail: 
     pairs = list(zip(shown["feature_1"], shown["feature_2"], strict=True))
     at, strength = np.arange(len(shown), dtype=np.float64), shown["strength"].to_numpy(np.float64)
     names = [cut(f"{a} × {b}", 200) for a, b in pairs]
+    error = LOSSES[loss].error
     hover = [
-        f"{name}\nrank {rank}: {size:.2e}" for name, rank, size in zip(names, shown["rank"], strength, strict=True)
+        f"{name}\nrank {rank}: {error} lower by {number(size)}"
+        for name, rank, size in zip(names, shown["rank"], strength, strict=True)
     ]  # fmt: skip
     roles: list[ColorRole] = ["primary" if pair in fitted else "density" for pair in pairs]
     y = levels([cut(name, 44) for name in names])
-    error = LOSSES[loss].error
-    gain = Axis(f"what one cut of both takes off the {error}", format="power", grid=True)
-    panels = [
-        Panel(gain, y, (Bars(at, strength, roles=roles, lying=True, hover=hover),
-                        Line(chance, True, text="by chance")))
-    ]  # fmt: skip
+    marks: list[Mark] = [Bars(at, strength, roles=roles, lying=True, hover=hover), Line(chance, True)]
     if fitted:
         gains = np.array([fitted.get(pair, np.nan) for pair in pairs], np.float64)
-        hover = [f"{name}\nheld-out gain {value:.2e}" for name, value in zip(names, gains, strict=True)]
-        worths = Bars(at, gains, lying=True, hover=hover)
-        panels.append(
-            Panel(Axis("gain on held-out rows", format="power", grid=True), y, (worths, Line(0.0, True, dotted=False)))
-        )
+        hover = [f"{name}\n{error} of held-out rows lower by {number(value)}"
+                 for name, value in zip(names, gains, strict=True)]  # fmt: skip
+        marks.append(Points(gains, at, "accent", 9, name="gain on held-out rows", hover=hover))
+    panel = Panel(Axis(f"gain in {error}", format="small", grid=True), y, tuple(marks))
     first = f"{pairs[0][0]} and {pairs[0][1]}" if pairs else "No pair"
     return Plot(
         "pairs",
         f"{first} interact most",
         detail=detail or "pairs of features by strength; those of the model in blue",
-        panels=(tuple(panels),),
+        panels=single(panel),
         words=f"Bars of the {len(shown)} strongest pairs.",
         numbers=shown.reset_index(drop=True),
-        widths=(0.6, 0.4) if fitted else (1.0,),
         height=90 + 24 * max(len(shown), 3),
+        legend="left",
     )
 
 
@@ -175,16 +176,16 @@ def waterfall(
 def _parts(at: Floats, scale: Scale) -> list[str]:
     """Return the steps between consecutive scores, as text."""
     if scale == "points":
-        return [f"{value:+.1f}" for value in np.diff(100 * expit(at))]
+        return say_all([*np.diff(100 * expit(at))], scale)
     steps = np.diff(at)
-    return [f"×{np.exp(value):.3g}" if scale == "ratio" else f"{value:+.3g}" for value in steps]
+    return say_all([*(np.exp(steps) if scale == "ratio" else steps)], scale)
 
 
 def _total(score: float, loss: str, scale: Scale) -> str:
     """Return a total score as text."""
     if not LOSSES[loss].is_binary or scale == "link":
-        return f"{score:.4g}"
-    return f"{expit(score):.1%}" if scale == "points" else f"odds {np.exp(score):.3g}"
+        return number(score, 4)
+    return percent(expit(score)) if scale == "points" else f"odds {number(np.exp(score))}"
 
 
 def _axis(loss: str, scale: Scale, target: str) -> str:

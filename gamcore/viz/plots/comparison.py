@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from gamcore.data.labels import cut
 from gamcore.explain.curves import Curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
 from gamcore.viz.plots.curves import common_limits, effect_axis, level_order, ribbons, value_axis, visible_edges
-from gamcore.viz.plots.palette import cut, shorten
+from gamcore.viz.plots.palette import shorten
 from gamcore.viz.plots.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
 
 WIDTH = 0.7

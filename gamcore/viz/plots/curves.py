@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.data.column_names import Measure
+from gamcore.data.labels import cut
 from gamcore.data.table import MONTHS, WEEKDAYS
 from gamcore.explain.curves import FEW_ROWS, WHOLE, Curve
+from gamcore.explain.observed import Observed
 from gamcore.explain.sentences import read_curve
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
+from gamcore.numbers import count, number
 from gamcore.types import Floats
-from gamcore.viz.plots.palette import cut, shorten
-from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Line, Mark, Panel, Plot, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.plots.palette import shorten
+from gamcore.viz.plots.spec import (
+    Axis,
+    Bars,
+    ColorRole,
+    Line,
+    Mark,
+    Panel,
+    Plot,
+    Points,
+    Ribbon,
+    Steps,
+    TickFormat,
+    Whiskers,
+)
 
 MOST_ROOM = 0.75
 """Height that bands may add to a plot at either end, as a share of the curve's height."""
@@ -23,12 +41,17 @@ DENSITY_BARS = 60
 
 
 def curve(
-    shape: Curve, target: str, detail: str, before: Curve | None = None, title: str | None = None, height: int = 412
-) -> Plot:
-    """Return one curve: step line or bars, bands, a strip of row counts below, missing and unseen in a side panel.
+    shape: Curve, target: str, detail: str, before: Curve | None = None, title: str | None = None, height: int = 412,
+    observed: Sequence[Observed] = (),
+) -> Plot:  # fmt: skip
+    """Return one curve: step line or bars, bands, a strip of row counts below; missing cells in a side panel, where
+    there are any.
 
     before : the feature's earlier curve, drawn faint. title : None for a sentence about the curve (`read_curve`).
+    observed : observed means to draw on it. A number of two values is drawn as two bars.
     """
+    whole, shape = shape, shape.as_levels()
+    before = before.as_levels() if before is not None else None
     levels = shape.kind in ("category", "boolean")
     marks: list[Mark] = []
     if levels:
@@ -41,39 +64,67 @@ def curve(
             else []
         )
         marks = [*old, *_line(shape)]
+    marks += [_dots(shape, one, role) for one, role in zip(observed, OBSERVED_ROLES, strict=False)]
     zero = Line(shape.zero)
-    x, special = value_axis(shape), Axis(ticks=((0.0, "missing"), (1.0, "unseen")), limits=(-0.5, 1.5))
-    effects = effect_axis(LOSSES[shape.loss].unit(shape.scale, target), shape.scale, limits_of(shape, before))
-    rows, of_special = _rows(shape), np.array([shape.missing[3], shape.unseen[3]])
-    tallest = max(rows.sizes.max(initial=0.0), of_special.max())
-    strip = Axis("rows", limits=(0.0, 1.05 * float(tallest) or 1.0), named=False)
-    bare = replace(x, title="", named=False)
+    x, special = value_axis(shape), Axis(ticks=((0.0, "missing"),), limits=(-0.5, 0.5))
+    limits = _with_dots(limits_of(shape, before), observed, shape.scale)
+    effects = effect_axis(LOSSES[shape.loss].unit(shape.scale, target), shape.scale, limits)
+    rows, missing = _rows(shape), shape.missing[3]
+    strip = Axis("rows", limits=(0.0, 1.05 * max(float(rows.sizes.max(initial=0.0)), missing) or 1.0), named=False)
+    upper = [Panel(replace(x, title="", named=False), effects, (*marks, zero))]
+    lower = [Panel(x, strip, (rows,))]
+    if missing:
+        beside = replace(effects, title="", named=False)
+        upper.append(Panel(replace(special, named=False), beside, (*_special(shape), zero)))
+        bar = row_bars(np.zeros(1), np.array([missing]), 0.6)
+        lower.append(Panel(special, replace(strip, title=""), (bar,)))
     return Plot(
         name=shape.feature,
-        title=title or _headline(shape, target),
+        title=title or _headline(whole, target),
         detail=detail,
-        panels=(
-            (
-                Panel(bare, effects, (*marks, zero)),
-                Panel(replace(special, named=False), replace(effects, title="", named=False), (*_special(shape), zero)),
-            ),
-            (
-                Panel(x, strip, (rows,)),
-                Panel(special, replace(strip, title=""), (row_bars(np.arange(2.0), of_special, 0.6),)),
-            ),
-        ),
-        widths=(0.86, 0.14),
+        panels=(tuple(upper), tuple(lower)),
+        widths=(0.92, 0.08) if missing else (1.0,),
         heights=(0.8, 0.2),
         height=height,
-        words=title or read_curve(shape),
-        numbers=shape.frame(),
+        words=title or read_curve(whole),
+        numbers=whole.frame(),
     )
 
 
+OBSERVED_ROLES: tuple[ColorRole, ...] = ("ink", "muted")
+
+
+def _dots(shape: Curve, means: Observed, role: ColorRole) -> Points:
+    """Return observed means as dots; those of levels stand where their bars do."""
+    at = means.at
+    if shape.labels:
+        bins = np.searchsorted(shape.display, at) if shape.display.size else at.astype(np.int64)
+        place = np.empty(shape.scores.size)
+        place[level_order(shape)] = np.arange(shape.scores.size)
+        at = place[bins]
+    hover = [f"{means.name}\n{say(score, shape.scale)} (mean {number(mean, 4)})\n{count(n)} rows"
+             for score, mean, n in zip(means.scores, means.means, means.rows, strict=True)]  # fmt: skip
+    return Points(at, means.scores, role, 7.0, name=means.name, hover=hover)
+
+
+def _with_dots(limits: tuple[float, float], observed: Sequence[Observed], scale: Scale) -> tuple[float, float]:
+    """Return the limits of effects widened to hold all observed means."""
+    dots = np.concatenate([means.scores[np.isfinite(means.scores)] for means in observed] or [np.empty(0)])
+    if scale == "ratio":
+        dots = dots[dots > 0]
+    if not dots.size or (dots.min() >= limits[0] and dots.max() <= limits[1]):
+        return limits
+    return widened(min(limits[0], float(dots.min())), max(limits[1], float(dots.max())), scale)
+
+
 def small(
-    shape: Curve, limits: tuple[float, float], other: Curve | None = None, title: str | None = None, height: int = 170
-) -> Plot:
-    """Return a small multiple: the bare curve on shared limits, overlaid by `other`, a curve of the same bins."""
+    shape: Curve, limits: tuple[float, float], other: Curve | None = None, title: str | None = None, height: int = 170,
+    before: str = "common",
+) -> Plot:  # fmt: skip
+    """Return a small multiple: the bare curve on shared limits, and `other` over it, a curve of the same bins.
+
+    before : what `other` is called.
+    """
     marks: list[Mark] = []
     axis = Axis()
     if shape.kind in ("category", "boolean"):
@@ -84,7 +135,7 @@ def small(
         if shape.has_band:
             marks.append(Whiskers(at, shape.lower[order], shape.upper[order]))
         if other is not None:
-            marks.append(Points(at, other.scores[order], "ink", 16, "dash", name="common"))
+            marks.append(Points(at, other.scores[order], "ink", 16, "dash", name=before))
         named = order.size <= 4
         ticks = [(float(k), shorten(shape.labels[place], 9)) for k, place in enumerate(order)] if named else []
         axis = Axis(ticks=tuple(ticks), named=named)
@@ -94,8 +145,8 @@ def small(
         marks.append(Steps(edges, shape.scores, width=1.8, hover=_told(shape)))
         marks += _pale(shape, edges, 1.8, "")
         if other is not None:
-            marks.append(Steps(edges, other.scores, "muted", 1.4, True, name="common"))
-        axis = Axis(kind="date" if shape.kind == "date" else "number", limits=view(shape))
+            marks.append(Steps(edges, other.scores, "muted", 1.4, True, name=before))
+        axis = replace(value_axis(shape), title="")
     note = f"missing: {say(shape.missing[0], shape.scale)}" if shape.missing[3] else ""
     panel = Panel(axis, effect_axis("", shape.scale, limits), (*marks, Line(shape.zero)), note=note)
     return Plot(
@@ -122,7 +173,19 @@ def value_axis(curve: Curve) -> Axis:
         step = max(1, int(np.ceil(order.size / 30)))
         names = [(float(k), shorten(curve.labels[order[k]], order.size)) for k in range(0, order.size, step)]
         return Axis(curve.feature, ticks=tuple(names), limits=(-0.6, order.size - 0.4))
-    return Axis(curve.feature, "date" if curve.kind == "date" else "number", view(curve) if curve.edges.size else None)
+    if curve.kind == "date":
+        return Axis(curve.feature, "date", view(curve) if curve.edges.size else None)
+    return number_axis(curve.feature, curve.measure, curve.edges, view(curve) if curve.edges.size else None)
+
+
+def number_axis(feature: str, measure: Measure, edges: Floats, limits: tuple[float, float] | None) -> Axis:
+    """Return the axis of a feature that is a number, with its unit."""
+    wide = bool(edges.size) and float(np.ptp(edges)) >= 10
+    form: TickFormat = (
+        "percent" if measure.form == "percent" else "count" if measure.form != "automatic" and wide else "plain"
+    )
+    unit = measure.unit if measure.form != "percent" else ""
+    return Axis(f"{feature} ({unit})" if unit else feature, limits=limits, format=form)
 
 
 def _told(curve: Curve) -> list[str]:
@@ -130,7 +193,7 @@ def _told(curve: Curve) -> list[str]:
     hover = []
     for k in range(curve.scores.size):
         band = f" ({say(curve.lower[k], curve.scale)} to {say(curve.upper[k], curve.scale)})" if curve.has_band else ""
-        hover.append(f"{curve.place(k)}\n{say(curve.scores[k], curve.scale)}{band}\n{curve.counts[k]:,.0f} rows")
+        hover.append(f"{curve.place(k)}\n{say(curve.scores[k], curve.scale)}{band}\n{count(curve.counts[k])} rows")
     return hover
 
 
@@ -185,14 +248,11 @@ def _levels_before(curve: Curve, before: Curve) -> list[Mark]:
 
 
 def _special(curve: Curve) -> list[Mark]:
-    """Return the missing and the unseen bin, as bars on the curve's y axis."""
-    scores, lower, upper, counts = np.array([curve.missing, curve.unseen]).T
-    at = np.arange(2.0)
+    """Return the missing bin, as a bar on the curve's y axis."""
+    scores, lower, upper, counts = np.array([curve.missing]).T
+    at = np.zeros(1)
     roles: list[ColorRole] = ["primary" if n >= FEW_ROWS else "few" for n in counts]
-    hover = [
-        f"{name}\n{say(score, curve.scale)}\n{n:,.0f} rows"
-        for name, score, n in zip(("missing", "unseen"), scores, counts, strict=True)
-    ]
+    hover = [f"missing\n{say(score, curve.scale)}\n{count(n)} rows" for score, n in zip(scores, counts, strict=True)]
     marks: list[Mark] = [
         Bars(at, scores - curve.zero, curve.zero, 0.5, roles, hover=hover),
         Points(at, scores, size=22, symbol="dash"),
@@ -204,7 +264,7 @@ def _special(curve: Curve) -> list[Mark]:
 
 def row_bars(at: Floats, counts: Floats, width: Floats | float) -> Bars:
     """Return bars of row counts per bin or level."""
-    return Bars(at, counts, width=width, roles="density", hover=[f"{n:,.0f} rows" for n in counts])
+    return Bars(at, counts, width=width, roles="density", hover=[f"{count(n)} rows" for n in counts])
 
 
 def _rows(curve: Curve) -> Bars:
@@ -246,7 +306,7 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
     The band of a bin with few rows can be many times as high as the curve, which would then look flat.
     thin : whether the bands of bins with few rows count.
     """
-    special = np.array([curve.missing[:3], curve.unseen[:3]]).ravel()
+    special = np.array(curve.missing[:3]) if curve.missing[3] else np.empty(0)
     parts = [curve.scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
     centre = np.concatenate(parts)
     thick = curve.counts >= FEW_ROWS

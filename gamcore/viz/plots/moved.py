@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gamcore.data.labels import cut
+from gamcore.numbers import percent
 from gamcore.stats.histograms import Overlay
 from gamcore.types import Floats
 from gamcore.viz.plots.bars import levels
-from gamcore.viz.plots.palette import MOST_LABEL, cut
+from gamcore.viz.plots.palette import MOST_LABEL
 from gamcore.viz.plots.spec import Axis, Bars, ColorRole, Mark, Panel, Plot, Steps, single
 
 ROW = 30
@@ -18,7 +20,7 @@ WIDTH = 0.36
 
 def moved(overlay: Overlay, title: str) -> Plot:
     """Return the shares of rows by value in the older and the newer version."""
-    hover = [f"{row[0]}\nthen {row[1]:.1%}, now {row[2]:.1%}" for row in overlay.frame().to_numpy()]
+    hover = [f"{row[0]}\nthen {percent(row[1])}, now {percent(row[2])}" for row in overlay.frame().to_numpy()]
     marks: list[Mark] = []
     sides: list[tuple[str, Floats, ColorRole, float]] = [
         ("then", overlay.then, 0, -WIDTH / 2), ("now", overlay.now, 1, WIDTH / 2),
@@ -36,7 +38,7 @@ def moved(overlay: Overlay, title: str) -> Plot:
     else:
         panel = Panel(Axis(overlay.name, "date" if overlay.kind == "date" else "number"), share, tuple(marks))
         height = HEIGHT
-    missing = f"missing in {overlay.missing[0]:.1%} of rows then, {overlay.missing[1]:.1%} now"
+    missing = f"missing in {percent(overlay.missing[0])} of rows then, {percent(overlay.missing[1])} now"
     words = f"Shares of rows by {overlay.name}: {title}."
     return Plot(
         f"moved {overlay.name}", title, detail=missing, panels=single(panel), words=words, numbers=overlay.frame(),

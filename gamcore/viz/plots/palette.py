@@ -49,7 +49,7 @@ class Palette:
 PALETTES: Final[dict[Mode, Palette]] = {
     "light": Palette(
         background="#FFFFFF",
-        ink="#17212B",
+        ink="#0D151D",
         muted="#5E6B78",
         hairline="#E6EAEE",
         primary="#1F5FA8",
@@ -89,11 +89,6 @@ def clean(text: str) -> str:
     return "".join(
         c for c in text if c == "\n" or not (unicodedata.category(c) in ("Cc", "Cs", "Cn") or c in TURNING or c == MARK)
     )
-
-
-def cut(text: str, most: int) -> str:
-    """Return a text cut to at most `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shorten(text: str, n_labels: int) -> str:

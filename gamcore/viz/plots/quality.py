@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
+from gamcore.numbers import count, fixed, number, percent
 from gamcore.stats.metrics import Costs
 from gamcore.stats.metrics import RankingLine as Ranked
 from gamcore.types import Floats
@@ -17,7 +20,7 @@ MOST_POINTS = 1_000
 
 def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tuple[list[float], list[float]]) -> Plot:
     """Return a curve of shares, with the line of a model without skill (`guide`)."""
-    each = [f"{x:.1%}\n{y:.1%}" for x, y in zip(line.x, line.y, strict=True)]
+    each = [f"{percent(x)}\n{percent(y)}" for x, y in zip(line.x, line.y, strict=True)]
     marks = (Path(np.array(guide[0]), np.array(guide[1]), "zero", 1.0, "dot"), Path(line.x, line.y, hover=each))
     x, y = (Axis(title, limits=WHOLE, format="percent") for title in axes)
     numbers = pd.DataFrame({axes[0]: line.x, axes[1]: line.y})
@@ -39,23 +42,23 @@ def calibration(parts: pd.DataFrame, chance: Floats) -> Plot:
     counts, edges = np.histogram(chance, np.linspace(0, min(top, 1.0), 41))
     bars = Bars(
         (edges[:-1] + edges[1:]) / 2, 0.12 * top * counts / max(counts.max(), 1), width=np.diff(edges), roles="density",
-        hover=[f"{n:,} rows" for n in counts],
+        hover=[f"{count(n)} rows" for n in counts],
     )  # fmt: skip
     ends = np.array([0.0, top])
-    marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *_interval(parts, "predicted", "observed", ".1%"))
+    marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *_interval(parts, "predicted", "observed", percent))
     x, y = (Axis(title, limits=(0.0, top), format="percent") for title in ("predicted chance", "what happened"))
     inside = int(((parts["predicted"] >= parts["lower"]) & (parts["predicted"] <= parts["upper"])).sum())
-    words = f"What happened against what was predicted; {inside} of {len(parts)} parts agree."
+    words = f"Observed against predicted; {inside} of {len(parts)} parts agree."
     return Plot(
-        "calibration", f"Predicted chances hold in {inside} of {len(parts)} parts of the held-out rows",
-        detail="each part with its 95% interval; on the dotted line, a chance is just what it says",
+        "calibration", f"Well calibrated in {inside} of {len(parts)} groups of held-out rows",
+        detail="each part with its 95% interval; on the dotted line, predicted and observed agree",
         panels=single(Panel(x, _grid(y), marks)), words=words, numbers=parts, height=420,
     )  # fmt: skip
 
 
 def cost_line(costs: Costs, chosen: float) -> Plot:
     """Return the cost per row by threshold; the cheapest and the chosen threshold are marked."""
-    hover = [f"{x:.1%}\n{y:,.4g} a row" for x, y in zip(costs.thresholds, costs.costs, strict=True)]
+    hover = [f"{percent(x)}\n{number(y, 4)} per row" for x, y in zip(costs.thresholds, costs.costs, strict=True)]
     marks = (
         Path(costs.thresholds, costs.costs, hover=hover),
         Line(chosen, True, "accent", False, 1.6),
@@ -63,11 +66,11 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
     )
     x, y = Axis("say yes from a chance of", limits=(0.0, 1.0), format="percent"), Axis("cost per row", from_zero=True)
     numbers = pd.DataFrame({"threshold": costs.thresholds, "cost per row": costs.costs})
-    said = f"Cost a row by threshold; the cheapest is {costs.best:.3f}."
+    said = f"Cost per row by threshold; the cheapest is {fixed(costs.best, 3)}."
     return Plot(
         "costs",
-        f"A row costs least with a line at {costs.best:.1%}",
-        detail=f"held-out rows · the line is at {chosen:.1%}",
+        f"Cost per row is lowest with the line at {percent(costs.best)}",
+        detail=f"held-out rows · the line is at {percent(chosen)}",
         panels=single(Panel(x, _grid(y), marks)),
         words=said,
         numbers=numbers,
@@ -78,8 +81,8 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
 def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
     """Return the residuals of some rows, and their means by prediction."""
     dots = Points(predicted, gaps, "density", 4, opacity=0.6)
-    marks = (dots, Line(0.0), *_interval(parts, "predicted", "residual", ",.4g"))
-    x, y = Axis(f"predicted {target}"), Axis("what was minus what was predicted")
+    marks = (dots, Line(0.0), *_interval(parts, "predicted", "residual", _four))
+    x, y = Axis(f"predicted {target}"), Axis("observed minus predicted")
     off = int(((parts["lower"] > 0) | (parts["upper"] < 0)).sum())
     return Plot(
         "residuals",
@@ -96,13 +99,13 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
     """Return actual against predicted values of some rows."""
     both = np.concatenate([predicted, y])
     ends = np.array([float(both.min()), float(both.max())])
-    hover = [f"{a:,.4g}\n{b:,.4g}" for a, b in zip(predicted, y, strict=True)]
+    hover = [f"{number(a, 4)}\n{number(b, 4)}" for a, b in zip(predicted, y, strict=True)]
     marks = (Points(predicted, y, size=4, opacity=0.35, hover=hover), Path(ends, ends, "zero", 1.0, "dot"))
-    panel = Panel(Axis(f"predicted {target}"), _grid(Axis(f"{target} as it was")), marks)
+    panel = Panel(Axis(f"predicted {target}"), _grid(Axis(f"{target}, observed")), marks)
     numbers = pd.DataFrame({"predicted": predicted, "actual": y})
     return Plot(
         "actual",
-        f"{target}: what was, against what was predicted",
+        f"{target}: observed against predicted",
         detail="held-out rows; on the dotted line, they agree",
         panels=single(panel),
         words="Targets against predictions.",
@@ -113,20 +116,20 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
 
 def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from: float | None) -> Plot:
     """Return observed means with intervals and predicted means by period; held-out periods are shaded."""
-    at, digits = np.arange(len(periods), dtype=np.float64), ".1%" if binary else ",.4g"
+    at, write = np.arange(len(periods), dtype=np.float64), percent if binary else _four
     marks: list[Mark] = []
     if held_from is not None:
         marks.append(Area(held_from - 0.5, len(periods) - 0.5, "density", 0.25, "held out"))
-    marks += _interval(periods.assign(at=at), "at", y="observed", digits=digits, name="as it was", labels=labels)
+    marks += _interval(periods.assign(at=at), "at", y="observed", write=write, name="observed", labels=labels)
     said = periods["predicted"].to_numpy(np.float64)
-    hover = [f"{value:{digits}} predicted" for value in said]
+    hover = [f"{write(value)} predicted" for value in said]
     marks.append(Path(at, said, "accent", 1.8, "dash", name="predicted", hover=hover))
     step = max(1, len(labels) // 12)
     x = Axis(ticks=tuple((float(k), labels[k]) for k in range(0, len(labels), step)))
     y = Axis("rate" if binary else "mean", format="percent" if binary else "plain")
     words = f"Means of {len(periods)} periods."
     return Plot(
-        "over-time", "What was, and what the model says, over time", detail="by period, with 95% intervals of what was",
+        "over-time", "Observed and predicted values over time", detail="by period, with 95% intervals of the means",
         panels=single(Panel(x, _grid(y), tuple(marks))), words=words, numbers=periods.assign(period=labels), height=360,
     )  # fmt: skip
 
@@ -143,15 +146,19 @@ def _grid(axis: Axis) -> Axis:
     )
 
 
+def _four(value: float) -> str:
+    return number(value, 4)
+
+
 def _interval(
-    table: pd.DataFrame, x: str, y: str, digits: str, name: str = "", labels: list[str] | None = None
+    table: pd.DataFrame, x: str, y: str, write: Callable[[float], str], name: str = "", labels: list[str] | None = None
 ) -> list[Mark]:
     """Return points with intervals, joined by a line."""
     at, values = table[x].to_numpy(np.float64), table[y].to_numpy(np.float64)
     lower, upper = table["lower"].to_numpy(np.float64), table["upper"].to_numpy(np.float64)
-    where = labels or [f"{place:{digits}}" for place in at]
+    where = labels or [write(place) for place in at]
     hover = [
-        f"{place}\n{value:{digits}} ({low:{digits}} to {high:{digits}})\n{rows:,.0f} rows"
+        f"{place}\n{write(value)} ({write(low)} to {write(high)})\n{count(rows)} rows"
         for place, value, low, high, rows in zip(where, values, lower, upper, table["rows"], strict=True)
     ]
     return [

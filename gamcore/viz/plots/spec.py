@@ -14,7 +14,7 @@ from gamcore.types import Floats
 
 ColorRole = Literal["primary", "accent", "density", "few", "muted", "ink", "zero", "hairline", "background"] | int
 """What a colour is for; a number is an index of the categorical colours."""
-TickFormat = Literal["plain", "percent", "signed percent", "count", "factor", "power"]
+TickFormat = Literal["plain", "percent", "signed percent", "count", "factor", "small"]
 NO_TEXT: tuple[str, ...] = ()
 SELECTED = 0.13
 """Opacity of a selected area."""

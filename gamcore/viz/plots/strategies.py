@@ -1,4 +1,4 @@
-"""Strategies compared: reach, rows lost to higher strategies, overlap of rules, and measured lifts."""
+"""Strategies compared: reach, rows taken by higher strategies, overlap of rules, and measured lifts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from gamcore.data.labels import cut
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.strategies import Ledger
+from gamcore.decide.verdicts import levels as levels_of
+from gamcore.numbers import count, percent
 from gamcore.viz.plots.bars import levels
 from gamcore.viz.plots.curves import widened
-from gamcore.viz.plots.palette import MOST_LABEL, cut
+from gamcore.viz.plots.palette import MOST_LABEL
 from gamcore.viz.plots.spec import (
     Axis,
     Bars,
@@ -41,26 +44,26 @@ def ledger_frame(ledger: Ledger, names: Sequence[str]) -> pd.DataFrame:
 
 
 def reach(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
-    """Return a bar per strategy, the highest first: exclusive reach and rows lost to higher ones; last, the rest."""
+    """Return a bar per strategy, the highest first: exclusive reach and rows taken by higher ones; last, the rest."""
     k = len(names)
     at, whole = np.arange(k + 1, dtype=np.float64), max(ledger.eligible, 1)
     exclusive, lost = np.asarray(ledger.exclusive, np.float64), np.asarray(ledger.lost, np.float64)
     taken = [", ".join(cut(names[j], 40) for j in range(k) if ledger.lost_to[i, j]) for i in range(k)]
     marks = (
-        Bars(at[:k], exclusive, lying=True, name="exclusive reach", hover=[f"{n:,.0f} rows reached" for n in exclusive],
-             texts=[f"{n:,.0f} · {n / whole:.0%}" for n in exclusive]),
-        Bars(at[:k], lost, exclusive, roles="density", lying=True, name="lost to higher ones",
-             hover=[f"{n:,.0f} rows go to {who}" for n, who in zip(lost, taken, strict=True)]),
+        Bars(at[:k], exclusive, lying=True, name="exclusive reach",
+             hover=[f"{count(n)} rows reached" for n in exclusive],
+             texts=[f"{count(n)} · {percent(n / whole, 0)}" for n in exclusive]),
+        Bars(at[:k], lost, exclusive, roles="density", lying=True, name="taken by a higher strategy",
+             hover=[f"{count(n)} rows go to {who}" for n, who in zip(lost, taken, strict=True)]),
         Bars(at[k:], np.array([float(ledger.remainder)]), roles="background", lying=True, name="remainder",
-             outlined=True, hover=[f"{ledger.remainder:,} eligible rows get nothing"],
-             texts=[f"{ledger.remainder:,} · {ledger.remainder / whole:.0%}"]),
+             outlined=True, hover=[f"{count(ledger.remainder)} eligible rows get nothing"],
+             texts=[f"{count(ledger.remainder)} · {percent(ledger.remainder / whole, 0)}"]),
     )  # fmt: skip
-    y = levels([*(cut(name, MOST_LABEL) for name in names), "unassigned"])
+    y = levels([*(cut(name, MOST_LABEL) for name in names), "not reached"])
     panel = Panel(Axis("eligible rows", format="count", grid=True, from_zero=True), y, marks, stacked=True)
     reached = 1 - ledger.remainder / whole
-    title = (
-        f"{k} {'strategies reach' if k != 1 else 'strategy reaches'} {reached:.0%} of {ledger.eligible:,} eligible rows"
-    )
+    who = f"{k} strategies reach" if k != 1 else "1 strategy reaches"
+    title = f"{who} {percent(reached, 0)} of {count(ledger.eligible)} eligible rows"
     return Plot(
         "reach",
         title if ledger.eligible else "No row is eligible",
@@ -78,7 +81,9 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
     k = len(names)
     labels = [cut(name, MOST_LABEL) for name in names]
     share = ledger.overlap / np.maximum(ledger.raw, 1)[:, None]
-    texts = np.array([[f"{ledger.overlap[i, j]:,}\n{share[i, j]:.0%}" for j in range(k)] for i in range(k)], object)
+    texts = np.array(
+        [[f"{count(ledger.overlap[i, j])}\n{percent(share[i, j], 0)}" for j in range(k)] for i in range(k)], object
+    )
     edges = np.arange(k + 1, dtype=np.float64) - 0.5
     cells = Cells(edges, edges, share, ColorScale(0.0, PALE, ("background", "primary"), shown=False),
                   np.zeros((k, k), bool), texts=texts.reshape(k, k), gap=2.0)  # fmt: skip
@@ -90,7 +95,7 @@ def overlap(ledger: Ledger, names: Sequence[str], detail: str = "") -> Plot:
         "How rules overlap",
         detail=detail or "eligible rows that both match, and their share of the rule at left",
         panels=single(panel),
-        words="Eligible rows that each two rules match.",
+        words="Eligible rows matched by each pair of rules.",
         numbers=numbers,
         height=110 + 64 * k,
         width=220 + 110 * k,
@@ -103,22 +108,22 @@ def lifts(outcome: ReadOut, detail: str = "") -> Plot:
     marks: list[Mark] = [Line(0.0, True)]
     groups: list[tuple[bool, str, ColorRole]] = [(True, "significant", "primary"), (False, "not significant", "few")]
     for held, name, role in groups:
-        some = [(k, effect) for k, effect in enumerate(listed) if effect.found == held]
+        some = [(k, effect) for k, effect in enumerate(listed) if effect.is_significant == held]
         if some:
             marks += _intervals(some, name, role)
     planned = [(k, e.planned) for k, e in enumerate(listed) if e.role == "primary" and np.isfinite(e.planned)]
     if planned:
         at, lift = (np.array(part, np.float64) for part in zip(*planned, strict=True))
-        hover = [f"{value:+.0%} planned" for value in lift]
+        hover = [f"{percent(value, 0, signed=True)} planned" for value in lift]
         marks.append(Points(lift, at, "accent", 16, "bar", name="planned", hover=hover))
     names = [
-        cut(f"{e.strategy} · {e.metric}" + _aside(e), 60)
+        cut(f"{e.strategy} · {e.what}" + _aside(e), 60)
         for e in listed
     ]  # fmt: skip
     ends = [0.0, *(end for effect in listed for end in effect.lift_interval)]
     limits = widened(min(ends), max(ends), "link")
     x = Axis("measured lift, relative", limits=limits, format="signed percent", grid=True)
-    n_found = sum(effect.found for effect in listed)
+    n_found = sum(effect.is_significant for effect in listed)
     return Plot(
         "lifts",
         f"{n_found} of {len(listed)} measured lifts are significant",
@@ -135,12 +140,19 @@ def _aside(effect: Effect) -> str:
     """Return the addition to a comparison's name."""
     if effect.role == "expected null":
         return " (expected null)"
-    return f" (planned {effect.planned:+.0%})" if effect.role == "primary" and np.isfinite(effect.planned) else ""
+    return (
+        f" (planned {percent(effect.planned, 0, signed=True)})"
+        if effect.role == "primary" and np.isfinite(effect.planned)
+        else ""
+    )
 
 
 def _intervals(some: list[tuple[int, Effect]], name: str, role: ColorRole) -> list[Mark]:
     at = np.array([k for k, _ in some], np.float64)
     lift = np.array([effect.lift for _, effect in some])
     low, high = np.array([effect.lift_interval for _, effect in some]).T
-    hover = [f"{value:+.1%} ({a:+.1%} to {b:+.1%})" for value, a, b in zip(lift, low, high, strict=True)]
+    ends = [[percent(value, signed=True) for value in triple] for triple in zip(lift, low, high, strict=True)]
+    hover = [
+        f"{value} ({a} to {b})\n{levels_of(effect)}" for (value, a, b), (_, effect) in zip(ends, some, strict=True)
+    ]
     return [Whiskers(at, low, high, role, lying=True), Points(lift, at, role, 9, name=name, hover=hover)]

@@ -12,8 +12,9 @@ from gamcore.explain.surfaces import Rectangle, Surface
 from gamcore.explain.surfaces import SurfaceAxis as Side
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import say
+from gamcore.numbers import count, factor
 from gamcore.types import Floats
-from gamcore.viz.plots.curves import effect_axis, view
+from gamcore.viz.plots.curves import effect_axis, number_axis, view
 from gamcore.viz.plots.palette import shorten
 from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Frame, Line, Mark, Panel, Plot, Points, Steps
 
@@ -30,7 +31,7 @@ def surface(
     sentence about the surface (`read_surface`).
     """
     limit = shape.reach or 1.0
-    units = LOSSES[shape.margins[0].loss].unit(shape.scale, target)
+    units = LOSSES[shape.margins[0].loss].unit(shape.scale, target).removesuffix(" at the base rate")
     colors = ColorScale(
         -limit, limit, ("primary", "background", "accent"), units, _factors(limit, shape.scale == "ratio")
     )
@@ -119,7 +120,10 @@ def _axis(side: Side, curve: Curve) -> Axis:
         return Axis(side.feature, ticks=ticks, limits=(-0.5, len(side.labels) - 0.5))
     ends = borders(side)
     whole = (float(ends[0]), float(ends[-1])) if ends.size else None
-    return Axis(side.feature, "date" if side.kind == "date" else "number", view(curve) or whole if ends.size else None)
+    limits = view(curve) or whole if ends.size else None
+    if side.kind == "date":
+        return Axis(side.feature, "date", limits)
+    return number_axis(side.feature, side.measure, side.edges, limits)
 
 
 def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:
@@ -130,7 +134,7 @@ def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]
         ends = f" ({say(low, surface.scale)} to {say(high, surface.scale)})"
         hover[j, i] = (
             f"{surface.first.place(i)}\n{surface.second.place(j)}\n{say(score, surface.scale)}"
-            f"{ends if surface.margins[0].has_band else ''}\n{surface.counts[i, j]:,.0f} rows"
+            f"{ends if surface.margins[0].has_band else ''}\n{count(float(surface.counts[i, j]))} rows"
         )
     return hover
 
@@ -139,7 +143,7 @@ def _factors(limit: float, ratio: bool) -> tuple[tuple[float, str], ...] | None:
     """Return the ticks of a colour bar on the logs of ratios; None for other scales."""
     if not ratio:
         return None
-    return tuple((float(value), f"×{np.exp(value):.2g}") for value in np.linspace(-limit, limit, 5))
+    return tuple((float(value), factor(np.exp(value))) for value in np.linspace(-limit, limit, 5))
 
 
 def _margin(surface: Surface, side: int) -> tuple[Mark, ...]:

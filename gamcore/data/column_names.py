@@ -1,0 +1,175 @@
+"""What people call a column and its levels, the unit of its numbers, how they are written, and codes for missing.
+
+Names are for reading only: tables, models, rules, SQL and Python keep the column's own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, get_args
+
+from gamcore.data.table import TableError
+from gamcore.numbers import bare, count, fixed, number
+
+NumberForm = Literal["automatic", "whole number", "two decimals", "percent", "money"]
+FORMS: Final[tuple[NumberForm, ...]] = get_args(NumberForm)
+SYMBOLS: Final = ("€", "$", "£", "¥", "₹", "CHF")
+"""Units of money that stand before the number; others stand behind it."""
+
+CLOSE: Final = ("%", "‰", "°")
+"""Units that follow their number without a space, each number of a range."""
+
+PAIR: Final = " × "
+"""Joins the names of the two features of a pair."""
+
+PARTS: Final = (" (month)", " (weekday)")
+"""Endings of features made from a date column."""
+
+MOST_LETTERS: Final = 120
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Unit and form of a column's numbers."""
+
+    unit: str = ""
+    form: NumberForm = "automatic"
+
+    def number(self, value: float, automatic: str) -> str:
+        """Return a number without its unit. automatic : the number as it is written where no form was chosen."""
+        match self.form:
+            case "whole number":
+                return count(value)
+            case "two decimals":
+                return fixed(value, 2)
+            case "percent":
+                return bare(number(100 * value))
+            case "money":
+                return fixed(value, 0 if value.is_integer() or abs(value) >= 1000 else 2)
+        return automatic
+
+    def dress(self, text: str) -> str:
+        """Return a number, or a range of numbers, with its unit."""
+        unit = self.shown_unit
+        if not unit:
+            return text
+        ends = text.split(" to ")
+        if self.form == "money" and unit in SYMBOLS:
+            space = " " if unit.isalpha() else ""
+            return " to ".join(_signed(f"{unit}{space}", end) for end in ends)
+        return " to ".join(f"{end}{unit}" for end in ends) if unit in CLOSE else f"{text} {unit}"
+
+    def say(self, value: float, automatic: str) -> str:
+        """Return a number with its unit."""
+        return self.dress(self.number(float(value), automatic))
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit that is written; percentages need no other."""
+        return "%" if self.form == "percent" else self.unit
+
+
+def _signed(before: str, number: str) -> str:
+    return f"-{before}{number[1:]}" if number.startswith("-") else f"{before}{number}"
+
+
+PLAIN: Final = Measure()
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """How one column is shown. name : empty for the column's own. levels : shown names of its levels, by their own.
+    missing : codes that mean a missing cell (`codes.code_of`)."""
+
+    name: str = ""
+    unit: str = ""
+    form: NumberForm = "automatic"
+    levels: dict[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    @property
+    def measure(self) -> Measure:
+        """Unit and form of its numbers."""
+        return Measure(self.unit, self.form)
+
+
+@dataclass(frozen=True)
+class Names:
+    """How the columns of a table are shown; a column that is not named here keeps its own name."""
+
+    columns: Mapping[str, ColumnNames] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Mapping[str, Any]]) -> Names:
+        """Return the names that `to_dict` wrote; fields of a newer version are ignored."""
+        made = {}
+        for column, kept in plain.items():
+            form = kept.get("form", "automatic")
+            made[column] = ColumnNames(
+                str(kept.get("name", "")), str(kept.get("unit", "")), form if form in FORMS else "automatic",
+                dict(kept.get("levels", {})), tuple(kept.get("missing", ())),
+            )  # fmt: skip
+        return cls(made)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the names as plain JSON, without columns that have none."""
+        named = {column: one for column, one in self.columns.items() if one != ColumnNames()}
+        return {column: asdict(one) | {"missing": list(one.missing)} for column, one in named.items()}
+
+    def __bool__(self) -> bool:
+        return any(one != ColumnNames() for one in self.columns.values())
+
+    def of(self, column: str) -> ColumnNames:
+        """Return how a column is shown."""
+        return self.columns.get(column, NO_NAMES)
+
+    def column(self, name: str) -> str:
+        """Return what a column is called, or the month or weekday of a date column."""
+        for part in PARTS:
+            if name.endswith(part) and name not in self.columns:
+                return self.column(name.removesuffix(part)) + part
+        return self.of(name).name or name
+
+    def term(self, name: str) -> str:
+        """Return what a feature or a pair of features is called."""
+        return (
+            name if name in self.columns and not self.of(name).name else PAIR.join(map(self.column, name.split(PAIR)))
+        )
+
+    def level(self, column: str, level: str) -> str:
+        """Return what a level is called."""
+        return self.of(column).levels.get(level, level)
+
+    def codes(self) -> dict[str, tuple[str, ...]]:
+        """Return the codes that mean missing, by column."""
+        return {column: one.missing for column, one in self.columns.items() if one.missing}
+
+    def check(self, columns: Iterable[str]) -> None:
+        """Raise TableError where two of a table's columns, or two levels of one, would be shown alike."""
+        shown: dict[str, str] = {}
+        everything = list(columns)
+        for column in everything:
+            name = self.column(column)
+            if len(name) > MOST_LETTERS:
+                raise TableError(f"The name of column {column!r} has over {MOST_LETTERS} letters: shorten it.")
+            if name in shown:
+                raise TableError(f"Columns {shown[name]!r} and {column!r} would both be shown as {name!r}: rename one.")
+            if name != column and name in everything:
+                raise TableError(f"Column {column!r} would be shown as {name!r}, which is another column: rename it.")
+            shown[name] = column
+            self._check_levels(column)
+
+    def _check_levels(self, column: str) -> None:
+        levels = self.of(column).levels
+        for level, name in levels.items():
+            twin = next((other for other, same in levels.items() if same == name and other != level), None)
+            twin = twin or (name if name != level and name in levels and levels[name] == name else None)
+            if twin is not None:
+                raise TableError(
+                    f"Levels {level!r} and {twin!r} of {column!r} would both be shown as {name!r}: rename one."
+                )
+
+
+NO_NAMES: Final = ColumnNames()
+AS_THEY_ARE: Final = Names()

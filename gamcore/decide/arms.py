@@ -1,0 +1,255 @@
+"""A test of any number of arms, read from its rows: each arm against the control, overall and by segment.
+
+Holm (1979) adjusts over all arms and metrics. Dunnett (1955) adjusts over the arms of each metric, which share one
+control; it assumes that all arms spread alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import chi2, chisquare, dunnett, norm
+
+from gamcore.data.table import Table, as_table, read_texts
+from gamcore.decide.experiment_effects import Arm, Effect, ReadOut, concluded, effect_of_means, effect_of_rates
+from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
+from gamcore.decide.experiment_readout import outcome_of
+from gamcore.decide.fairness import groups_of
+from gamcore.stats.intervals import Interval, student, wilson
+from gamcore.types import Floats
+
+Adjustment = Literal["Holm", "Dunnett"]
+MOST_ARMS: Final = 12
+FEWEST: Final = 2
+"""Rows of an arm in a segment from which a difference is computed."""
+
+
+@dataclass(frozen=True)
+class ArmsTest:
+    """How a test was set up. arm : its column. control : a level of it. shares : the planned share of every arm by
+    level, up to a factor; None for equal ones. metrics : outcomes and their roles. before : by metric, the column with
+    its pre-experiment values."""
+
+    arm: str
+    control: str
+    metrics: Mapping[str, MetricRole]
+    shares: Mapping[str, float] | None = None
+    before: Mapping[str, str] | None = None
+    adjustment: Adjustment = "Holm"
+
+
+@dataclass(frozen=True)
+class ArmSizes:
+    """Customers of each arm, those planned of as many, and p of a chi-squared test that they agree."""
+
+    counts: dict[str, int]
+    planned: dict[str, float]
+    p: float
+
+    @property
+    def alarm(self) -> bool:
+        """Whether customers were assigned in another way than planned."""
+        return self.p < MISMATCH
+
+
+@dataclass(frozen=True)
+class ArmsReadOut:
+    """What a test measured. sizes : first of all rows, then of the rows with each metric. effects : one per arm and
+    metric, `strategy` being the arm. levels : by (arm, metric) the rate or mean with its 95% interval."""
+
+    test: ArmsTest
+    arms: tuple[str, ...]
+    sizes: dict[str, ArmSizes]
+    effects: tuple[Effect, ...]
+    levels: dict[tuple[str, str], tuple[float, Interval]]
+    rates: frozenset[str]
+    left_out: int = 0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a sample-ratio mismatch forbids a verdict."""
+        return any(size.alarm for size in self.sizes.values())
+
+    def as_read_out(self) -> ReadOut:
+        """Return the effects as they are drawn and worded."""
+        return ReadOut((), self.effects)
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per arm and metric, the control first, with rates or means, differences and ratios."""
+        rows = [self._row(arm, metric) for metric in self.test.metrics for arm in self.arms]
+        return pd.DataFrame(rows)
+
+    def _row(self, arm: str, metric: str) -> dict[str, Any]:
+        level, (low, high) = self.levels[arm, metric]
+        row: dict[str, Any] = {"arm": arm, "metric": metric, "role": self.test.metrics[metric],
+                               "customers": self.sizes[metric].counts[arm], "value": level, "lower": low,
+                               "upper": high}  # fmt: skip
+        effect = next((e for e in self.effects if (e.strategy, e.metric) == (arm, metric)), None)
+        if effect is not None:
+            row |= {"difference": effect.difference, "difference, lower": effect.difference_interval[0],
+                    "difference, upper": effect.difference_interval[1], "lift": effect.lift,
+                    "lift, lower": effect.lift_interval[0], "lift, upper": effect.lift_interval[1], "p": effect.p,
+                    "p, adjusted": effect.holm}  # fmt: skip
+        return row
+
+
+def read_arms(frame: pd.DataFrame | Table, test: ArmsTest) -> ArmsReadOut:
+    """Read a test from its rows; those without an arm are left out. ExperimentError says what cannot be read."""
+    table = as_table(frame)
+    arm, arms = _arms(table, test)
+    columns = {name: outcome_of(table, name) for name in {*test.metrics, *(test.before or {}).values()}}
+    inside = arm >= 0
+    sizes = {"all": _sizes(arm[inside], arms, test.shares)}
+    effects, levels, rates = [], {}, set()
+    for metric, role in test.metrics.items():
+        values = columns[metric]
+        known = inside & np.isfinite(values)
+        sizes[metric] = _sizes(arm[known], arms, test.shares)
+        is_rate = metric not in (test.before or {}) and bool(np.isin(values[known], (0.0, 1.0)).all())
+        rates |= {metric} if is_rate else set()
+        for k, name in enumerate(arms):
+            levels[name, metric] = _level(values[known & (arm == k)], is_rate)
+            if k:
+                rows = known & (arm == k), known & (arm == 0)
+                past = columns[test.before[metric]] if test.before and metric in test.before else None
+                effects.append(_effect(name, metric, role, values, rows=rows, past=past, is_rate=is_rate))
+    made = concluded(effects, []).effects
+    if test.adjustment == "Dunnett":
+        made = tuple(_by_dunnett(list(made), arm, inside, columns))
+    return ArmsReadOut(test, arms, sizes=sizes, effects=made, levels=levels, rates=frozenset(rates),
+                       left_out=int((~inside).sum()))  # fmt: skip
+
+
+def _arms(table: Table, test: ArmsTest) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return the place of each row's arm (n,), -1 for none, and the arms, the control first."""
+    if test.arm not in table:
+        raise ExperimentError(f"The table has no column {test.arm!r}: choose another arm column.")
+    if test.arm in test.metrics:
+        raise ExperimentError(f"{test.arm!r} is the arm, so it cannot be an outcome, too: choose another.")
+    codes, names = read_texts(table.frame[test.arm])
+    if test.control not in names:
+        raise ExperimentError(f"No row of {test.arm!r} is {test.control!r}: choose another control.")
+    if not 2 <= len(names) <= MOST_ARMS:
+        raise ExperimentError(f"{test.arm!r} has {len(names)} values; a test has 2 to {MOST_ARMS} arms.")
+    arms = (test.control, *sorted(name for name in names if name != test.control))
+    place = np.array([*(arms.index(name) for name in names), -1])
+    return place[codes], arms
+
+
+def _sizes(arm: NDArray[np.int64], arms: tuple[str, ...], shares: Mapping[str, float] | None) -> ArmSizes:
+    """Return the sizes of the arms, and whether they are as planned."""
+    counts = np.bincount(arm, minlength=len(arms))
+    wanted = np.array([1.0 if shares is None else shares.get(name, 0.0) for name in arms])
+    if not (wanted > 0).all():
+        raise ExperimentError("A planned share is missing or not above 0: give every arm one.")
+    planned = wanted / wanted.sum() * counts.sum()
+    p = float(chisquare(counts, planned).pvalue) if counts.sum() else math.nan
+    names = dict(zip(arms, counts.tolist(), strict=True))
+    return ArmSizes(names, dict(zip(arms, planned.tolist(), strict=True)), p)
+
+
+def _level(values: Floats, is_rate: bool) -> tuple[float, Interval]:
+    """Return a rate with Wilson's interval, or a mean with Student's."""
+    if not values.size:
+        return math.nan, (math.nan, math.nan)
+    mean = float(values.mean())
+    return mean, wilson(mean, values.size) if is_rate else student(values)
+
+
+def _effect(
+    arm: str, metric: str, role: MetricRole, values: Floats, *, rows: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    past: Floats | None, is_rate: bool,
+) -> Effect:  # fmt: skip
+    """Return the effect of an arm on a metric. rows : those of the arm, and those of the control."""
+    treated, control = values[rows[0]], values[rows[1]]
+    if is_rate:
+        sides = [Arm(part.size, float(part.mean()) if part.size else math.nan) for part in (treated, control)]
+        return effect_of_rates(arm, metric, role, treated=sides[0], control=sides[1])
+    before = None if past is None else (past[rows[0]], past[rows[1]])
+    return effect_of_means(arm, metric, role=role, arms=(treated, control), before=before)
+
+
+def _by_dunnett(
+    effects: Sequence[Effect], arm: NDArray[np.int64], inside: NDArray[np.bool_], columns: Mapping[str, Floats]
+) -> list[Effect]:
+    """Return the effects with p values and intervals of the difference adjusted over the arms of each metric."""
+    made = list(effects)
+    for metric in dict.fromkeys(effect.metric for effect in effects):
+        mine = [k for k, effect in enumerate(made) if effect.metric == metric]
+        values = columns[metric]
+        parts = [values[inside & np.isfinite(values) & (arm == k)] for k in range(len(mine) + 1)]
+        if min(part.size for part in parts) < FEWEST or not any(np.ptp(part) > 0 for part in parts):
+            continue
+        compared = dunnett(*parts[1:], control=parts[0], rng=np.random.default_rng(0))
+        ends = compared.confidence_interval(0.95)
+        for k, p, low, high in zip(mine, compared.pvalue, ends.low, ends.high, strict=True):
+            made[k] = replace(made[k], holm=float(p), difference_interval=(float(low), float(high)))
+    return made
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The lift of one metric by segment. effects : one per segment and arm; `strategy` is the segment, `metric` the
+    arm; `holm` is adjusted over all of them. p : by arm, whether the differences of the segments differ more than
+    chance makes them (Cochran's Q)."""
+
+    column: str
+    metric: str
+    effects: tuple[Effect, ...]
+    p: dict[str, float]
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per segment and arm."""
+        names = ["segment", "arm", "customers", "control", "difference", "lower", "upper", "lift", "lift, lower",
+                 "lift, upper", "p", "p, adjusted"]  # fmt: skip
+        rows = [(e.strategy, e.metric, e.treated.n, e.control.n, e.difference, *e.difference_interval, e.lift,
+                 *e.lift_interval, e.p, e.holm) for e in self.effects]  # fmt: skip
+        return pd.DataFrame(rows, columns=names)
+
+
+def by_segment(frame: pd.DataFrame | Table, test: ArmsTest, metric: str, column: str) -> Segments:
+    """Return each arm's difference to the control in each segment by a column: a level, or a quarter of the rows."""
+    table = as_table(frame)
+    if column == test.arm or column in test.metrics:
+        raise ExperimentError(f"{column!r} is the arm or an outcome: choose a column known before the test.")
+    labels = groups_of(table, column).to_numpy(object)
+    return by_group(table, test, metric, labels=labels, named=column)
+
+
+def by_group(
+    table: Table, test: ArmsTest, metric: str, *, labels: NDArray[np.object_], named: str, order: Sequence[str] = ()
+) -> Segments:
+    """Return each arm's difference to the control in each group. labels : (n,) of the rows; named : what groups them;
+    order : of the groups, by default their names'."""
+    whole = read_arms(table, replace(test, metrics={metric: "primary"}, adjustment="Holm"))
+    arm, arms = _arms(table, test)
+    values = outcome_of(table, metric)
+    effects = []
+    for label in order or sorted(set(labels), key=str):
+        inside = (labels == label) & np.isfinite(values)
+        for k, name in enumerate(arms[1:], 1):
+            sides = inside & (arm == k), inside & (arm == 0)
+            if min(side.sum() for side in sides) >= FEWEST:
+                effect = _effect(name, metric, "primary", values, rows=sides, past=None, is_rate=metric in whole.rates)
+                effects.append(replace(effect, strategy=str(label), metric=name))
+    p = {name: _heterogeneity([effect for effect in effects if effect.metric == name]) for name in arms[1:]}
+    return Segments(named, metric, concluded(effects, []).effects, p)
+
+
+def _heterogeneity(effects: Sequence[Effect]) -> float:
+    """Return p of Cochran's Q: differences that would be equal in all segments, with errors read off the intervals."""
+    ends = np.array([effect.difference_interval for effect in effects]).reshape(-1, 2)
+    error = (ends[:, 1] - ends[:, 0]) / (2 * norm.ppf(0.975))
+    usable = np.isfinite(error) & (error > 0)
+    if usable.sum() < 2:
+        return math.nan
+    gap = np.array([effect.difference for effect in effects])[usable]
+    weight = 1 / np.square(error[usable])
+    q = float((weight * np.square(gap - np.average(gap, weights=weight))).sum())
+    return float(chi2.sf(q, usable.sum() - 1))

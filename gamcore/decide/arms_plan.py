@@ -1,0 +1,244 @@
+"""Plans of experiments: how many customers a test of any number of arms needs, and for how long.
+
+In all arms, a row belongs to the strategy that it would get (`StrategySet.assign`): the treated of a strategy are
+compared with the controls who would have got it. Without strategies, all customers are compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from gamcore.decide.arms import MOST_ARMS, Adjustment
+from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size, smallest_lift
+from gamcore.numbers import count, exact, percent
+from gamcore.stats.intervals import ALPHA
+
+EVEN: Final[Mapping[str, float]] = {"control": 0.5, "treated": 0.5}
+EVERYBODY: Final = ""
+"""The strategy of a test without strategies."""
+
+
+def dunnett_alpha(shares: Sequence[float], alpha: float = ALPHA) -> float:
+    """Return the error of each single comparison that keeps `alpha` over all arms of a large test (Dunnett 1955).
+
+    shares : of the customers, the control's first, up to a factor.
+    """
+    control, *treated = shares
+    loads = np.array([math.sqrt(share / (share + control)) for share in treated])
+    rest = np.sqrt(1 - loads**2)
+
+    def error(critical: float) -> float:
+        """Return the probability that any of the comparisons, correlated by their control, is beyond a value."""
+
+        def inside(z: float) -> float:
+            each = norm.cdf((critical - loads * z) / rest) - norm.cdf((-critical - loads * z) / rest)
+            return float(norm.pdf(z) * each.prod())
+
+        return 1 - float(quad(inside, -9, 9, epsabs=1e-11)[0])
+
+    ends = norm.isf(alpha / 2) - 1e-6, norm.isf(alpha / 2 / len(treated)) + 1e-6
+    return 2 * float(norm.sf(brentq(lambda critical: error(critical) - alpha, *ends)))
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """One metric of one arm of one strategy: customers per day, alpha, customers needed in both arms, and days.
+
+    share, control_share : of all customers, of the arm and of the control.
+    """
+
+    strategy: str
+    arm: str
+    metric: Metric
+    a_day: float
+    share: float
+    control_share: float
+    alpha: float
+    treated: int
+    control: int
+    days: int
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is any traffic."""
+        return self.a_day > 0
+
+    def smallest(self, day: int, power: float) -> float:
+        """Return the smallest relative lift that is detected after a number of days; NaN where there is none."""
+        treated = math.floor(self.a_day * day * self.share)
+        return smallest_lift(self.metric, treated, self.alpha, power, self.control_share / self.share)
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """A test of arms, perhaps of strategies that run side by side, on the customers of each.
+
+    shares : of the customers by arm, the control first; they add up to 1. tests : comparisons that share the error.
+    Under Holm's procedure the plan uses the alpha of its first step, alpha / tests.
+    """
+
+    rows: tuple[PlanRow, ...]
+    shares: Mapping[str, float]
+    power: float
+    tests: int
+    adjustment: Adjustment = "Holm"
+
+    @property
+    def days(self) -> int:
+        """Days until every primary metric can be read."""
+        return max((row.days for row in self.rows if row.metric.role == "primary"), default=0)
+
+    @property
+    def weeks(self) -> int:
+        """The same in whole weeks, because days of the week differ."""
+        return math.ceil(self.days / 7)
+
+    @property
+    def customers(self) -> int:
+        """Customers of all arms and strategies until then."""
+        a_day = {row.strategy: row.a_day for row in self.rows}
+        return math.ceil(self.days * sum(a_day.values()))
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics, the primary ones first."""
+        return tuple(
+            dict.fromkeys(row.metric.name for row in sorted(self.rows, key=lambda r: r.metric.role != "primary"))
+        )
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is of all customers, without strategies."""
+        return all(row.strategy == EVERYBODY for row in self.rows)
+
+    def split(self) -> str:
+        """Return the shares of the arms in words."""
+        return ", ".join(f"{arm} {exact(100 * share, 3)}%" for arm, share in self.shares.items())
+
+    def _named(self, row: PlanRow) -> dict[str, str]:
+        """Return what tells a row from others: its strategy and its arm, where there are several."""
+        return ({} if self.whole else {"strategy": row.strategy}) | ({"arm": row.arm} if len(self.shares) > 2 else {})
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per strategy, arm and metric with what it needs."""
+        return pd.DataFrame(
+            [
+                {**self._named(one), "metric": one.metric.name, "role": one.metric.role, "today": one.metric.base,
+                 "lift": one.metric.lift, "customers per day": round(one.a_day), "treated": one.treated,
+                 "control": one.control, "days": one.days if one.feasible else None}
+                for one in self.rows
+            ]
+        )  # fmt: skip
+
+    def table(self) -> pd.DataFrame:
+        """Return the same as texts, to be read."""
+        return pd.DataFrame(
+            [
+                {**self._named(one), "metric": one.metric.name, "role": one.metric.role, "today": one.metric.value,
+                 "lift worth finding": f"{exact(100 * one.metric.lift, 3)}%", "customers per day": count(one.a_day),
+                 "treated": count(one.treated), "control": count(one.control),
+                 "days": count(one.days) if one.feasible else "never"}
+                for one in self.rows
+            ]
+        )  # fmt: skip
+
+    def sentences(self) -> list[str]:
+        """Return the length of the test, its arms, and what each primary comparison needs, as sentences."""
+        if not self.days:
+            return ["No strategy reaches anybody, so there is nothing to test."]
+        weeks = "1 week" if self.weeks == 1 else f"{count(self.weeks)} weeks"
+        said = [f"{weeks} and {count(self.customers)} customers ({self.split()}); {percent(self.power, 0)} power, "
+                f"{self.adjustment} over {self.tests} comparisons. Read it once, at the end."]  # fmt: skip
+        for row, texts in zip(self.rows, self.table().to_dict("records"), strict=True):
+            if row.metric.role == "primary" and row.feasible:
+                said.append(f"{' · '.join([*self._named(row).values(), row.metric.name])}: {texts['today']} today, "
+                            f"{texts['lift worth finding']} more after {texts['days']} days with {texts['treated']} "
+                            f"treated and {texts['control']} in the control.")  # fmt: skip
+        return said
+
+    def found_in(self, days: Sequence[int], metric: str = "") -> pd.DataFrame:
+        """Return the smallest lift that each row detects, of one metric or all: one column per number of days; NaN
+        where there is none."""
+        return pd.DataFrame(
+            [
+                {**self._named(row), "metric": row.metric.name,
+                 **{str(day): row.smallest(day, self.power) for day in days}}
+                for row in self.rows if metric in ("", row.metric.name)
+            ]
+        )  # fmt: skip
+
+    def comparisons(self, metric: str) -> dict[str, PlanRow]:
+        """Return the rows of a metric with any traffic by what tells them apart; arms of equal size are one."""
+        mine = [row for row in self.rows if row.metric.name == metric and row.feasible]
+        equal = len({row.share for row in mine}) <= 1
+        arms = len(self.shares) > 2
+        named: dict[str, PlanRow] = {}
+        for row in mine:
+            arm = [] if not arms or (equal and not self.whole) else ["each arm" if equal else row.arm]
+            named.setdefault(" · ".join([*([] if self.whole else [row.strategy]), *arm]), row)
+        return named
+
+
+def plan(
+    a_day: Mapping[str, float], metrics: Sequence[Metric], arms: Mapping[str, float] = EVEN, power: float = 0.8,
+    alpha: float = ALPHA, adjustment: Adjustment = "Holm",
+) -> ExperimentPlan:  # fmt: skip
+    """Plan a test.
+
+    a_day : customers per day of each strategy; {EVERYBODY: ...} without strategies. arms : the share of each arm up to
+    a factor, the control first. adjustment : as in the read-out. Holm's family is strategies x arms x metrics, with the
+    expected nulls, which check the set-up, as a family of their own; Dunnett's is the arms of one strategy and metric.
+    """
+    shares = _shares(arms)
+    if not 0 < power < 1 or not 0 < alpha < 1:
+        raise ExperimentError("Power and alpha have to lie between 0 and 1.")
+    if not a_day or not any(metric.role == "primary" for metric in metrics):
+        raise ExperimentError("A plan needs at least one primary metric: set the role of one to primary.")
+    (_, control), *treated = shares.items()
+    each = max(sum(number > 0 for number in a_day.values()), 1) * len(treated)
+    nulls = each * sum(metric.role == "expected null" for metric in metrics)
+    tests = each * len(metrics) - nulls
+    if adjustment == "Dunnett":
+        tests, single = len(treated), dunnett_alpha(list(shares.values()), alpha)
+    rows = []
+    for strategy, customers in a_day.items():
+        for metric in metrics:
+            family = nulls if metric.role == "expected null" else tests
+            own = single if adjustment == "Dunnett" else alpha / family
+            rows += [_row(strategy, arm, metric, a_day=customers, shares=(share, control), alpha=own, power=power)
+                     for arm, share in treated]  # fmt: skip
+    return ExperimentPlan(tuple(rows), shares, power, tests, adjustment)
+
+
+def _shares(arms: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares of the arms, which add up to 1."""
+    if not 2 <= len(arms) <= MOST_ARMS:
+        raise ExperimentError(f"There are {len(arms)} arms; a test has 2 to {MOST_ARMS}, the control first.")
+    for arm, share in arms.items():
+        if not (math.isfinite(share) and share > 0):
+            raise ExperimentError(f"The share of {arm!r} is {exact(share)}: give every arm a share above 0.")
+    whole = sum(arms.values())
+    return {arm: share / whole for arm, share in arms.items()}
+
+
+def _row(
+    strategy: str, arm: str, metric: Metric, *, a_day: float, shares: tuple[float, float], alpha: float, power: float
+) -> PlanRow:
+    """Return what a metric of an arm needs. shares : of the arm, and of the control."""
+    share, control_share = shares
+    treated = math.ceil(sample_size(metric, alpha, power, control_share / share))
+    control = math.ceil(treated * control_share / share)
+    days = math.ceil(max(treated / share, control / control_share) / a_day) if a_day > 0 else 0
+    return PlanRow(
+        strategy=strategy, arm=arm, metric=metric, a_day=a_day, share=share, control_share=control_share, alpha=alpha,
+        treated=treated, control=control, days=days,
+    )  # fmt: skip

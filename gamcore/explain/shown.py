@@ -1,0 +1,101 @@
+"""Explanations as people name them: columns and levels by their shown names, numbers with their units.
+
+What is returned is for plots, sentences and files. Whatever looks a feature up in a model or a table needs the
+explanation as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any, TypeVar
+
+from gamcore.data.column_names import Names
+from gamcore.explain.counterfactuals import Change
+from gamcore.explain.curves import Breakdown, Curve, Importance, rare_label
+from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
+from gamcore.explain.tasks import TaskImportance
+from gamcore.stats.column_drift import Moved
+from gamcore.stats.histograms import Overlay
+
+Explained = TypeVar("Explained")
+
+
+def shown(explanation: Explained, names: Names) -> Explained:
+    """Return an explanation with the names, units and number forms of its table."""
+    made: Explained = _shown(explanation, names) if names else explanation
+    return made
+
+
+@singledispatch
+def _shown(explanation: Any, names: Names) -> Any:
+    raise TypeError(f"{type(explanation).__name__} names no columns.")
+
+
+@_shown.register
+def _(curve: Curve, names: Names) -> Curve:
+    column = curve.feature
+    if names.of(column).levels:
+        curve = curve.as_levels()  # 0 and 1 have names, too
+    labels = [names.level(column, label) for label in curve.labels]
+    if curve.rare and labels:
+        labels[-1] = rare_label([names.level(column, level) for level in curve.rare])
+    return replace(curve, feature=names.term(column), labels=tuple(labels), measure=names.of(column).measure)
+
+
+@_shown.register
+def _(axis: SurfaceAxis, names: Names) -> SurfaceAxis:
+    column = axis.feature
+    members = tuple(tuple(names.level(column, level) for level in of) for of in axis.members)
+    labels = tuple(several_levels(of) for of in members) if members else axis.labels
+    return replace(axis, feature=names.term(column), labels=labels, members=members, measure=names.of(column).measure)
+
+
+@_shown.register
+def _(surface: Surface, names: Names) -> Surface:
+    margins = tuple(_margin(curve, names) for curve in surface.margins)
+    return replace(
+        surface, first=_shown(surface.first, names), second=_shown(surface.second, names),
+        margins=(margins[0], margins[1]),
+    )  # fmt: skip
+
+
+def _margin(curve: Curve, names: Names) -> Curve:
+    """Return the curve beside a heat map; it stays a line where its axis is one."""
+    return replace(shown(curve, names), kind=curve.kind, edges=curve.edges) if curve.edges.size else shown(curve, names)
+
+
+@_shown.register
+def _(ranking: Importance, names: Names) -> Importance:
+    return replace(ranking, features=tuple(map(names.term, ranking.features)))
+
+
+@_shown.register
+def _(ranking: TaskImportance, names: Names) -> TaskImportance:
+    return replace(ranking, features=tuple(map(names.term, ranking.features)))
+
+
+@_shown.register
+def _(breakdown: Breakdown, names: Names) -> Breakdown:
+    return replace(breakdown, features=tuple(map(names.term, breakdown.features)))
+
+
+@_shown.register
+def _(change: Change, names: Names) -> Change:
+    steps = tuple(
+        replace(step, feature=names.term(step.feature), names=names.of(step.feature)) for step in change.steps
+    )
+    return replace(change, steps=steps)
+
+
+@_shown.register
+def _(moved: Moved, names: Names) -> Moved:
+    columns = tuple(replace(one, name=names.column(one.name)) for one in moved.columns)
+    retyped = tuple((names.column(name), old, new) for name, old, new in moved.retyped)
+    return replace(moved, columns=columns, retyped=retyped)
+
+
+@_shown.register
+def _(drawn: Overlay, names: Names) -> Overlay:
+    labels = tuple(names.level(drawn.name, label) for label in drawn.labels)
+    return replace(drawn, name=names.column(drawn.name), labels=labels)

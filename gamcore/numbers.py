@@ -1,0 +1,172 @@
+"""How numbers are written, wherever people read them: on screen, in plots, in files and in messages.
+
+Each kind of number has one way to be written:
+
+    count     things that were counted, exactly                  19,482
+    number    a measured quantity, to three significant digits   0.0124   1.20   16,424
+    estimate  the same, rounded before the point, too            16,400
+    exact     a number that somebody chose, as it is             0.05   2,500
+    fixed     a metric, to as many decimals as its neighbours    0.699
+    percent   a share or a relative change                       28.4%   +7.1%
+    points    a difference between two shares                    +19.3 points
+    factor    what odds are multiplied by                        ×1.25
+
+Thousands are separated, nothing below 10^15 has an exponent, and what rounds to zero has no sign. The minus sign is the
+hyphen that tables and files have as well (axes of plots have the longer sign of their libraries); what is not a number
+is "not known".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+UNKNOWN: Final = "not known"
+LARGE: Final = 1e15
+"""From here on a number has an exponent: its last digits are not exact."""
+
+SMALL: Final = 1e-6
+"""Below, a number has an exponent: nobody counts so many zeros."""
+
+EXACT_DIGITS: Final = 10
+MINUTE, HOUR = 60, 3600
+
+
+def fixed(value: float, decimals: int, signed: bool = False) -> str:
+    """Return a number with that many decimals. signed : whether a plus sign is written."""
+    if math.isnan(value):
+        return UNKNOWN
+    if math.isinf(value):
+        return "-∞" if value < 0 else "+∞" if signed else "∞"
+    if abs(value) >= LARGE:
+        return _with_exponent(value, 3, signed)
+    text = f"{value:{'+' if signed else ''},.{decimals}f}"
+    return text if any(digit in text for digit in "123456789") else text.lstrip("+-")
+
+
+def count(value: float, signed: bool = False) -> str:
+    """Return a whole number, exactly."""
+    return fixed(value, 0, signed)
+
+
+def number(value: float, digits: int = 3, signed: bool = False) -> str:
+    """Return a measured quantity to its significant digits; never fewer than all before the point."""
+    if not math.isfinite(value) or value == 0:
+        return fixed(value, 0, signed)
+    return (
+        _with_exponent(value, digits, signed)
+        if abs(value) < SMALL
+        else fixed(value, decimals_of([value], digits), signed)
+    )
+
+
+def estimate(value: float, signed: bool = False) -> str:
+    """Return an estimate, rounded to three significant digits before the point, too: 1,240; 93,000; 0.125."""
+    if not math.isfinite(value) or abs(value) < 100:
+        return number(value, signed=signed)
+    return count(round(value, 2 - math.floor(math.log10(abs(value)))), signed)
+
+
+def decimals_of(values: Iterable[float], digits: int = 3) -> int:
+    """Return the decimals that show the largest of some values to its significant digits."""
+    sizes = [abs(value) for value in values if math.isfinite(value) and value]
+    if not sizes:
+        return 0
+    power = int(f"{max(sizes):.{digits - 1}e}".split("e")[1])  # as rounded: 9.996 has two digits before the point
+    return max(digits - 1 - power, 0)
+
+
+def alike(values: Iterable[float], digits: int = 3, signed: bool = False) -> list[str]:
+    """Return numbers that stand together, all with the decimals of the largest."""
+    listed = list(values)
+    decimals = decimals_of(listed, digits)
+    return [fixed(value, decimals, signed) for value in listed]
+
+
+def exact(value: float, digits: int = EXACT_DIGITS) -> str:
+    """Return a number as it is, without zeros that say nothing. digits : most significant digits."""
+    if not math.isfinite(value) or value == 0:
+        return fixed(value, 0)
+    if abs(value) < SMALL:
+        return _with_exponent(value, digits, False)
+    return bare(fixed(value, decimals_of([value], digits)))
+
+
+def place(value: float, span: float) -> str:
+    """Return a place on an axis, to about a hundredth of a span of it."""
+    if not (math.isfinite(span) and span > 0):
+        return exact(value, 6)
+    return bare(fixed(value, min(max(2 - math.floor(math.log10(span)), 0), 15)))
+
+
+def percent(share: float, decimals: int = 1, signed: bool = False) -> str:
+    """Return a share, or a relative change, in percent; a small one to two significant digits, so that it is not
+    zero."""
+    if not math.isfinite(share):
+        return UNKNOWN
+    value = 100 * share
+    lost = 0 < abs(value) <= 0.5 * 10**-decimals
+    return f"{number(value, 2, signed) if lost else fixed(value, decimals, signed)}%"
+
+
+def points(value: float, decimals: int = 1) -> str:
+    """Return a difference between shares, given in percentage points."""
+    return f"{fixed(value, decimals, True)} points" if math.isfinite(value) else UNKNOWN
+
+
+def factor(value: float) -> str:
+    """Return what odds are multiplied by."""
+    return f"×{number(value)}"
+
+
+def p_value(p: float) -> str:
+    """Return a p value to two significant digits."""
+    if not math.isfinite(p):
+        return f"p {UNKNOWN}"
+    return "p < .0001" if p < 0.0001 else f"p = {bare(number(p, 2))}".replace("0.", ".")
+
+
+def tick(value: float) -> str:
+    """Return a number as an axis label: 1.2M rather than 1,200,000."""
+    for unit, letter, least in ((1e9, "B", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)):
+        if abs(value) >= least:
+            return f"{exact(value / unit, 4)}{letter}".replace("-", "\N{MINUS SIGN}")
+    return exact(value, 6).replace("-", "\N{MINUS SIGN}")
+
+
+def in_prose(value: float) -> str:
+    """Return a count within a sentence: a round one in millions."""
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if abs(value) >= size and value % (size / 100) == 0 and abs(value) < LARGE:
+            return f"{exact(value / size)} {name}"
+    return count(value)
+
+
+def size(n_bytes: float) -> str:
+    """Return a number of bytes in a suitable unit."""
+    for name in ("bytes", "KB", "MB"):
+        if n_bytes < 999.5:
+            return f"{count(n_bytes)} {name}"
+        n_bytes /= 1000
+    return f"{fixed(n_bytes, 1)} GB"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in a suitable unit."""
+    if seconds < 9.95:
+        return f"{fixed(seconds, 1)} s"
+    if seconds < 100:
+        return f"{count(seconds)} s"
+    return f"{count(seconds / MINUTE)} min" if seconds < 2 * HOUR else f"{fixed(seconds / HOUR, 1)} hours"
+
+
+def bare(text: str) -> str:
+    """Return a written number without zeros at its end that say nothing."""
+    whole, point, decimals = text.partition(".")
+    return f"{whole}{point}{decimals}".rstrip("0").rstrip(".") if point and "e" not in text else text
+
+
+def _with_exponent(value: float, digits: int, signed: bool) -> str:
+    digits_, power = f"{value:{'+' if signed else ''}.{digits - 1}e}".split("e")
+    return f"{bare(digits_)}e{int(power)}"

@@ -1,0 +1,171 @@
+"""What a column holds: its range, quantiles and levels, and how a target goes along with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.dates import as_date
+from gamcore.data.table import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
+from gamcore.numbers import number, percent
+from gamcore.stats.histograms import BARS, MOST_LEVELS, OTHERS, edges_of
+from gamcore.stats.intervals import student, wilson
+from gamcore.types import Floats, Ints
+
+ROWS_PER_BAR: Final = 60
+FEWEST_BARS: Final = 6
+"""A small table has fewer bars: a mean needs some rows."""
+
+FEWEST_NAMED: Final = 20
+"""Fewest rows of a bar that the sentence names."""
+
+OUTSIDE: Final = -2
+"""The code of a value beyond the bars."""
+
+QUANTILES: Final = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is observed beside a column: y (n,), NaN where unknown; its name; whether it is 0 or 1."""
+
+    y: Floats
+    name: str
+    binary: bool
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a column holds.
+
+    quantiles : (9,) of numbers and dates (in days since 1970-01-01), at QUANTILES. counts : (K,) rows per bar; edges :
+    (K + 1,) of numbers and dates; labels : (K,) of levels, the most frequent first. rates, lower, upper : (K,) mean of
+    the target per bar with its 95% interval, and of all rows (`rate`); empty without a target. outside : rows with a
+    value beyond the bars.
+    """
+
+    name: str
+    kind: Kind
+    rows: int
+    missing: int
+    distinct: int
+    counts: Ints
+    edges: Floats = field(default_factory=lambda: np.empty(0))
+    labels: tuple[str, ...] = ()
+    quantiles: Floats = field(default_factory=lambda: np.empty(0))
+    mean: float = float("nan")
+    deviation: float = float("nan")
+    outside: int = 0
+    target: str = ""
+    binary: bool = False
+    rate: float = float("nan")
+    rates: Floats = field(default_factory=lambda: np.empty(0))
+    lower: Floats = field(default_factory=lambda: np.empty(0))
+    upper: Floats = field(default_factory=lambda: np.empty(0))
+    missing_rate: float = float("nan")
+
+    def words(self) -> str:
+        """Return in a sentence what is most worth knowing: how far the target moves, or where most rows are."""
+        enough = np.flatnonzero(self.counts >= FEWEST_NAMED)
+        if self.rates.size and np.isfinite(self.rates[enough]).sum() > 1:
+            low, high = (int(enough[pick(self.rates[enough])]) for pick in (np.nanargmin, np.nanargmax))
+            if not self.upper[low] < self.lower[high]:
+                return f"{self.target} does not clearly differ along {self.name}: the intervals overlap"
+            ends = [f"{self.rates[k]:{'.1%' if self.binary else ',.4g'}}" for k in (low, high)]
+            least = f"{self.target}{':' if self.binary else ' is'} {ends[0]} where {self.name} is {self._part(low)}"
+            return f"{least}, {ends[1]} where it is {self._part(high)}"
+        if self.labels:
+            share = self.counts[0] / max(self.counts.sum(), 1)
+            return f"{percent(share, 0)} of the rows with a value are {self.labels[0]}"
+        ends = [self._said(self.quantiles[QUANTILES.index(q)]) for q in (0.25, 0.75)]
+        return f"Half of the rows are between {ends[0]} and {ends[1]}"
+
+    def _part(self, k: int) -> str:
+        if self.labels:
+            return self.labels[k]
+        low, high = self.edges[k : k + 2]
+        if self.kind != "date" and low % 1 == high % 1 == 0.5:  # bars of whole numbers
+            low, high = low + 0.5, high - 0.5
+        return self._said(low) if low == high else f"{self._said(low)} to {self._said(high)}"
+
+    def _said(self, value: float) -> str:
+        return str(as_date(value).date()) if self.kind == "date" else number(value, 4)
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per bar; missing cells come last."""
+        places = [self._part(k) for k in range(self.counts.size)]
+        n = np.append(self.counts, self.missing)
+        frame = pd.DataFrame({"value": [*places, "(missing)"], "rows": n, "share": n / max(self.rows, 1)})
+        if not self.rates.size:
+            return frame
+        unknown = [np.nan]
+        return frame.assign(
+            mean=[*self.rates, self.missing_rate], lower=[*self.lower, *unknown], upper=[*self.upper, *unknown]
+        ).rename(columns={"mean": f"share of {self.target}" if self.binary else f"mean of {self.target}"})
+
+
+def profile(series: pd.Series, kind: Kind, target: Target | None = None) -> Profile:
+    """Return what a column holds, by the target if one is given; TableError where it has no value."""
+    filled = series.notna().to_numpy()
+    name, rows = str(series.name), len(series)
+    if not filled.any():
+        raise TableError(f"Column {name!r} has no value in these rows: choose another column, or other rows.")
+    if kind in ("category", "boolean"):
+        codes, labels, distinct = _levels(series)
+        parts = Profile(
+            name, kind, rows, missing=int((~filled).sum()), distinct=distinct,
+            counts=np.bincount(codes[codes >= 0], minlength=len(labels)), labels=labels,
+        )  # fmt: skip
+    else:
+        parts, codes = _numbers(series, kind, filled)
+    return parts if target is None else _by_target(parts, np.where(filled, codes, MISSING), target)
+
+
+def _numbers(series: pd.Series, kind: Kind, filled: np.ndarray) -> tuple[Profile, Ints]:
+    values = read_dates(series) if kind == "date" else read_numbers(series)
+    known = values[filled]
+    edges = edges_of([known], int(np.clip(known.size // ROWS_PER_BAR, FEWEST_BARS, BARS)))
+    codes = np.searchsorted(edges, values, side="right") - 1
+    codes[values == edges[-1]] = edges.size - 2
+    codes = np.where(filled & (codes >= 0) & (codes < edges.size - 1), codes, OUTSIDE).astype(np.int64)
+    with np.errstate(over="ignore"):
+        mean, deviation = float(np.mean(known)), float(np.std(known))
+    counts = np.bincount(codes[codes >= 0], minlength=edges.size - 1)
+    return Profile(
+        str(series.name), kind, len(series), missing=int((~filled).sum()), distinct=len(np.unique(known)),
+        counts=counts, edges=edges, quantiles=np.quantile(known, QUANTILES), mean=mean, deviation=deviation,
+        outside=int(known.size - counts.sum()),
+    ), codes  # fmt: skip
+
+
+def _levels(series: pd.Series) -> tuple[Ints, tuple[str, ...], int]:
+    """Return the place of each row among the most frequent levels (-1 missing), their names, and how many there are."""
+    codes, names = read_texts(series)
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] > 0]
+    shown = order if order.size <= MOST_LEVELS + 1 else order[:MOST_LEVELS]
+    place = np.full(len(names) + 1, shown.size, np.int64)
+    place[shown], place[-1] = np.arange(shown.size), -1
+    labels = tuple(names[k] for k in shown) + ((OTHERS,) if shown.size < order.size else ())
+    return place[codes], labels, int(order.size)
+
+
+def _by_target(parts: Profile, codes: Ints, target: Target) -> Profile:
+    """Return a profile with the mean of a target per bar."""
+    known = np.isfinite(target.y)
+    rates, lower, upper = (np.full(parts.counts.size, np.nan) for _ in range(3))
+    for k in range(parts.counts.size):
+        y = target.y[known & (codes == k)]
+        if y.size:
+            rates[k] = y.mean()
+            lower[k], upper[k] = wilson(rates[k], y.size) if target.binary else student(y)
+    whole, gone = target.y[known], target.y[known & (codes == MISSING)]
+    return replace(
+        parts, target=target.name, binary=target.binary, rates=rates, lower=lower, upper=upper,
+        rate=float(whole.mean()) if whole.size else float("nan"),
+        missing_rate=float(gone.mean()) if gone.size else float("nan"),
+    )  # fmt: skip

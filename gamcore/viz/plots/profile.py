@@ -1,0 +1,79 @@
+"""A column's distribution: rows per bar, and above or beside them the mean of a target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gamcore.data.labels import cut
+from gamcore.numbers import count, percent
+from gamcore.stats.profiles import Profile
+from gamcore.viz.plots.bars import levels
+from gamcore.viz.plots.palette import MOST_LABEL
+from gamcore.viz.plots.spec import Axis, Bars, Line, Mark, Panel, Plot, Points, Whiskers, single
+
+ROW = 30
+HEIGHT = 340
+
+
+def profile(of: Profile, detail: str = "") -> Plot:
+    """Return the rows per part of a column, with the mean of the target in each if the profile has one."""
+    by_target, title, numbers = bool(of.rates.size), of.words(), of.frame()
+    plot = Plot(
+        f"profile {of.name}",
+        title,
+        detail,
+        (),
+        words=f"{title}. {detail}",
+        numbers=numbers,
+        height=HEIGHT,
+        legend="left",
+    )
+    if of.labels:
+        names = levels([cut(label, MOST_LABEL) for label in of.labels])
+        at = np.arange(of.counts.size, dtype=np.float64)
+        rows = Panel(Axis("rows", format="count", from_zero=True), names, (_rows(of, at, 0.62, lying=True),))
+        plot = replace(plot, panels=single(rows), height=80 + ROW * max(at.size, 3))
+        if by_target:
+            means = Panel(_means(of), names, _marks(of, at, lying=True))
+            rows = replace(rows, y=replace(names, named=False))
+            plot = replace(plot, panels=((means, rows),), widths=(0.64, 0.36))
+        return plot
+    at, x = (of.edges[:-1] + of.edges[1:]) / 2, Axis(of.name, "date" if of.kind == "date" else "number")
+    rows = Panel(x, Axis("rows", format="count", from_zero=True), (_rows(of, at, np.diff(of.edges), lying=False),))
+    if not by_target:
+        return replace(plot, panels=single(rows))
+    means = Panel(replace(x, title="", named=False), _means(of), _marks(of, at, lying=False))
+    return replace(plot, panels=((means,), (rows,)), heights=(0.64, 0.36))
+
+
+def _means(of: Profile) -> Axis:
+    title = f"share of {of.target}" if of.binary else f"mean of {of.target}"
+    return Axis(title, format="percent" if of.binary else "plain", grid=True)
+
+
+def _hover(of: Profile) -> list[str]:
+    values = of.frame().to_numpy()[:-1]
+    lines = [f"{row[0]}\n{count(row[1])} rows ({percent(row[2])})" for row in values]
+    if not of.rates.size:
+        return lines
+    form = ".1%" if of.binary else ",.4g"
+    return [f"{line}\n{row[3]:{form}} ({row[4]:{form}} to {row[5]:{form}})"
+            for line, row in zip(lines, values, strict=True)]  # fmt: skip
+
+
+def _rows(of: Profile, at: np.ndarray, width: np.ndarray | float, lying: bool) -> Bars:
+    return Bars(at, of.counts.astype(np.float64), width=width, roles="density", lying=lying, hover=_hover(of))
+
+
+def _marks(of: Profile, at: np.ndarray, lying: bool) -> tuple[Mark, ...]:
+    """Return the means with their intervals, and a line at the mean of all rows."""
+    seen = np.isfinite(of.rates)
+    hover = [line for line, there in zip(_hover(of), seen, strict=True) if there]
+    places, rates = at[seen], of.rates[seen]
+    held = np.isfinite(of.lower)
+    whiskers = Whiskers(at[held], of.lower[held], of.upper[held], "primary", 1.4, capped=True, lying=lying)
+    x, y = (rates, places) if lying else (places, rates)
+    points = Points(x, y, hover=hover)
+    return Line(of.rate, upright=lying), whiskers, points

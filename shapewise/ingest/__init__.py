@@ -1,1 +1,1 @@
-"""From files that people bring to typed tables, read by a child process with limits."""
+"""Reading of user files into typed tables, in a child process with limits."""

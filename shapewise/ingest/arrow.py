@@ -1,4 +1,4 @@
-"""Parquet and Arrow files: bounded before and while they are unpacked, checked before anything looks inside."""
+"""Parquet and Arrow files: size limits before and during unpacking, and validation before use."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pyarrow.dataset
 import pyarrow.ipc
 import pyarrow.parquet
 
+from gamcore.numbers import count
 from shapewise.errors import FULL_DISK, StoreError
 from shapewise.ingest.arrow_types import Changed, plain_columns, plain_table
 from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, ReaderError, in_words
@@ -22,7 +23,7 @@ from shapewise.ingest.common import MAX_FIELD, MAX_UNPACKED, ReaderError, in_wor
 MAX_TABLE: Final = 4 * 2**30
 MAX_CELLS: Final = 500_000_000
 MAX_RATIO: Final = 300
-"""Times its own size that a file may unpack to, where that is more than 1 GiB: sorted categories reach about 100."""
+"""The most a file above 1 GiB unpacked may expand, as a multiple of its size: sorted categories reach about 100."""
 
 BATCH_ROWS: Final = 4096
 LOOK_ROWS: Final = 512
@@ -30,13 +31,13 @@ LOOK_ROWS: Final = 512
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Errors of the Arrow library as one sentence about a file of some kind."""
+    """Turn errors of the Arrow library into one sentence about a file of this kind."""
     try:
         yield
     except (ReaderError, StoreError):
         raise
     except OSError as error:
-        if error.errno in FULL_DISK:  # it is not the file that is at fault
+        if error.errno in FULL_DISK:  # not the file's fault
             raise
         raise ReaderError(f"The file is not a readable {what} file ({in_words(error)}): write it again.") from error
     except (pa.ArrowException, ValueError, TypeError, OverflowError, KeyError, NotImplementedError) as error:
@@ -44,7 +45,7 @@ def refusing(what: str) -> Iterator[None]:
 
 
 def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
-    """Return a Parquet, Feather or Arrow file."""
+    """Read a Parquet, Feather or Arrow file."""
     with refusing(suffix[1:]):
         if suffix == ".parquet":
             file = open_parquet(io.BytesIO(data))
@@ -56,7 +57,7 @@ def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
             _check_ratio_of_arrow(data)
             stream = pa.ipc.open_file(io.BytesIO(data))
             table = _gather((stream.get_batch(k) for k in range(stream.num_record_batches)), stream.schema)
-        table.validate(full=True)  # offsets and text as they should be: nothing below looks again
+        table.validate(full=True)  # validates offsets and text, so that no later code has to
         changed = Changed()
         plain = plain_table(table, plain_columns(table.schema, notes), changed)
         frame = plain.to_pandas(ignore_metadata=True)
@@ -68,7 +69,7 @@ def read_arrow(data: bytes, suffix: str, notes: list[str]) -> pd.DataFrame:
 
 
 def open_parquet(source: Path | io.BytesIO, **options: object) -> pa.parquet.ParquetFile:
-    """Return a Parquet file opened so that a batch takes the memory of a batch, whatever the size of its row groups."""
+    """Open a Parquet file so that a batch takes only a batch's memory, whatever the size of the row groups."""
     with source.open("rb") if isinstance(source, Path) else io.BytesIO(source.getbuffer()[:4]) as file:
         if file.read(4) == b"PARE":
             raise ReaderError("The Parquet file is encrypted: write it without encryption and load it again.")
@@ -96,7 +97,7 @@ def memory_of(file: pa.parquet.ParquetFile) -> int:
 
 
 def _expanded(column: pa.Array) -> int:
-    """Return the bytes of a column when categories are written out as values."""
+    """Return the bytes of a column with its categories written out as values."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
@@ -106,20 +107,22 @@ def _expanded(column: pa.Array) -> int:
 
 def _check_field(longest: int) -> None:
     if longest > 4 * MAX_FIELD:  # bytes; of one to four a character
-        raise ReaderError(f"A cell has {longest:,} bytes, more than {MAX_FIELD:,} characters: shorten its column.")
+        raise ReaderError(
+            f"A cell has {count(longest)} bytes, more than {count(MAX_FIELD)} characters: shorten its column."
+        )
 
 
 def check_ratio(memory: int, size: int) -> None:
-    """Refuse a file of `size` bytes whose table would take many times as many."""
+    """Refuse a file of `size` bytes whose table would take many times as much memory."""
     if memory > max(MAX_UNPACKED, MAX_RATIO * size):
         raise ReaderError(
-            f"The file unpacks to about {memory >> 20:,} MiB, more than {MAX_RATIO} times its size: "
+            f"The file unpacks to about {count(memory >> 20)} MiB, more than {MAX_RATIO} times its size: "
             "keep fewer rows or columns."
         )
 
 
 def _check_ratio_of_arrow(data: bytes) -> None:
-    """Like `check_ratio`, from the counts of rows, which stand outside of what is packed."""
+    """Check the ratio like `check_ratio`, from the row counts, which are stored uncompressed."""
     with pa.BufferReader(data) as file:
         fragment = pa.dataset.IpcFileFormat().make_fragment(file)
         schema, rows = fragment.physical_schema, fragment.count_rows()
@@ -128,18 +131,20 @@ def _check_ratio_of_arrow(data: bytes) -> None:
 
 
 def _fixed(column: pa.Field) -> pa.DataType:
-    """Return the type of a column's part of fixed width: offsets of text and lists, indices of categories."""
+    """Return the fixed-width type of a part of a column: offsets of text and lists, indices of categories."""
     kind = column.type
     return kind if pa.types.is_primitive(kind) else pa.int32()
 
 
 def _check_cells(cells: int) -> None:
     if cells > MAX_CELLS:
-        raise ReaderError(f"The file holds {cells:,} cells, more than {MAX_CELLS:,}: keep fewer rows or columns.")
+        raise ReaderError(
+            f"The file holds {count(cells)} cells, more than {count(MAX_CELLS)}: keep fewer rows or columns."
+        )
 
 
 def _gather(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Batches as one table, given up as soon as they are too much: a small file may unpack to a huge one."""
+    """Join batches into one table; stop as soon as they exceed the limit, as a small file may unpack to a huge one."""
     kept, cells, size = [], 0, 0
     for batch in batches:
         cells += batch.num_rows * max(batch.num_columns, 1)

@@ -1,4 +1,4 @@
-"""Columns of Parquet and Arrow files as the plain types that tables here have: numbers, text, truth values, times."""
+"""Conversion of Parquet and Arrow columns to the plain types of tables: numbers, text, booleans, times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shapewise.ingest.text import check_lengths
 from shapewise.ingest.types import EXACT, infinity_note, rounding_note
 
 DIGITS: Final = 15
-"""Decimal digits that float64 always keeps."""
+"""Decimal digits that float64 always preserves."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ArrowColumn:
 
 @dataclass
 class Changed:
-    """Values that became missing or were rounded, by column; added up over batches."""
+    """Counts of values that became missing or were rounded, by column, summed over batches."""
 
     infinite: dict[str, int] = field(default_factory=dict)
     rounded: dict[str, int] = field(default_factory=dict)
@@ -38,8 +38,7 @@ class Changed:
 
 
 def plain_kind(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type that a column has here; None where its cells do not hold one number, text, date or truth value
-    each."""
+    """Return the plain type of a column; None if its cells do not each hold one number, text, date or boolean."""
     types = pa.types
     if types.is_dictionary(kind):
         return plain_kind(kind.value_type) and kind
@@ -54,8 +53,7 @@ def plain_kind(kind: pa.DataType) -> pa.DataType | None:
 
 
 def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> list[ArrowColumn]:
-    """Return the columns of a file that hold plain values, under clean names; `decode` writes categories out as
-    values."""
+    """Return the columns with plain values, under clean names; `decode` writes categories out as values."""
     kept, nested = [], []
     for place, column in enumerate(schema):
         kind = plain_kind(column.type)
@@ -66,7 +64,7 @@ def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> 
                 (place, column, plain_kind(kind.value_type) if decode and pa.types.is_dictionary(kind) else kind)
             )
     if nested:
-        notes.append(f"Left out columns that do not hold one plain value a cell: {', '.join(nested[:5])}.")
+        notes.append(f"Left out columns that do not hold one plain value per cell: {', '.join(nested[:5])}.")
     if not kept:
         raise ReaderError("No column of the file holds plain values: flatten its nested columns first.")
     names = clean_names([column.name for _, column, _ in kept], notes)
@@ -79,7 +77,7 @@ def plain_columns(schema: pa.Schema, notes: list[str], decode: bool = False) -> 
 
 
 def plain_table(table: pa.Table, columns: list[ArrowColumn], changed: Changed) -> pa.Table:
-    """Return a table's kept columns in their types here; infinite values become null and are counted."""
+    """Return a table's kept columns in their plain types; infinite values become null and are counted."""
     arrays = [_plain(table.column(column.place), column, changed) for column in columns]
     plain = pa.table(arrays, names=[column.name for column in columns])
     check_lengths(plain)

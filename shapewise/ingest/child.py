@@ -1,7 +1,7 @@
 """The child process that reads a file: a file of unknown worth and parsers in C++ stay out of the server.
 
 It works on a folder, by the protocol of every child (`shapewise.processes`): its first report says that it is ready.
-A table that fits is read whole, by reader.py; a larger one goes by batches, by bigtext.py and bigparquet.py.
+A table that fits is read whole, by read.py; a larger one goes by batches, by text_large.py and parquet_large.py.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from shapewise.processes import ABOUT, Reporter, leave_with, report, resident, w
 from shapewise.store.atomic_files import read_json
 
 TEXT_TIMES: Final = 16
-"""Bytes of memory that reading a byte of text whole may take: decoded, parsed, typed, each for a moment twice."""
+"""Peak bytes of memory per byte of text when it is read whole: decoded, parsed and typed, each briefly held twice."""
 
 TABLE_TIMES: Final = 6
 
 
 def load(job: dict[str, Any], into: Path, tell: Reporter) -> dict[str, Any]:
-    """Read `source`, a file or folder of some kind, into a folder; the size of its table, and notes."""
+    """Read `source`, a file or folder, into a folder; return the size of its table, and notes."""
     source, notes = Path(job["source"]), list[str]()
     kind, limit = job["kind"], job["table"]
     gz = kind.endswith(".gz")
@@ -60,7 +60,7 @@ def _is_large(source: Path, memory: int) -> bool:
 
 
 def _whole(source: Path, gz: bool, most: int) -> bytes | None:
-    """Return the unpacked bytes of a file; None where there are more than `most`."""
+    """Return the unpacked bytes of a file; None if they exceed `most`."""
     size, parts = 0, []
     with unpacked(source, gz) as file:
         while size <= most and (part := read_part(file)):
@@ -70,7 +70,7 @@ def _whole(source: Path, gz: bool, most: int) -> bytes | None:
 
 
 def _write_whole(name: str, data: bytes, into: Path, limit: int, notes: list[str]) -> Written:
-    """Read a file of moderate size and write its table, and a sample where a caller's limit is small."""
+    """Read a file of moderate size and write its table, with a sample if a caller's limit is small."""
     loaded = read_file(name, data)
     notes.extend(loaded.notes)
     frame = loaded.frame
@@ -91,7 +91,8 @@ def _write(frame: pd.DataFrame, path: Path) -> None:
 
 
 def peak() -> int:
-    """Return the most bytes this process has held, 0 where the system does not say; a poll can miss a short peak."""
+    """Return the peak memory of this process in bytes, 0 if the system does not report it; polling can miss a short
+    peak."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -100,11 +101,11 @@ def peak() -> int:
 
 
 def main(argument: str) -> None:
-    """Do the job of a folder and say how it ended; what is no ReaderError is for the log, and ends the process."""
+    """Run the job of a folder and report the result; any error but ReaderError is logged and ends the process."""
     folder = Path(argument)
     job = read_json(folder / ABOUT)
     leave_with(job["server"])
-    report(folder, share=0.0, words="Reading the file", base=resident(os.getpid()))  # ready: all is imported
+    report(folder, share=0.0, words="Reading the file", base=resident(os.getpid()))  # ready: everything is imported
     end: dict[str, Any] = {"state": "failed"}
     try:
         with room():
@@ -117,4 +118,4 @@ def main(argument: str) -> None:
         traceback.print_exc()
         sys.exit(1)
     write_end(folder, end | {"peak": peak()})
-    os._exit(0)  # at once: the server waits, and tearing down libraries takes longer than a small file
+    os._exit(0)  # exit at once: the server waits, and unloading libraries takes longer than reading a small file

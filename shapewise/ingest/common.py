@@ -1,4 +1,4 @@
-"""What all file formats share: the refusal, the limits, and names made whole."""
+"""What all file formats share: the error, the limits, and the cleaning of names."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ SUFFIXES: Final = (*TEXT_SUFFIXES, ".parquet", ".feather", ".arrow", ".xlsx")
 MAX_UNPACKED: Final = 2**30
 MAX_COLUMNS: Final = 10_000
 MAX_FIELD: Final = 100_000
-"""Characters of one cell."""
+"""The most characters in a cell."""
 
 
 class ReaderError(ValueError):
-    """A file that cannot be read; the message names the place and the way out."""
+    """A file that cannot be read; the message says where the problem is and how to solve it."""
 
 
 def in_words(error: Exception) -> str:
-    """Return what a library says is wrong, short enough for a place in a sentence."""
+    """Return a library's error message, shortened to fit into a sentence."""
     return " ".join(str(error).split()).split(". ")[0].rstrip(".")[:120]
 
 
 def clean_names(names: list[str], notes: list[str]) -> list[str]:
-    """Return the names without control characters, none empty, all distinct; changes are noted."""
+    """Return the names without control characters, none empty, all distinct; note the changes."""
     cleaned, seen = [], set(names)
     taken: set[str] = set()
     for place, raw in enumerate(names, 1):

@@ -1,15 +1,18 @@
-"""The column doctor: what each column is, and what may go wrong with it, in words."""
+"""The column doctor: describes each column and what may go wrong with it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import pandas as pd
 from pandas.api import types
-from sklearn.metrics import roc_auc_score
 
-from gamcore.data.table import Kind, TableError, kind_of, read_dates, read_numbers, read_texts
+from gamcore.data.table import Kind, Table, TableError, as_table, read_dates, read_numbers, read_texts
+from gamcore.numbers import count, percent
+from shapewise.ingest.copies import copies
 
 HISTOGRAM_BARS = 16
 MANY_LEVELS = 1000
@@ -18,13 +21,12 @@ MOST_TASK_LEVELS = 50
 FEWEST_TASK_ROWS = 20
 FEWEST_DECIDED = 2
 MOSTLY = 0.5
-LEAK_AUC = 0.999
-LEAK_CORRELATION = 0.999
 
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """One column; `role` is what the app suggests: feature, ignore, task or, by the user's choice, another."""
+    """Findings on one column; `role` is what the app suggests: feature, ignore, task or, by the user's choice,
+    another."""
 
     name: str
     kind: Kind | None
@@ -37,17 +39,42 @@ class ColumnReport:
     warnings: list[str]
 
 
-def examine(frame: pd.DataFrame, rows: int | None = None) -> list[ColumnReport]:
-    """Return a report a column. rows : of the table, where the frame is a sample of it."""
-    reports = [_examine(frame[name], rows or len(frame)) for name in frame.columns]
-    task = find_task(frame, [r.name for r in reports if r.kind == "category" and r.role == "feature"])
+def examine(of: pd.DataFrame | Table, rows: int | None = None) -> list[ColumnReport]:
+    """Return a report per column.
+
+    rows : rows of the whole table, if the frame is a sample of it."""
+    table = as_table(of)
+    reports = [_examine(table, name, rows or len(table)) for name in table.names]
+    reports = _with_copies(table, reports, " of the sample" if rows and rows > len(table) else "")
+    task = find_task(table.frame, [r.name for r in reports if r.kind == "category" and r.role == "feature"])
     task_words = "decides which other columns are filled: rows of one value are a task of their own"
     return [replace(r, role="task", warnings=[*r.warnings, task_words]) if r.name == task else r for r in reports]
 
 
+def _with_copies(table: Table, reports: list[ColumnReport], sample: str) -> list[ColumnReport]:
+    """Return the reports with what is said of copies; exact copies of a column before them are left out.
+
+    The likely target is not, whatever it copies: what copies the target is found once that is chosen.
+    """
+    part = table if len(table) <= SAMPLE_ROWS else Table(table.frame.sample(SAMPLE_ROWS, random_state=0))
+    names = [r.name for r in reports if r.kind is not None and r.role == "feature"]
+    target, copied = likely_target(reports), copies(table, names, part)
+    said = []
+    for r in reports:
+        copy = copied.get(r.name)
+        if copy is None:
+            said.append(r)
+            continue
+        out = copy.exact and target not in (r.name, copy.of)
+        warnings = [*r.warnings, copy.words(sample)]
+        said.append(replace(r, role="ignore" if out else r.role, warnings=warnings))
+    return said
+
+
 def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
-    """Return the column that tells tasks apart: for each of several others, some of its levels have no cell filled, and
-    some have most. None where no column does, or none better than all others."""
+    """Return the column that tells tasks apart: several others are empty for some of its levels.
+
+    Those columns must be mostly filled for other levels. None if no column does so, or none beats all others."""
     part = frame.sample(min(len(frame), SAMPLE_ROWS), random_state=0)
     filled = part.notna()
     partly = [name for name in frame.columns if 0 < filled[name].mean() < 1]
@@ -63,12 +90,46 @@ def find_task(frame: pd.DataFrame, candidates: list[str]) -> str | None:
     return best_names[0] if best >= FEWEST_DECIDED and len(best_names) == 1 else None
 
 
-def _examine(series: pd.Series, rows: int) -> ColumnReport:
+ID_NAMES: Final = re.compile(r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|no|nr|number))|.*[a-z](?:Id|ID)")
+"""Names of columns whose whole numbers, one per row, are IDs however far apart they are."""
+LATER: Final = re.compile(
+    r"(?:.*[_ .-])?(?:after|post|reason|cancel(?:l?ed|l?ation)?|closed|closing|ended|terminat\w+|refund\w*|returned|"
+    r"resol\w+|complet\w+|duration)(?:[_ .-].*)?",
+    re.IGNORECASE,
+)
+"""Names of columns that are often filled in only after the outcome."""
+
+LATER_WORDS: Final = "by its name, it may be known only after the outcome: check when it is filled in"
+CANNOT_KNOW: Final = (
+    "The doctor sees values, not when they were filled in. Check that each feature was known before the outcome."
+)
+
+TARGETS: Final = re.compile(
+    r"y|target|label|class|outcome|response|(?:.*_)?(?:churn|churned|defaulted|converted|renewed|purchased|fraud)",
+    re.IGNORECASE,
+)
+"""Names that people give to what they want to predict."""
+
+
+def likely_target(reports: list[ColumnReport]) -> str | None:
+    """Return the column that is most likely the target: by its name, or the last one with two values, or the last.
+
+    Never an ID, a constant, a date or a column that cannot be used; None where nothing is left.
+    """
+    fit = [r for r in reports if r.kind not in (None, "date") and r.role != "ignore" and r.distinct > 1]
+    named = [r for r in fit if TARGETS.fullmatch(r.name)]
+    pairs = [r for r in fit if r.distinct == 2]
+    last = fit[-1:] if fit and fit[-1] is reports[-1] else []
+    return next((r.name for group in (named[-1:], last, pairs[-1:], fit[-1:]) for r in group), None)
+
+
+def _examine(table: Table, column: str, rows: int) -> ColumnReport:
+    series = table.frame[column]
     missing = float(series.isna().mean())
     present = series.dropna()
     example = ", ".join(_shown(value) for value in present.iloc[:3])
     try:
-        kind = kind_of(series)
+        kind = table.kind(column)
         if kind == "number":
             numbers = read_numbers(series)
     except TableError as error:
@@ -91,17 +152,19 @@ def _examine(series: pd.Series, rows: int) -> ColumnReport:
         warnings.append(f"every cell{of} is missing")
         role = "ignore"
     elif distinct == 1:
-        warnings.append(f"constant: the same value in every row{of}" if missing == 0 else f"one value{of}, or missing")
+        warnings.append(f"constant: every row{of} has the same value" if missing == 0 else f"one value{of}, or missing")
         role = "ignore" if missing == 0 else role
     elif missing > 0.5:
-        warnings.append(f"mostly missing ({missing:.0%})")
+        warnings.append(f"mostly missing ({percent(missing, 0)})")
     if _looks_like_id(series, kind, distinct, rows / max(len(series), 1)):
-        warnings.append(f"looks like an ID: nearly every row{of} has its own value")
+        warnings.append(f"looks like an ID: almost every row{of} has a different value")
         role = "ignore"
     elif kind == "category" and distinct > MANY_LEVELS:
-        warnings.append(f"{distinct:,} levels{of}: all but the 253 most frequent are pooled")
+        warnings.append(f"{count(distinct)} levels{of}: all but the 253 most frequent are pooled")
+    if LATER.fullmatch(column) and role == "feature":
+        warnings.append(LATER_WORDS)
     if kind == "number" and np.nanmax(np.abs(numbers), initial=0) > 2**53:
-        warnings.append("numbers beyond 2^53 lose digits")
+        warnings.append("numbers above 9 quadrillion lose their last digits")
     return ColumnReport(
         name=str(series.name),
         kind=kind,
@@ -129,8 +192,10 @@ def _why(series: pd.Series, kind: Kind) -> str:
 
 
 def _looks_like_id(series: pd.Series, kind: Kind, distinct: int, rows_a_row: float) -> bool:
-    """Return the text with nearly as many values as rows, or whole numbers that count the rows, of which a row stands
-    for some."""
+    """Return whether a column is text with nearly as many values as rows, or as many whole numbers that count the rows
+    or have the name of an ID.
+
+    rows_a_row : rows of the table per row seen."""
     n = int(series.notna().sum())
     if n < 50 or distinct < 0.98 * n:
         return False
@@ -139,11 +204,12 @@ def _looks_like_id(series: pd.Series, kind: Kind, distinct: int, rows_a_row: flo
     if kind != "number":
         return False
     numbers = np.sort(read_numbers(series.dropna()))
-    return bool(np.all(numbers == np.floor(numbers)) and np.ptp(numbers) < 1.5 * n * rows_a_row)
+    counts_rows = np.ptp(numbers) < 1.5 * n * rows_a_row or ID_NAMES.fullmatch(str(series.name)) is not None
+    return bool(np.all(numbers == np.floor(numbers)) and counts_rows)
 
 
 def _histogram(series: pd.Series, kind: Kind) -> list[int]:
-    """Return the rows in each of 16 parts of the range, or of the 16 most frequent levels."""
+    """Return the row counts of 16 equal parts of the range, or of the 16 most frequent levels."""
     if kind in ("number", "date"):
         values = read_numbers(series) if kind == "number" else read_dates(series)
         values = values[np.isfinite(values)]
@@ -151,7 +217,7 @@ def _histogram(series: pd.Series, kind: Kind) -> list[int]:
             return []
         low, high = np.quantile(values, [0.005, 0.995])
         width = (high - low) / HISTOGRAM_BARS or 1.0
-        if np.all(values == np.floor(values)):  # a whole number of values per bar, else some bars look empty
+        if np.all(values == np.floor(values)):  # a whole number of values per bar, else some bars would look empty
             width = np.ceil(width)
             low -= 0.5
         bars = int(min(HISTOGRAM_BARS, np.ceil((high - low) / width + 1e-9))) or 1
@@ -160,47 +226,3 @@ def _histogram(series: pd.Series, kind: Kind) -> list[int]:
     codes, _ = read_texts(series)
     counts = np.sort(np.bincount(codes[codes >= 0]))[::-1]
     return [int(count) for count in counts[:HISTOGRAM_BARS]]
-
-
-def leaks(frame: pd.DataFrame, target: str, positive: list[str] | None, features: list[str]) -> dict[str, str]:
-    """Return the features that alone give the target away, with the reason; looked for in at most 20,000 rows."""
-    part = frame.sample(min(len(frame), SAMPLE_ROWS), random_state=0)
-    goal = part[target]
-    if positive is not None:
-        y = goal.astype("string").isin(positive).fillna(False).to_numpy(np.float64)
-        y[goal.isna().to_numpy()] = np.nan
-    else:
-        y = read_numbers(goal)
-    reasons = {}
-    for name in features:
-        reason = _leak(part[name], y, positive is not None) if name != target else None
-        if reason:
-            reasons[name] = reason
-    return reasons
-
-
-def _leak(series: pd.Series, y: np.ndarray[tuple[int], np.dtype[np.float64]], binary: bool) -> str | None:
-    """Return why a column may be the target in disguise."""
-    try:
-        kind = kind_of(series)
-    except TableError:
-        return None
-    known = np.isfinite(y)
-    if kind in ("number", "date"):
-        x = read_numbers(series) if kind == "number" else read_dates(series)
-    else:
-        codes, names = read_texts(series)
-        if len(names) > 50 or not binary:
-            return None
-        sums = np.bincount(codes[known] + 1, y[known], minlength=len(names) + 1)
-        x = (sums / np.maximum(np.bincount(codes[known] + 1, minlength=len(names) + 1), 1))[codes + 1]
-    known &= np.isfinite(x)
-    if known.sum() < 50 or np.ptp(y[known]) == 0 or np.ptp(x[known]) == 0:
-        return None
-    if binary:
-        auc = roc_auc_score(y[known], x[known])
-        return (
-            f"gives the target away on its own (AUC {max(auc, 1 - auc):.3f})" if max(auc, 1 - auc) > LEAK_AUC else None
-        )
-    strength = abs(float(np.corrcoef(x[known], y[known])[0, 1]))
-    return f"gives the target away on its own (correlation {strength:.4f})" if strength > LEAK_CORRELATION else None

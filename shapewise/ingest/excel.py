@@ -1,4 +1,4 @@
-"""Excel workbooks: looked through before the parser sees them, then the values of the first sheet and no more."""
+"""Excel workbooks: inspected before they are parsed; only the values of the first sheet are read."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Final
 import pandas as pd
 import python_calamine
 
+from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, MAX_FIELD, ReaderError, clean_names, in_words
 from shapewise.ingest.text import footer_note, footer_rows
 from shapewise.ingest.types import type_columns
@@ -20,7 +21,8 @@ MAX_SHEET_CELLS: Final = 20_000_000
 MAX_WORKBOOK: Final = 2**29
 MAX_MEMBERS: Final = 2_000
 MAX_PACKED: Final = 200
-"""Times its packed size that a member may have, from 16 MiB on: sheets of equal numbers reach about 50."""
+"""The most a member above 16 MiB may expand, as a multiple of its packed size: sheets of equal numbers reach about
+50."""
 FREE: Final = 2**24
 PART: Final = 2**20
 CELL: Final = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
@@ -30,8 +32,8 @@ EMPTY_FORMULA: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)")
 
 @dataclass
 class Seen:
-    """What a look through the sheets found: the far corner, cells, merged ranges, formulas without a stored value,
-    cells that hold an error."""
+    """What the inspection of the sheets found: the last row and column, cells, merged ranges, formulas without a stored
+    value, and error cells."""
 
     rows: int = 0
     columns: int = 0
@@ -43,7 +45,7 @@ class Seen:
 
 def read_sheet(data: bytes, notes: list[str]) -> pd.DataFrame:
     """Return the first sheet of a workbook: values only, no formula is run."""
-    if data.startswith(b"\xd0\xcf\x11\xe0"):  # the container of old workbooks, and of encrypted ones
+    if data.startswith(b"\xd0\xcf\x11\xe0"):  # container of old and of encrypted workbooks
         raise ReaderError("The workbook has a password or an old format: save it as .xlsx without a password.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -65,14 +67,16 @@ def _tell(seen: Seen, sheets: list[str], notes: list[str]) -> None:
     if len(sheets) > 1:
         notes.append(f"Read the first of {len(sheets)} sheets, {sheets[0]!r}.")
     if seen.merged:
-        notes.append(f"The workbook merges cells in {seen.merged:,} places: only the first cell of each has the value.")
+        notes.append(
+            f"The workbook merges cells in {count(seen.merged)} places: only the first cell of each has the value."
+        )
     if seen.empty:
         notes.append(
-            f"{seen.empty:,} formulas of the workbook have no stored value and are missing here: "
+            f"{count(seen.empty)} formulas of the workbook have no stored value and are missing here: "
             "open and save it in a spreadsheet program first."
         )
     if seen.errors:
-        notes.append(f"{seen.errors:,} cells of the workbook hold errors such as #DIV/0! and are missing here.")
+        notes.append(f"{count(seen.errors)} cells of the workbook hold errors such as #DIV/0! and are missing here.")
 
 
 def _without_titles(rows: list[list[object]], notes: list[str]) -> list[list[object]]:
@@ -98,7 +102,7 @@ def _as_frame(rows: list[list[object]], notes: list[str]) -> pd.DataFrame:
         if pd.api.types.is_object_dtype(frame[name].dtype):
             frame[name] = _one_kind(frame[name])
         if pd.api.types.is_string_dtype(frame[name].dtype) and frame[name].str.len().max() > MAX_FIELD:
-            raise ReaderError(f"A cell of column {name!r} has more than {MAX_FIELD:,} characters: shorten it.")
+            raise ReaderError(f"A cell of column {name!r} has more than {count(MAX_FIELD)} characters: shorten it.")
     if below := footer_rows(frame):
         shown = " ".join(_plain(cell) for cell in frame.iloc[-below].dropna()[:3])[:40]
         notes.append(footer_note(below, shown))
@@ -107,8 +111,7 @@ def _as_frame(rows: list[list[object]], notes: list[str]) -> pd.DataFrame:
 
 
 def _one_kind(cells: pd.Series) -> pd.Series:
-    """Return the days and times together are times; other cells of several kinds in one column are text, like in a
-    CSV."""
+    """Return a column of days and times as times; any other mix of types becomes text, as in a CSV."""
     kinds = {type(cell) for cell in cells.dropna()}
     if kinds and kinds <= {dt.date, dt.datetime}:
         return pd.to_datetime(cells)
@@ -118,20 +121,19 @@ def _one_kind(cells: pd.Series) -> pd.Series:
 
 
 def _plain(cell: object) -> str:
-    """Return a cell of a workbook as text; it keeps whole numbers as floats."""
+    """Return a cell of a workbook as text; workbooks store whole numbers as floats."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _look_through(archive: zipfile.ZipFile) -> Seen:
-    """Refuse a workbook that is a bomb or names outside things, before the parser unpacks it.
+    """Refuse a workbook that is a zip bomb or refers to external content, before the parser unpacks it.
 
-    Every member is unpacked here in parts and dropped, since sizes in the archive's directory can be made up.
-    """
+    Every member is unpacked in parts and discarded, since the sizes in the archive's directory can be forged."""
     entries = archive.infolist()
     if len(entries) > MAX_MEMBERS or len({entry.filename for entry in entries}) < len(entries):
         raise ReaderError("The workbook has too many parts, or one twice: save it again as .xlsx.")
     if sum(entry.file_size for entry in entries) > MAX_WORKBOOK:
-        raise ReaderError(f"The workbook unpacks to more than {MAX_WORKBOOK >> 20:,} MiB: save it as CSV.")
+        raise ReaderError(f"The workbook unpacks to more than {count(MAX_WORKBOOK >> 20)} MiB: save it as CSV.")
     seen = Seen()
     for entry in entries:
         if entry.flag_bits & 1:
@@ -141,14 +143,14 @@ def _look_through(archive: zipfile.ZipFile) -> Seen:
         _look_at(archive, entry, seen)
     if max(seen.cells, seen.rows * seen.columns) > MAX_SHEET_CELLS or seen.columns > MAX_COLUMNS:
         raise ReaderError(
-            f"A sheet of the workbook spans {seen.rows:,} rows and {seen.columns:,} columns "
+            f"A sheet of the workbook spans {count(seen.rows)} rows and {count(seen.columns)} columns "
             "with too many cells: save the table itself as CSV."
         )
     return seen
 
 
 def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, seen: Seen) -> None:
-    """Look through one member in parts. It ends at the size it gives, and its checksum is wrong if that is made up."""
+    """Inspect one member in parts. Reading stops at its declared size; if that is forged, the checksum fails."""
     sheet = re.fullmatch(r"/?xl/worksheets/[^/]+\.xml", entry.filename, re.IGNORECASE) is not None
     markup, tail = entry.filename.lower().endswith((".xml", ".rels", ".vml")), b""
     with archive.open(entry) as stream:
@@ -162,7 +164,8 @@ def _look_at(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, seen: Seen) -> No
 
 
 def _check_markup(text: bytes, name: str) -> None:
-    """Spreadsheet programs write no document types; entities in one could name files or grow without end."""
+    """Refuse document types: spreadsheet programs write none, and entities in them could read files or grow without
+    end."""
     plain = text.replace(b"\0", b"")  # of UTF-16
     if b"<!" in plain and re.search(rb"<!\s*(?:DOCTYPE|ENTITY)", plain, re.IGNORECASE):
         shown = name.rsplit("/", 1)[-1][:40]
@@ -170,7 +173,7 @@ def _check_markup(text: bytes, name: str) -> None:
 
 
 def _look_at_cells(text: bytes, old: int, seen: Seen) -> None:
-    """Note the far corner of the cells in a part of a sheet; its first `old` bytes were seen before."""
+    """Note the last row and column in a part of a sheet; its first `old` bytes were seen before."""
     for letters, digits in set(CELL.findall(text)):
         seen.rows = max(seen.rows, int(digits))
         seen.columns = max(seen.columns, sum((c - 64) * 26**k for k, c in enumerate(reversed(letters))))

@@ -1,4 +1,4 @@
-"""How a text file is laid out: its encoding, what separates its columns, and where the table begins."""
+"""The layout of a text file: its encoding, its delimiter, and where the table begins."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Final, NamedTuple
 
 from charset_normalizer import from_bytes
 
+from gamcore.numbers import count
 from shapewise.ingest.common import MAX_COLUMNS, ReaderError, clean_names
 
 SAMPLE_LINES: Final = 200
 SAMPLE_CHARACTERS: Final = 400_000
-# Commas last: where two fit alike, the comma may be a decimal mark or part of a sentence.
+# Commas last: if two fit equally well, the comma may be a decimal mark or part of a sentence.
 DELIMITERS: Final = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose byte-order mark it begins with
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -39,14 +40,14 @@ BEGINNINGS: Final = (
 )
 CONTROL: Final = bytes(set(range(1, 32)) - set(b"\t\n\r\f\x1a\x1b"))
 MAX_CONTROL: Final = 0.02
-"""Share of control characters; in noise of bytes it is a tenth."""
+"""Maximum share of control characters; in random bytes it is a tenth."""
 
 NUMERIC: Final = re.compile(r"[-+]?[\d.,]+%?")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the table of a text stands."""
+    """Where the table is in a text."""
 
     delimiter: str
     names: list[str]
@@ -55,7 +56,7 @@ class Layout:
 
 
 class TextLine(NamedTuple):
-    """A row of the first lines: the line it begins in (0-based), its cells, and how many are not blank."""
+    """One of the first rows: the line it begins in (0-based), its cells, and how many are not blank."""
 
     number: int
     cells: list[str]
@@ -67,10 +68,10 @@ class TextLine(NamedTuple):
 
 
 def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
-    """Return the encoding of a file that begins with `head`: by its mark, UTF-8 where it fits, else the likeliest.
+    """Return the encoding of a file that begins with `head`: by its byte-order mark, UTF-8 if valid, else the
+    likeliest.
 
-    `whole` says that nothing comes after the head; otherwise a character may be cut at its end.
-    """
+    `whole` says that the head is the entire file; otherwise its last character may be cut."""
     for pattern, what in BEGINNINGS:
         if pattern.match(head):
             raise ReaderError(
@@ -94,7 +95,7 @@ def encoding_of(head: bytes, notes: list[str], whole: bool = True) -> str:
 
 
 def _unmarked_utf16(head: bytes) -> str:
-    """Return the text of mostly Latin letters has a NUL in every other byte, always on the same side."""
+    """Detect UTF-16 without a mark: mostly Latin text has a NUL in every other byte, always on the same side."""
     part = head[:20_000]
     even, odd = part[::2].count(0), part[1::2].count(0)
     if len(part) < 8 or even + odd < 0.3 * len(part):
@@ -106,14 +107,14 @@ def _guess(head: bytes, notes: list[str]) -> str:
     guess = from_bytes(head[:200_000], cp_isolation=GUESSES).best()
     if guess is None:
         raise ReaderError("The file is not text in a known encoding: save it as UTF-8 and load it again.") from None
-    # Close relatives read most files alike; the one that most programs write is the better guess.
+    # Similar encodings can read most files; the one that most programs write is the better guess.
     encoding = "cp1252" if "cp1252" in guess.could_be_from_charset else guess.encoding
     notes.append(f"Decoded from {encoding}: check a few accented names; if they look odd, save it as UTF-8.")
     return encoding
 
 
 def layout_of(text: str, notes: list[str]) -> Layout:
-    """Return the layout of a text with line ends \\n, of which the first 400,000 characters are looked at."""
+    """Return the layout of a text with line ends \\n, from its first 400,000 characters."""
     said, start = _said_delimiter(text)
     lines = text[start : start + SAMPLE_CHARACTERS].split("\n")[:SAMPLE_LINES]
     delimiter, width, first = _sniff(lines, said)
@@ -127,24 +128,23 @@ def layout_of(text: str, notes: list[str]) -> Layout:
 
 
 def _said_delimiter(text: str) -> tuple[str, int]:
-    """Return the delimiter that a first line such as sep=; names, as spreadsheets write it, and where the rest
+    """Return the delimiter that a first line such as sep=; declares, as spreadsheets write it, and where the rest
     begins."""
     match = re.match(r'"?sep=([;\t|,])"?[;\t|,]*\n', text, re.IGNORECASE)
     return (match.group(1), match.end()) if match else ("", 0)
 
 
 def _sniff(lines: list[str], said: str) -> tuple[str, int, int]:
-    """Delimiter, number of columns, and lines before the header.
+    """Return the delimiter, the number of columns, and the lines before the header.
 
-    The delimiter is the one under which most lines agree on a width above one; the header is the first line of that
-    width, or of one less where every row ends in a spare delimiter.
-    """
+    The delimiter is the one for which most lines agree on a width above one. The header is the first line of that
+    width, or of one less if every row ends in a spare delimiter."""
     best = (0.0, said or ",", 1, 0)
     wrong: list[ReaderError] = []
     for delimiter in said or DELIMITERS:
         try:
             rows = _rows(lines, delimiter)
-        except ReaderError as error:  # under a wrong delimiter a long row is one long cell
+        except ReaderError as error:  # with a wrong delimiter, a long row is one long cell
             wrong.append(error)
             continue
         if not rows:
@@ -170,14 +170,16 @@ def _rows(lines: list[str], delimiter: str) -> list[TextLine]:
             start = rows.line_num
     except csv.Error as error:
         raise ReaderError(
-            f"Line {start + 1:,} cannot be read ({error}): a cell may be too long, or a quote open."
+            f"Line {count(start + 1)} cannot be read ({error}): a cell may be too long, or a quote open."
         ) from error
     return kept
 
 
 def _header_line(rows: list[TextLine], width: int) -> int:
-    """Return the line of the column names: the first as wide as most, or one cell less where every row ends in a spare
-    separator. A narrower line right before rows of data could be a title or names with one missing: refused."""
+    """Return the line of the column names: the first of the usual width, or one cell less if every row ends in a spare
+    separator.
+
+    A narrower line right before the data is refused: it could be a title, or names with one missing."""
     spare = all(row.spare for row in rows if len(row.cells) == width)
     fitting = (width, width - 1) if spare else (width,)
     first = next(k for k, row in enumerate(rows) if len(row.cells) in fitting)
@@ -191,7 +193,7 @@ def _header_line(rows: list[TextLine], width: int) -> int:
 
 
 def _after_titles(rows: list[TextLine], first: int, width: int) -> int:
-    """Spreadsheets fill titles up with separators: rows of one cell before the first full row of words are titles."""
+    """Skip titles, which spreadsheets pad with separators: rows of one cell before the first full row of words."""
     if rows[first].filled > 1 or width < 3:
         return first
     for k in range(first, min(first + 10, len(rows))):
@@ -205,16 +207,16 @@ def _after_titles(rows: list[TextLine], first: int, width: int) -> int:
 
 
 def _header(text: str, start: int, delimiter: str, width: int, notes: list[str]) -> tuple[list[str], int]:
-    """Column names, made whole and distinct, and where the rows begin."""
+    """Return the column names, cleaned and distinct, and where the rows begin."""
     stream = io.StringIO(text[start : start + 2**24])
     try:
         names = next(csv.reader(stream, delimiter=delimiter), [])
     except csv.Error as error:
         raise ReaderError(f"The line of column names cannot be read ({error}): check its quotes.") from error
-    if len(names) > MAX_COLUMNS:  # before names are made whole, each with a note
-        raise ReaderError(f"The file has {len(names):,} columns, more than {MAX_COLUMNS:,}: drop some first.")
+    if len(names) > MAX_COLUMNS:  # before the names are cleaned, each with a note
+        raise ReaderError(f"The file has {count(len(names))} columns, more than {count(MAX_COLUMNS)}: drop some first.")
     if not any(name.strip() for name in names):
-        raise ReaderError("The first line has no names of columns: give every column a name.")
+        raise ReaderError("The first line has no column names: give every column a name.")
     if len(names) == width - 1:
         names.append("")
     if len(names) != width:

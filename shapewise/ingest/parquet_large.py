@@ -1,4 +1,4 @@
-"""Parquet files and folders of them, larger than memory, by batches."""
+"""Parquet files, and folders of them, that are larger than memory, read in batches."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.dataset
 
+from gamcore.numbers import count
 from shapewise.ingest.arrow import check_ratio, memory_of, open_parquet, refusing
 from shapewise.ingest.arrow_types import Changed, plain_columns, plain_table
 from shapewise.ingest.common import MAX_COLUMNS, ReaderError, in_words
@@ -21,7 +22,7 @@ BATCH_ROWS: Final = 2**16
 
 @dataclass(frozen=True)
 class FilePart:
-    """A file of a folder, and the values that the names of its folders give (year=2026)."""
+    """A file of a folder, and the values in the names of its subfolders (year=2026)."""
 
     path: Path
     keys: dict[str, Any]
@@ -31,7 +32,7 @@ class FilePart:
 
 
 def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: Tell) -> Written:
-    """Write a Parquet file, or a folder of them, as table.parquet; a sample too where it is above `limit` bytes."""
+    """Write a Parquet file, or a folder of them, as table.parquet; also a sample if it exceeds `limit` bytes."""
     with refusing("parquet"):
         parts, keys = parts_of(source)
         schema = _common(parts, keys, notes)
@@ -40,7 +41,9 @@ def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: T
             raise ReaderError("The file has column names but no rows: choose another.")
         columns, changed = plain_columns(schema, notes, decode=True), Changed()
         if len(columns) > MAX_COLUMNS:
-            raise ReaderError(f"The file has {len(columns):,} columns, more than {MAX_COLUMNS:,}: drop some first.")
+            raise ReaderError(
+                f"The file has {count(len(columns))} columns, more than {count(MAX_COLUMNS)}: drop some first."
+            )
         sample = sample_size(rows, memory, limit) if memory > limit else 0
         plain = pa.schema([(column.name, column.kind) for column in columns])
         batches = (plain_table(batch, columns, changed) for part in parts for batch in _batches(part, schema))
@@ -50,7 +53,7 @@ def read_parquet(source: Path, into: Path, limit: int, notes: list[str], tell: T
 
 
 def parts_of(source: Path) -> tuple[list[FilePart], pa.Schema]:
-    """Return the files of a source in the order of their names, and the columns that names of folders give."""
+    """Return the files of a source, sorted by name, and the columns that folder names define."""
     if source.is_file():
         return [_look_at(source, {})], pa.schema([])
     paths = sorted(
@@ -89,7 +92,7 @@ def _look_at(path: Path, keys: dict[str, Any]) -> FilePart:
 
 
 def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Schema:
-    """Return the columns of all parts together: one that a part lacks is missing in its rows, whole numbers may be
+    """Return the columns of all parts: a column that a part lacks is missing in its rows; whole numbers may become
     decimals."""
     schema = parts[0].schema.remove_metadata()
     for part in parts[1:]:
@@ -102,7 +105,9 @@ def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Sche
             ) from error
     lacking = [name for name in schema.names if any(name not in part.schema.names for part in parts)]
     if lacking:
-        notes.append(f"Not all {len(parts):,} files have the columns {', '.join(lacking[:5])}: missing in the others.")
+        notes.append(
+            f"Not all {count(len(parts))} files have the columns {', '.join(lacking[:5])}: missing in the others."
+        )
     for key in keys:
         if key.name not in schema.names:
             schema = schema.append(key)
@@ -110,7 +115,7 @@ def _common(parts: list[FilePart], keys: pa.Schema, notes: list[str]) -> pa.Sche
 
 
 def _batches(part: FilePart, schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the rows of a part in the columns of all, a bounded number of bytes at a time."""
+    """Yield the rows of each part in the common columns, a bounded number of bytes at a time."""
     each = max(1, min(BATCH_ROWS, BATCH_BYTES * max(part.rows, 1) // max(part.memory, 1)))
     with open_parquet(part.path) as file:
         for batch in file.iter_batches(each):
@@ -121,7 +126,7 @@ def _batches(part: FilePart, schema: pa.Schema) -> Iterator[pa.Table]:
 
 def _in_schema(table: pa.Table, part: FilePart, schema: pa.Schema) -> pa.Table:
     if len(set(table.column_names)) < table.num_columns:
-        return table  # names twice are told apart by their places, which one file alone has
+        return table  # duplicate names are told apart by position, which only a single file has
     arrays = []
     for field in schema:
         if field.name in table.column_names:

@@ -1,4 +1,4 @@
-"""Text files read a part at a time: unpacked, decoded, with plain line ends, and handed on as UTF-8."""
+"""Text files read in parts: unpacked, decoded, with normalized line ends, and passed on as UTF-8."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
+from gamcore.numbers import count
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.text import open_quote
 
 PART: Final = 2**20
 HEAD: Final = 2**22
 MAX_GZIP: Final = 300
-"""Times its own size that a gzip file may unpack to, from 64 MiB on: columns of zeros reach about 200."""
+"""The most a gzip file above 64 MiB unpacked may expand, as a multiple of its size: columns of zeros reach about
+200."""
 FREE: Final = 2**26
 
 
 @contextmanager
 def unpacked(source: Path, gz: bool) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked where `gz`; a damaged file is refused."""
+    """Open the bytes of a file, unpacked if `gz`; a damaged file is refused."""
     try:
         with gzip.open(source) if gz else source.open("rb") as file:
             yield file  # type: ignore[misc]
@@ -37,8 +39,7 @@ def place(file: IO[bytes] | gzip.GzipFile) -> int:
 
 
 def read_part(file: IO[bytes] | gzip.GzipFile, size: int = PART) -> bytes:
-    """Return the next unpacked bytes; a bomb is refused by what it has grown to so far, before more of it is
-    unpacked."""
+    """Return the next unpacked bytes; a bomb is refused by its size so far, before more is unpacked."""
     part = file.read(size)
     if isinstance(file, gzip.GzipFile) and file.tell() > max(FREE, MAX_GZIP * place(file)):
         raise ReaderError(
@@ -48,7 +49,7 @@ def read_part(file: IO[bytes] | gzip.GzipFile, size: int = PART) -> bytes:
 
 
 class Texts:
-    """Parts of a text file in order; counts what has been read and looks for an open quote on the way."""
+    """The parts of a text file in order; counts what was read and checks for an open quote."""
 
     def __init__(self, file: IO[bytes], encoding: str) -> None:
         self._text = io.TextIOWrapper(cast(Any, _Watched(file)), encoding=encoding)
@@ -72,18 +73,18 @@ class Texts:
             return self._text.read(PART)
         except UnicodeDecodeError as error:
             raise ReaderError(
-                f"Line {self._lines:,} or one soon after it does not fit the encoding {self._encoding}: "
+                f"Line {count(self._lines)} or one soon after it does not fit the encoding {self._encoding}: "
                 "save the file as UTF-8 and load it again."
             ) from error
 
     def check_quotes(self) -> None:
-        """At the end: a quote that was opened and never closed would swallow the rest of the file."""
+        """Check at the end of the file: a quote that is never closed would swallow the rest of it."""
         if self.quotes % 2:
             raise open_quote(self._last_quote)
 
 
 class _Watched(io.BufferedIOBase):
-    """Bytes of a file, watched for a bomb."""
+    """The bytes of a file, monitored for a bomb."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -99,7 +100,7 @@ class _Watched(io.BufferedIOBase):
 
 
 class Feed(io.RawIOBase):
-    """Parts of a text as a file of UTF-8 bytes, for a parser that reads as much as it likes."""
+    """The parts of a text as a file of UTF-8 bytes, for a parser that reads as much as it likes."""
 
     def __init__(self, first: str, rest: Iterator[str]) -> None:
         self._rest, self._bytes = rest, first.encode()

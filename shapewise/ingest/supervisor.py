@@ -1,4 +1,4 @@
-"""Reading a file in a child process that is watched, and ended where it takes too much memory, time or disk."""
+"""Reading of a file in a monitored child process, which is ended if it takes too much memory, time or disk."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+from gamcore.numbers import count, size
 from shapewise import processes
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
 from shapewise.store.atomic_files import keep_spare, size_of, write_json
@@ -25,7 +26,7 @@ START_SECONDS: Final = 60.0
 PASSED: Final = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
                  "PYTHONPATH")  # fmt: skip
 
-# The package's own __init__ loads the kernels and all they need, which a reader has no use for: a second and 150 MB.
+# The package's own __init__ loads the kernels and their imports, which a reader does not need: a second and 150 MB.
 PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); from shapewise.ingest.child import main; main(sys.argv[2])"
 )
@@ -50,8 +51,10 @@ class ReadLimits:
 
 @dataclass(frozen=True)
 class Loading:
-    """A table that was read: its size, its bytes as a DataFrame (estimated where it is big), what was changed on the
-    way in, and the rows of its sample (0 where it is small enough to have none)."""
+    """A table that was read.
+
+    Its size, its bytes as a DataFrame (estimated if it is big), the changes made on the way, and the rows of its sample
+    (0 if it is small enough to have none)."""
 
     rows: int
     columns: int
@@ -60,21 +63,21 @@ class Loading:
     sampled: int
 
 
-def kind_of(source: Path, name: str) -> str:
-    """Return the ending that says how to read a file, .csv.gz for one; "folder" for a folder."""
+def kind_of_file(source: Path, name: str) -> str:
+    """Return the suffix that says how to read a file, such as .csv.gz; "folder" for a folder."""
     if source.is_dir():
         return "folder"
-    if source.exists() and not source.is_file():  # a pipe or a device would keep its reader waiting
+    if source.exists() and not source.is_file():  # a pipe or a device would block its reader
         raise ReaderError(f"{name[:60]!r} is not a regular file: choose another.")
     path = PurePath(name.lower())
     kind = path.suffix
     if kind == ".gz":
         kind = PurePath(path.stem).suffix + kind
         if kind.removesuffix(".gz") not in TEXT_SUFFIXES:
-            raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz are read compressed: unpack the file first.")
+            raise ReaderError("Only .csv.gz, .tsv.gz and .txt.gz can be read compressed: unpack the file first.")
     elif kind not in SUFFIXES:
         shown = "".join(c for c in kind[:20] if c.isprintable())
-        raise ReaderError(f"Files ending in {shown or 'nothing'} are not read: use {', '.join(SUFFIXES)}.")
+        raise ReaderError(f"Files ending in {shown or 'nothing'} are not supported: use {', '.join(SUFFIXES)}.")
     return kind
 
 
@@ -87,30 +90,29 @@ def load(
 ) -> Loading:
     """Read a file, or a folder of Parquet files, into the folder `into` as table.parquet.
 
-    A table that is big by the limits gets sample.parquet beside it: at most 500,000 of its rows, in order. `name` is
-    what the user calls the file and gives its ending alone. ReaderError where it cannot be read or takes too much;
-    then `into` is as it was.
-    """
+    A table above the limits gets sample.parquet beside it: at most 500,000 of its rows, in order. `name` is what the
+    user calls the file; only its suffix is used. ReaderError if the file cannot be read or takes too much; `into` is
+    then left as it was."""
     return Reading(source, name, into, limits or ReadLimits(), tell or (lambda share, words: None)).finish()
 
 
-def _environment() -> dict[str, str]:
-    """Return what a child that reads hostile files may know: no secrets, no addresses of databases."""
+def bare_environment() -> dict[str, str]:
+    """Return the environment of a child that reads hostile files: no secrets, no database addresses."""
     known = {name: text for name, text in os.environ.items() if name in PASSED or name.startswith("LC_")}
-    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other pools keep what they once had
+    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # other memory pools do not return freed memory
 
 
 class Reading:
-    """One file being read: the child, what it said, and the most memory it was seen with."""
+    """One file being read: the child, its reports, and the peak memory seen."""
 
     def __init__(
         self, source: Path, name: str, into: Path, limits: ReadLimits, tell: Callable[[float, str], None]
     ) -> None:
         self._limits, self._tell, self._into = limits, tell, into
-        self._kind, self._source = kind_of(source, name), source
+        self._kind, self._source = kind_of_file(source, name), source
         self._staging = into / f".loading.{secrets.token_hex(4)}.tmp"
-        self.base = self.peak = 0  # bytes: when the child was ready, and at most
-        self.seconds = self._began = 0.0  # since it was ready, and when that was
+        self.base = self.peak = 0  # bytes: when the child was ready, and the peak
+        self.seconds = self._began = 0.0  # seconds since it was ready, and when that was
 
     def finish(self) -> Loading:
         """Read to the end; see `load`."""
@@ -125,7 +127,7 @@ class Reading:
             raise
 
     def _keep(self) -> None:
-        for name in ("sample.parquet", "table.parquet"):  # whoever finds the table finds its sample
+        for name in ("sample.parquet", "table.parquet"):  # once the table exists, so does its sample
             if (self._staging / name).exists():
                 (self._staging / name).replace(self._into / name)
         shutil.rmtree(self._staging)
@@ -137,7 +139,7 @@ class Reading:
         }  # fmt: skip
         write_json(self._staging / processes.ABOUT, job)
         keep_spare(self._staging)
-        # -P: the folder that the server was started in is no place to import from.
+        # -P: do not import from the folder in which the server was started.
         with (self._staging / processes.LOG).open("wb") as log_file:
             return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
                 [sys.executable, "-P", "-c", PROGRAM, str(Path(__file__).parents[2]), str(self._staging.resolve())],
@@ -145,11 +147,11 @@ class Reading:
                 stdout=log_file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env=_environment(),
+                env=bare_environment(),
             )
 
     def _watch(self, process: subprocess.Popen[bytes]) -> Loading:
-        """Return what the child says it wrote. The child does not outlive this call."""
+        """Watch the child and return what it reports to have written. The child does not outlive this call."""
         self._began, last = time.monotonic(), (0.0, "")
         try:
             while True:
@@ -169,12 +171,13 @@ class Reading:
             process.wait()
 
     def _hear(self, process: subprocess.Popen[bytes]) -> tuple[tuple[float, str], Loading | None]:
-        """Return what the child last reported, and what it wrote once it is done; the crash of one that talks nonsense,
-        as it may where a hostile file has taken hold of it."""
+        """Return the child's last report, and its result once it is done.
+
+        An invalid report, as a hostile file may cause, counts as a crash."""
         held = processes.resident(process.pid)
         try:
             progress, end = processes.read_progress(self._staging), processes.read_end(self._staging)
-            if progress and not self.base:  # what it held before it began to read, as it measured itself
+            if progress and not self.base:  # what it held before it began to read, by its own measure
                 self.base, self._began = min(int(progress.get("base", held)), held or 2**62), time.monotonic()
             self.seconds = time.monotonic() - self._began
             self.peak = max(self.peak, held, int(end.get("peak", 0)) if end else 0)
@@ -192,30 +195,30 @@ class Reading:
         return Loading(**end["table"])
 
     def _crash(self, code: int) -> ReaderError:
-        """Return the refusal of a file that its reader broke on; the log has what is known, under the same number."""
+        """Return the error for a file that crashed its reader; the log has the details under the same number."""
         number = secrets.token_hex(4)
         words = processes.tail(self._staging, 20_000)
         log.error("Reading a file failed (error %s, exit code %d): %s", number, code, words)
         return ReaderError(
-            f"The file could not be read, as its reader broke off (error {number} in the log): "
+            f"The file could not be read because its reader stopped (error {number} in the log): "
             "save the table again, as CSV in UTF-8 or as Parquet."
         )
 
     def _check(self) -> None:
         if self.base and self.peak - self.base > self._limits.memory:
             raise ReaderError(
-                f"Reading the file took more than {self._limits.memory >> 20:,} MiB of memory: "
+                f"Reading the file took more than {count(self._limits.memory >> 20)} MiB of memory: "
                 "save it as Parquet, or keep fewer rows, fewer columns or shorter cells."
             )
         self._check_disk()
         allowed = self._limits.seconds if self.base else START_SECONDS
         if self.seconds > allowed:
-            raise ReaderError(f"Reading the file took more than {allowed:,.0f} seconds: load fewer rows or columns.")
+            raise ReaderError(f"Reading the file took more than {count(allowed)} seconds: load fewer rows or columns.")
 
     def _check_disk(self) -> None:
         made = (path for path in self._staging.iterdir() if path.name not in processes.FILES)
         if self._limits.disk and sum(map(size_of, made)) > self._limits.disk:
             raise ReaderError(
-                f"The table needs more than the {self._limits.disk / 1e6:,.0f} MB that you may still keep: delete what "
+                f"The table needs more than the {size(self._limits.disk)} that you may still keep: delete what "
                 "you no longer need, or load fewer rows or columns."
             )

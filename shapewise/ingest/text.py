@@ -1,4 +1,4 @@
-"""Text files to columns of text: decoded, laid out, and parsed by pyarrow; cells.py then types the columns."""
+"""Text files to columns of text: decoded, laid out, and parsed by pyarrow; types.py then types the columns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
+from gamcore.numbers import count
 from shapewise.ingest.common import MAX_FIELD, ReaderError, in_words
 from shapewise.ingest.layout import Layout, encoding_of, layout_of
 from shapewise.ingest.types import type_columns
@@ -24,7 +25,7 @@ TOTAL: Final = re.compile(
 
 @dataclass
 class Ragged:
-    """Rows of another width than the header's: how many, and where the first ones are."""
+    """Rows whose width differs from the header's: how many, and where the first ones are."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
@@ -36,15 +37,16 @@ class Ragged:
         return "skip"
 
     def tell(self, rows: int, width: int, notes: list[str]) -> None:
-        """Note what was skipped of `rows` read rows, or refuse where it is too much to be a slip."""
+        """Note how many of the `rows` read were skipped, or refuse the file if they are too many."""
         if not self.count:
             return
         where = ", ".join(self.first) + (" ..." if self.count > len(self.first) else "")
         if self.count > max(3, MAX_RAGGED_SHARE * (rows + self.count)):
             raise ReaderError(
-                f"{self.count:,} rows do not have {width} cells, the first being {where}: mend and load again."
+                f"{count(self.count)} rows do not have {width} cells, the first being {where}: "
+                "correct them and load the file again."
             )
-        notes.append(f"Skipped {self.count:,} rows that do not have {width} cells: rows {where}.")
+        notes.append(f"Skipped {count(self.count)} rows that do not have {width} cells: rows {where}.")
 
 
 def _decode(data: bytes, notes: list[str]) -> str:
@@ -53,15 +55,15 @@ def _decode(data: bytes, notes: list[str]) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise ReaderError(
-            f"Byte {error.start:,} does not fit the encoding {encoding}: save the file as UTF-8 and load it again."
+            f"Byte {count(error.start)} does not fit the encoding {encoding}: save the file as UTF-8 and load it again."
         ) from error
 
 
 def read_text(data: bytes, notes: list[str]) -> pd.DataFrame:
-    """Return a delimited text file; ReaderError where it has no one reading."""
+    """Return a delimited text file; ReaderError if it cannot be read unambiguously."""
     text = _decode(data, notes)
     if "\0" in text:
-        notes.append(f"Removed {text.count(chr(0)):,} NUL characters.")
+        notes.append(f"Removed {count(text.count(chr(0)))} NUL characters.")
         text = text.replace("\0", "")
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if not text.strip():
@@ -73,19 +75,19 @@ def read_text(data: bytes, notes: list[str]) -> pd.DataFrame:
 
 
 def _check_quotes(text: str) -> None:
-    """A quote that is opened and never closed would swallow the rest of the file."""
+    """Check for an open quote: one that is never closed would swallow the rest of the file."""
     if text.count('"') % 2:
-        # The last mark of an odd number is the open one, or the one that an open one took for its end.
+        # If the number of marks is odd, the last is the open one, or the one that was taken for its end.
         raise open_quote(text.count("\n", 0, text.rfind('"')) + 1)
 
 
 def open_quote(line: int) -> ReaderError:
-    """Return the refusal of a file with an odd number of quotation marks, the last of them in a line (1-based)."""
-    return ReaderError(f"A quotation mark opened near line {line:,} is never closed: close or remove it.")
+    """Return the error for a file with an odd number of quotation marks, the last of them in this line (1-based)."""
+    return ReaderError(f"A quotation mark opened near line {count(line)} is never closed: close or remove it.")
 
 
 def parse_options(layout: Layout, quoted: bool, ragged: Ragged) -> dict[str, object]:
-    """Return the options for pyarrow.csv: all cells as text, rows of another width handed to `ragged`."""
+    """Return the options for pyarrow.csv: all cells as text, rows of another width passed to `ragged`."""
     names = layout.names
     return {
         "parse_options": pa.csv.ParseOptions(
@@ -100,16 +102,16 @@ def parse_options(layout: Layout, quoted: bool, ragged: Ragged) -> dict[str, obj
 
 
 def unreadable(error: Exception) -> ReaderError:
-    """Return the refusal of a text that the parser gave up on."""
+    """Return the error for a text that the parser could not read."""
     if "Empty CSV" in str(error):
         return ReaderError("The file has column names but no rows: choose another.")
-    if "straddl" in str(error):  # the parser's word for a row longer than its block
+    if "straddl" in str(error):  # the parser's message for a row longer than its block
         return ReaderError("A row of the file is longer than 4 MiB: look for a quotation mark that is never closed.")
     return ReaderError(f"The file cannot be read as a table ({in_words(error)}): check its quotes.")
 
 
 def _parse(body: str, layout: Layout, notes: list[str]) -> pd.DataFrame:
-    """Return the cells as text; rows of another width are skipped while they are few, and named."""
+    """Return the cells as text; a few rows of another width are skipped and listed."""
     if not body.strip():
         raise ReaderError("The file has column names but no rows: choose another.")
     ragged, names = Ragged(), layout.names
@@ -134,35 +136,34 @@ def _parse(body: str, layout: Layout, notes: list[str]) -> pd.DataFrame:
 
 
 def check_lengths(table: pa.Table | pa.RecordBatch) -> None:
-    """Refuse a text of more than 100,000 characters."""
+    """Refuse cells of more than 100,000 characters."""
     for name, column in zip(table.schema.names, table.columns, strict=True):
         if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             continue
         longest = pa.compute.max(pa.compute.utf8_length(column)).as_py() or 0
         if longest > MAX_FIELD:
             raise ReaderError(
-                f"A cell of column {name!r} has {longest:,} characters, more than {MAX_FIELD:,}: "
+                f"A cell of column {name!r} has {count(longest)} characters, more than {count(MAX_FIELD)}: "
                 "shorten or drop its column."
             )
 
 
 def is_spare(names: list[str]) -> bool:
-    """Return whether the last column has no name of its own, as where every row ends in a separator."""
+    """Return whether the last column has no name, as when every row ends in a separator."""
     return len(names) > 1 and names[-1] == f"column {len(names)}"
 
 
 def drop_spare(names: list[str], notes: list[str]) -> str:
-    """Return the note that the last column goes, in place of the note on its name; and its name here."""
+    """Replace the note on the last column's name by a note that the column was dropped; return its name."""
     notes[:] = [note for note in notes if note != f"Column {len(names)} had no name."]
     notes.append("Dropped an empty last column: every row ends in a separator.")
     return names[-1]
 
 
 def footer_rows(frame: pd.DataFrame) -> int:
-    """Return how many of the last rows are blank or a total that spreadsheets write below a table; not all rows are.
+    """Return how many of the last rows are blank or totals that spreadsheets write below a table; never all rows.
 
-    A row is a total where its first cell says so, and no row above has the word: there it is one value of many.
-    """
+    A row is a total if its first cell says so and no row above has that word, as it would then be an ordinary value."""
     below = 0
     while frame.shape[1] > 1 and below < min(len(frame) - 1, 1000):
         row = frame.iloc[-below - 1]
@@ -179,6 +180,6 @@ def footer_rows(frame: pd.DataFrame) -> int:
 
 
 def footer_note(rows: int, shown: str) -> str:
-    """Return the note on rows below a table."""
+    """Return the note on the rows below a table."""
     what = f"that begin with {shown!r}" if shown else "without any cell"
-    return f"Left out {rows:,} last row{'s' * (rows > 1)} {what}: below the table."
+    return f"Left out {count(rows)} last row{'s' * (rows > 1)} {what}: below the table."

@@ -1,10 +1,10 @@
 """Text files larger than memory, in two passes: the first finds the layout, the rows and the types, the second writes.
 
-Types come from a sample of rows spread over the file, by the rules of cells.py. A later cell may not fit. Then the
-rules for small files hold: a column of numbers keeps its type while at most 5% of its cells are none (they become
-missing and are counted), a column of dates or truth values only while all cells are, and digits that turn out to be
-names make it text. What loses its type is written again, as text: nothing is lost, at the price of a third pass.
-"""
+Types come from a sample of rows spread over the file, by the rules of types.py. A later cell may not fit. Then the
+rules for small files apply: a column of numbers keeps its type while at most 5% of its cells are not numbers (they
+become missing and are counted); a column of dates or booleans keeps it only while all cells fit; digits that turn out
+to be identifiers make the column text. A column that loses its type is written again as text: nothing is lost, at the
+price of a third pass."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from gamcore.numbers import count
 from shapewise.ingest.common import ReaderError
 from shapewise.ingest.layout import Layout, encoding_of, layout_of
 from shapewise.ingest.streams import HEAD, Feed, Texts, place, unpacked
@@ -53,26 +54,28 @@ TYPE_ROWS: Final = 20_000
 TYPE_BYTES: Final = 2**23
 TAIL_ROWS: Final = 20
 PASSES: Final = 4
-"""Text, whole numbers to decimals, and once more for a column that is both in turn."""
+"""The most passes: text, whole numbers to decimals, and one more for a column that changes both ways."""
 
 
 @dataclass
 class TextColumn:
-    """A column's plan, its Arrow type, and what became of its cells in the last pass."""
+    """A column's plan, its Arrow type, and the tally of its cells in the last pass."""
 
     name: str
     plan: TypePlan
     kind: pa.DataType
     tally: Tally = field(default_factory=Tally)
-    broken: bool = False  # whole numbers that turned out to have decimals, or more digits than whole numbers keep
+    broken: bool = False  # whole numbers that turned out to have decimals, or too many digits for an integer type
 
     def demoted(self, notes: list[str]) -> TextColumn:
-        """This column, or what it has to be after a pass in which its type did not hold."""
+        """Return this column, or its replacement after a pass in which its type did not hold."""
         tally, said = self.tally, self.tally.present - self.tally.missing
         if self.plan.kind == "number" and tally.code:
             notes.append(code_note(self.name, tally.code))
         elif tally.odd > ((1 - MOSTLY) * said if self.plan.kind == "number" else 0):
-            notes.append(f"{self.name}: {tally.odd:,} of {said:,} cells are not {self.plan.kind}s, so it stays text.")
+            notes.append(
+                f"{self.name}: {count(tally.odd)} of {count(said)} cells are not {self.plan.kind}s, so it stays text."
+            )
         elif self.broken:
             return replace(self, kind=pa.float64(), tally=Tally(), broken=False)
         else:
@@ -82,7 +85,7 @@ class TextColumn:
 
 @dataclass
 class First:
-    """What the first pass finds: rows, a sample of them under their numbers, the last ones, and skipped ones."""
+    """What the first pass finds: the rows, a numbered sample of them, the last ones, and the skipped ones."""
 
     layout: Layout
     encoding: str
@@ -95,10 +98,10 @@ class First:
 
 
 def read_big_text(source: Path, gz: bool, into: Path, limit: int, notes: list[str], tell_: Tell) -> Written:
-    """Write a delimited text file as table.parquet; a sample too where it is above `limit` bytes as a DataFrame."""
+    """Write a delimited text file as table.parquet; also a sample if it exceeds `limit` bytes as a DataFrame."""
     first = _first_pass(source, gz, notes, tell_)
     comma = first.layout.comma_is_decimal
-    own: dict[str, list[str]] = {}  # notes of plans, which a demoted column replaces
+    own: dict[str, list[str]] = {}  # notes of plans, replaced when a column is demoted
     columns = [_plan(first.sample[name], comma, own.setdefault(str(name), [])) for name in first.sample]
     schema = pa.schema([(column.name, column.kind) for column in columns])
     memory = frame_bytes(_convert(pa.Table.from_pandas(first.sample, preserve_index=False), columns, schema))
@@ -144,10 +147,10 @@ def _first_pass(source: Path, gz: bool, notes: list[str], tell_: Tell) -> First:
         kept = Kept(first.layout.names)
         for batch in _parsed(Feed(head[first.layout.start :], parts), first.layout, True, first.ragged):
             kept.add(batch)
-            tell_(0.4 * place(file) / max(packed, 1), f"{kept.rows:,} rows looked at")
+            tell_(0.4 * place(file) / max(packed, 1), f"{count(kept.rows)} rows looked at")
         texts.check_quotes()
     if texts.nuls:
-        notes.append(f"Removed {texts.nuls:,} NUL characters.")
+        notes.append(f"Removed {count(texts.nuls)} NUL characters.")
     if kept.rows == 0:
         raise ReaderError("The file has column names but no rows: choose another.")
     first.ragged.tell(kept.rows, len(first.layout.names), notes)
@@ -212,7 +215,7 @@ class Kept:
         self.rows += batch.num_rows
 
     def frame(self) -> pd.DataFrame:
-        """Return the sample as text, under the numbers of its rows."""
+        """Return the sample as text, indexed by row number."""
         return self._table.to_pandas().set_axis(self._numbers, axis=0)
 
 
@@ -224,7 +227,7 @@ def _parsed(feed: Feed, layout: Layout, quoted: bool, ragged: Ragged) -> Iterato
             for batch in stream:
                 table = pa.Table.from_batches([batch])
                 check_lengths(table)
-                # A block of short rows has a million of them, each of which costs more than its bytes.
+                # A block of short rows may have a million of them, whose overhead exceeds their bytes.
                 yield from (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
     except pa.ArrowInvalid as error:
         raise unreadable(error) from error
@@ -232,7 +235,7 @@ def _parsed(feed: Feed, layout: Layout, quoted: bool, ragged: Ragged) -> Iterato
 
 @contextmanager
 def _batches(source: Path, gz: bool, first: First) -> Iterator[Iterator[pa.Table]]:
-    """The rows once more, as text, without what the first pass left out."""
+    """Yield the rows again, as text, without what the first pass left out."""
     with unpacked(source, gz) as file:
         parts = iter(Texts(file, first.encoding))
         head = _head(parts)
@@ -248,7 +251,7 @@ def _first_rows(batches: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 def _convert(batch: pa.Table, columns: list[TextColumn], schema: pa.Schema) -> pa.Table:
-    """Return the cells as text in the types of the columns; what does not fit is tallied with its column."""
+    """Return the cells in the types of their columns; those that do not fit are tallied with their column."""
     arrays = [_cells(batch.column(k), column) for k, column in enumerate(columns)]
     return pa.table(arrays, schema=schema)
 

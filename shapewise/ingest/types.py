@@ -1,9 +1,8 @@
-"""Types of text columns: a column is numbers, dates or booleans only where its cells say so, and a note says what was
-done to them. A text column stays as it is.
+"""Types of text columns. A column becomes numbers, dates or booleans only if its cells allow it, and a note says what
+was done; any other column stays text.
 
-A plan is made once, from a whole column or from a sample of its rows; converting by a plan goes batch by batch and
-tallies what did not fit, so that small and large files are read by the same rules.
-"""
+A plan is made once, from a whole column or from a sample of its rows. Conversion by a plan goes batch by batch and
+tallies what did not fit, so that small and large files are read by the same rules."""
 
 from __future__ import annotations
 
@@ -17,6 +16,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gamcore.numbers import count
+
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
 DECIMAL_COMMA = re.compile(
@@ -28,6 +29,7 @@ LEADING_ZERO = re.compile(r"[+-]?0\d+", re.ASCII)
 LONG_INTEGER = re.compile(r"[+-]?\d{16,}", re.ASCII)
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 DAY_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
+COMPACT_DATE: Final = "%Y%m%d"
 MISSING = {
     "na", "n/a", "nan", "null", "none", "#n/a", "-", "?", ".", "k.a.", "missing",
     "#div/0!", "#ref!", "#value!", "#name?", "#num!", "#null!",
@@ -36,10 +38,10 @@ CODE: Final = r"^[+-]?(0\d+|\d{19,})$"
 SIGNS = {"%": "percent signs", "$": "dollar signs", "€": "euro signs", "£": "pound signs"}
 
 MOSTLY: Final = 0.95
-"""Share of a column's cells that must be numbers for the others to be taken for mistakes."""
+"""Share of a column's cells that must be numbers before the others are taken for mistakes."""
 
 EXACT: Final = 2**53
-"""Whole numbers from here on are not all distinct as float64."""
+"""From here on, float64 cannot represent all whole numbers."""
 
 
 def _no_change(text: pd.Series) -> pd.Series:
@@ -59,7 +61,7 @@ WRITINGS: Final[dict[str, tuple[re.Pattern[str], Callable[[pd.Series], pd.Series
     "decimal commas": (DECIMAL_COMMA, _plain_decimals),
     "thousands separators": (THOUSANDS, _no_thousands),
 }
-"""Ways to write numbers, by the words of the note."""
+"""Ways to write numbers, keyed by the words of the note."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,14 @@ class TypePlan:
 
 @dataclass
 class Tally:
-    """What became of a column's cells, added up over its batches."""
+    """The outcome of a column's cells, summed over its batches."""
 
     present: int = 0
     missing: int = 0
     odd: int = 0
     infinite: int = 0
     rounded: int = 0
-    code: str = ""  # why the digits are a name and no number
+    code: str = ""  # why the digits are an identifier and not a number
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def keep(self, why: str, cells: pd.Series) -> None:
@@ -94,7 +96,7 @@ class Tally:
 
 
 def type_columns(frame: pd.DataFrame, notes: list[str], comma_is_decimal: bool, text_too: bool = True) -> pd.DataFrame:
-    """Type every text column of a frame; `text_too` False leaves text alone (formats that know their types)."""
+    """Type every text column of a frame; with `text_too` False, leave text alone (formats that store types)."""
     typed = {}
     for name in frame.columns:
         series = frame[name]
@@ -115,22 +117,22 @@ def _without_infinity(series: pd.Series, notes: list[str]) -> pd.Series:
     return series.mask(infinite)
 
 
-def infinity_note(name: object, count: int) -> str:
+def infinity_note(name: object, n: int) -> str:
     """Return the note on infinite values."""
-    return f"{name}: {count:,} infinite values are missing here."
+    return f"{name}: {count(n)} infinite values are missing here."
 
 
-def rounding_note(name: object, count: int) -> str:
-    """Return the note on whole numbers that float64 cannot distinguish."""
-    return f"{name}: {count:,} whole numbers beyond {EXACT:,} are rounded in models; identifiers should be text."
+def rounding_note(name: object, n: int) -> str:
+    """Return the note on whole numbers that float64 cannot represent exactly."""
+    return f"{name}: {count(n)} whole numbers beyond {count(EXACT)} are rounded in models; identifiers should be text."
 
 
 def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = False) -> pd.Series:
-    """Return a text column as what all (or, for numbers, nearly all) of its cells are."""
+    """Return a text column in the type of all (or, for numbers, nearly all) of its cells."""
     if series.dtype == object and series.dropna().map(lambda cell: not isinstance(cell, str)).any():
         return series
     plain = plain_numbers(pa.array(series, pa.large_string(), from_pandas=True))
-    dotted = comma_is_decimal and series.str.contains(".", regex=False).any()  # the point may be between thousands
+    dotted = comma_is_decimal and series.str.contains(".", regex=False).any()  # the point may separate thousands
     if plain is not None and not dotted:
         return _integers(pd.Series(plain.to_numpy(zero_copy_only=False), index=series.index, name=series.name))
     cells = trimmed(series)
@@ -141,8 +143,8 @@ def type_text(series: pd.Series, notes: list[str], comma_is_decimal: bool = Fals
 
 
 def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray | None:
-    """Return the cells that are all plain numbers or blank, as float64 at once; None where one is not: that takes the
-    slow way."""
+    """Return the cells as float64 if all are plain numbers or blank; None if one is not, which requires the slow
+    path."""
     trim = pc.utf8_trim_whitespace(text)
     trim = pc.if_else(pc.equal(trim, ""), None, trim)
     try:
@@ -150,20 +152,20 @@ def plain_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
     except pa.ArrowInvalid:
         return None
     largest = pc.max(pc.abs(numbers)).as_py()
-    fine = largest is None or largest < EXACT  # not NaN, not infinite
+    fine = largest is None or largest < EXACT  # neither NaN nor infinite
     if not fine or pc.any(pc.is_nan(numbers)).as_py() or pc.any(pc.match_substring_regex(trim, CODE)).as_py():
         return None
     return numbers
 
 
 def trimmed(series: pd.Series) -> pd.Series:
-    """Return the cells without blanks around them; blank ones are missing."""
+    """Return the cells stripped of surrounding blanks; blank cells are missing."""
     cells = series.astype("string").str.strip()
     return cells.mask(cells == "")
 
 
 def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
-    """Return how trimmed cells are best read; a note says why a column that looks like more stays text."""
+    """Return how trimmed cells are best read; a note says why a column that resembles another type stays text."""
     distinct = pd.Index(cells.dropna().unique())
     distinct = distinct[~distinct.str.lower().isin(MISSING)] if len(distinct) else distinct
     if {text.lower() for text in distinct[:9]} <= {"true", "false"} and len(distinct):
@@ -174,7 +176,7 @@ def plan_column(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> T
 
 
 def _plan_dates(cells: pd.Series, distinct: pd.Index, notes: list[str]) -> TypePlan:
-    """Return the dates where they can be read in one way only."""
+    """Plan a column of dates if they can be read in one way only."""
     if all(ISO_DATE.fullmatch(text) for text in distinct):
         return _dates_or_text(cells.name, distinct, TypePlan("date", form="ISO8601", said="dates"), notes)
     parts = [match for text in distinct if (match := DAY_DATE.fullmatch(text))]
@@ -202,11 +204,13 @@ def _dates(cells: pd.Series, plan: TypePlan) -> pd.Series:
     if plan.form == "ISO8601":
         cells = cells.where(cells.str.fullmatch(ISO_DATE).fillna(False).astype(bool))
         return pd.to_datetime(cells, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
+    if plan.form == COMPACT_DATE:
+        return pd.to_datetime(cells.where(cells.str.fullmatch(r"\d{8}")), format=plan.form, errors="coerce")
     return pd.to_datetime(cells.str.replace(r"[./-]", "-", regex=True), format=plan.form, errors="coerce")
 
 
 def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) -> TypePlan:
-    """Return the numbers where at least 95% of the cells are."""
+    """Plan a column of numbers if at least 95% of the cells are numbers."""
     if not cells.notna().any():
         return TypePlan("number")
     text, sign = _without_signs(cells)
@@ -218,7 +222,7 @@ def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) ->
         writings = ["", "thousands separators", "decimal commas"]
     dotted = counted[counted.str.contains(".", regex=False).fillna(False)]
     if comma_is_decimal and len(dotted) and dotted.str.fullmatch(DOTTED).all():
-        del writings[0]  # 1.200 beside 950 in a file with semicolons: points between thousands
+        del writings[0]  # 1.200 beside 950 in a file with semicolons: points separate thousands
     most = 0
     for writing in writings:
         fits = _fits(counted, writing)
@@ -233,8 +237,8 @@ def _plan_numbers(cells: pd.Series, notes: list[str], comma_is_decimal: bool) ->
     if most >= len(counted) / 2 and most:
         row, cell = next((row, cell) for row, cell in counted[~_fits(counted, "")].items())
         notes.append(
-            f"{cells.name}: {most:,} of {len(counted):,} cells are numbers, too few to read it as numbers, so it "
-            f"stays text; {str(cell)[:20]!r} in row {int(row) + 1:,} is not."
+            f"{cells.name}: {count(most)} of {count(len(counted))} cells are numbers, too few for a "
+            f"column of numbers, so it stays text; {str(cell)[:20]!r} in row {count(int(row) + 1)} is not."
         )
     return TypePlan()
 
@@ -245,12 +249,12 @@ def _fits(text: pd.Series, writing: str) -> pd.Series:
 
 
 def _without_signs(cells: pd.Series) -> tuple[pd.Series, str]:
-    """Return the cells without one kind of sign around their numbers, and with a plain minus; and the sign."""
+    """Return the cells without one kind of sign around their numbers, and with a plain minus; and that sign."""
     text = cells.str.replace("\u2212", "-", regex=False)
     numbers = text.str.contains(r"\d", regex=True).fillna(False)
     for sign in SIGNS:
         signed = (text.str.startswith(sign) | text.str.endswith(sign)).fillna(False)
-        # Percentages among plain numbers may be a hundred times too large: that column stays text.
+        # Percentages among plain numbers may be off by a factor of 100: that column stays text.
         if signed.any() and (sign != "%" or (signed | ~numbers).all()):
             return _unsigned(text, sign), sign
     return text, ""
@@ -261,8 +265,8 @@ def _unsigned(text: pd.Series, sign: str) -> pd.Series:
 
 
 def _code(numbers: pd.Series) -> str:
-    """Return why digits are names: leading zeros, or whole numbers that two of might be one as float64; empty where
-    they are numbers."""
+    """Return why digits are an identifier: leading zeros, or whole numbers that float64 may not tell apart; empty for
+    numbers."""
     if numbers.str.fullmatch(LEADING_ZERO).any():
         return "leading zeros"
     long = numbers[numbers.str.fullmatch(LONG_INTEGER).fillna(False).astype(bool)]
@@ -275,7 +279,7 @@ def code_note(name: object, why: str) -> str:
 
 
 def convert(cells: pd.Series, plan: TypePlan, tally: Tally) -> pd.Series:
-    """Trimmed cells by a plan; what does not fit becomes missing and is tallied."""
+    """Convert trimmed cells by a plan; those that do not fit become missing and are tallied."""
     tally.present += int(cells.notna().sum())
     if plan.kind == "text":
         return cells.astype("str")
@@ -316,12 +320,12 @@ def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
     """Note what a plan did to a column."""
     if plan.said:
         notes.append(f"{name}: read as {plan.said}.")
-    for why, count, words in (
+    for why, n, words in (
         ("missing", tally.missing, "say that they are missing"),
         ("odd", tally.odd, f"are not {plan.kind}s and are missing here"),
     ):
-        if count and plan.kind != "text":
-            notes.append(f"{name}: {count:,} cells ({', '.join(tally.examples[why])}) {words}.")
+        if n and plan.kind != "text":
+            notes.append(f"{name}: {count(n)} cells ({', '.join(tally.examples[why])}) {words}.")
     if tally.infinite:
         notes.append(infinity_note(name, tally.infinite))
     if tally.rounded:
@@ -329,7 +333,7 @@ def tell(name: object, plan: TypePlan, tally: Tally, notes: list[str]) -> None:
 
 
 def _integers(numbers: pd.Series) -> pd.Series:
-    """Whole numbers as integers where nothing is missing or too large."""
+    """Return whole numbers as integers if none is missing or too large."""
     values = numbers.to_numpy()
-    whole = bool((np.abs(values) < EXACT).all() and (values == np.floor(values)).all())  # neither holds for NaN
+    whole = bool((np.abs(values) < EXACT).all() and (values == np.floor(values)).all())  # both are false for NaN
     return pd.Series(values.astype("int64"), index=numbers.index, name=numbers.name) if whole else numbers

@@ -1,4 +1,4 @@
-"""Tables larger than memory: written batch by batch as one Parquet file, with a sample of their rows beside it."""
+"""Tables larger than memory, written batch by batch as one Parquet file, with a sample of their rows beside it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ import pyarrow.compute
 import pyarrow.parquet
 
 from gamcore.mixing import GOLDEN, mixed
+from gamcore.numbers import count
 
 Tell = Callable[[float, str], None]
 
 GROUP_ROWS: Final = 2**17
 GROUP_BYTES: Final = 2**24
-"""A row group is written at whichever comes first: wide tables and long texts have shorter groups."""
+"""Limits of a row group, whichever is reached first: wide tables and long texts have shorter groups."""
 
 SAMPLE_ROWS: Final = 500_000
 SAMPLE_SHARE: Final = 4
@@ -39,36 +40,36 @@ class Written:
 
 
 def sample_size(rows: int, memory: int, limit: int) -> int:
-    """Return the rows of the sample of a table of `memory` bytes: at most 500,000 and a quarter of the limit of a
-    table."""
+    """Return the sample rows for a table of `memory` bytes: at most 500,000, and at most a quarter of a table's
+    limit."""
     return min(rows, SAMPLE_ROWS, int(limit / SAMPLE_SHARE * rows / max(memory, 1)))
 
 
 def hashes(start: int, stop: int) -> npt.NDArray[np.uint64]:
-    """Return one evenly spread 64-bit number a row number, the same whatever the batches."""
+    """Return an evenly spread 64-bit hash per row number, whatever the batches."""
     return mixed((np.arange(start, stop, dtype=np.uint64) + SEED) * GOLDEN)
 
 
 def threshold(size: int, rows: int) -> int:
-    """Return the rows are sampled whose hash is below this: about `size` of them, and more than `size` once in
-    millions."""
+    """Return the threshold below which a row's hash puts it into the sample.
+
+    That selects about `size` rows, and more than `size` once in millions."""
     if size >= rows:
         return 2**64
     return int(2**64 * max(size - 5 * size**0.5, size / 2) / rows)
 
 
 def sampled_rows(start: int, stop: int, below: int) -> npt.NDArray[np.int64]:
-    """Return which of the rows from `start` to `stop` are sampled, counted from `start`."""
+    """Return which of the rows from `start` to `stop` are sampled, as offsets from `start`."""
     if below >= 2**64:
         return np.arange(stop - start)
     return np.flatnonzero(hashes(start, stop) < np.uint64(below))
 
 
 class Groups:
-    """A Parquet file that is written in row groups of even size from batches of any.
+    """A Parquet file written in row groups of even size from batches of any size.
 
-    told : what the file says of itself; without it, the types that pandas reads it with.
-    """
+    told : the file's metadata; by default, the types with which pandas reads it."""
 
     def __init__(self, path: Path, schema: pa.Schema, metadata: dict[bytes, bytes] | None = None) -> None:
         known = _pandas(schema) if metadata is None else metadata
@@ -78,7 +79,7 @@ class Groups:
         self.rows = self.memory = 0
 
     def add(self, table: pa.Table) -> None:
-        """Add rows; a full group is written."""
+        """Add rows; write each full group."""
         self._waiting.append(table)
         self._rows += table.num_rows
         self._bytes += table.nbytes
@@ -96,7 +97,7 @@ class Groups:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Write what is left and the footer, a file without rows is whole too; where something failed, just let go."""
+        """Write the remaining rows and the footer, also for a file without rows; after an error, only close it."""
         if kind is None:
             if self._waiting:
                 self._flush()
@@ -107,14 +108,13 @@ class Groups:
 
 
 def _pandas(schema: pa.Schema) -> dict[bytes, bytes]:
-    """Return what tells pandas that truth values may be missing; it would make objects of them."""
+    """Return the metadata that tells pandas that booleans may be missing; it would read them as objects."""
     frame = schema.empty_table().to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
     return dict(pa.Schema.from_pandas(frame, preserve_index=False).metadata)
 
 
 def frame_bytes(table: pa.Table) -> int:
-    """Return the bytes of a table as a DataFrame: text with offsets of 8 bytes, numbers that may be missing as
-    float64."""
+    """Return the bytes of a table as a DataFrame: text with 8-byte offsets, nullable numbers as float64."""
     size = 0
     for column in table.columns:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
@@ -128,10 +128,9 @@ def frame_bytes(table: pa.Table) -> int:
 def write(
     batches: Iterator[pa.Table], schema: pa.Schema, rows: int, sample: int, into: Path, tell: Tell, share: float = 0.0
 ) -> Written:
-    """Write table.parquet and, where `sample` is above 0, sample.parquet into a folder.
+    """Write table.parquet and, if `sample` is above 0, sample.parquet into a folder.
 
-    `rows` is the number that the batches will have together; `share` is how much of all work was done before.
-    """
+    `rows` is the total number of rows in the batches; `share` is the share of all work done before."""
     below, seen = threshold(sample, rows), 0
     with contextlib.ExitStack() as files:
         table = files.enter_context(Groups(into / "table.parquet", schema))
@@ -143,5 +142,5 @@ def write(
                 if len(places):
                     some.add(batch.take(pa.array(places)))
             seen += batch.num_rows
-            tell(share + (1 - share) * seen / max(rows, 1), f"{seen:,} of {rows:,} rows")
+            tell(share + (1 - share) * seen / max(rows, 1), f"{count(seen)} of {count(rows)} rows")
     return Written(table.rows, len(schema), table.memory, some.rows if some is not None else 0)

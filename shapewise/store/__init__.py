@@ -1,1 +1,1 @@
-"""The workspace on disk: records, files under their hash, people, backups, cleanup."""
+"""The workspace on disk: records, files named by their hash, people, backups, cleanup."""

@@ -1,4 +1,4 @@
-"""Writing so that a file or folder is there whole or not at all."""
+"""Atomic writes: a file or folder appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from shapewise.errors import room
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` survive a power cut, where the system can."""
-    if os.name == "nt":  # a folder cannot be opened there
+    """Make a rename in `folder` survive a power cut, where the system supports it."""
+    if os.name == "nt":  # Windows cannot open a folder
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -29,7 +29,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Make what was written to a file survive a power cut."""
+    """Make the contents of a file survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -43,12 +43,12 @@ def _told(pid: int) -> str:
 
 
 def owner() -> str:
-    """Return a name of this process that no other has, before or after it: ids of processes are given again."""
+    """Return a name for this process that no other process ever has: process ids are reused."""
     return _told(os.getpid())
 
 
 def is_alive(name: str) -> bool:
-    """Return whether the process of a name lives."""
+    """Return whether the process with this name is alive."""
     pid, _, started = name.partition("x")
     try:
         return str(int(100 * psutil.Process(int(pid)).create_time())) == started
@@ -57,7 +57,7 @@ def is_alive(name: str) -> bool:
 
 
 def temporary(path: Path) -> Path:
-    """Return a name beside `path` for what takes its place; it says whose it is, for the sweep after a crash."""
+    """Return a temporary name beside `path`; it names the owning process, for the sweep after a crash."""
     return path.with_name(f".{path.name}.{owner()}-{secrets.token_hex(4)}.tmp")
 
 
@@ -66,23 +66,23 @@ SPARE_BYTES: Final = 2**18
 
 
 def keep_spare(folder: Path, size: int = SPARE_BYTES) -> None:
-    """Keep some room of the disk in a folder, for what must be written when the disk is full; not where it is."""
+    """Reserve disk space in a folder for what must be written when the disk is full; nothing if it is full already."""
     place = folder / SPARE
     if size_of(place) < size:
         try:
             place.write_bytes(bytes(size))
-        except OSError:  # else a part of it would take the last room
+        except OSError:  # a partial file would take the last free space
             with suppress(OSError):
                 place.unlink(missing_ok=True)
 
 
 def use_spare(folder: Path) -> None:
-    """Let go of the room that was kept."""
+    """Release the reserved space."""
     (folder / SPARE).unlink(missing_ok=True)
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a file; 0 of one that is gone."""
+    """Return the size of a file in bytes; 0 if it does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -91,8 +91,8 @@ def size_of(path: Path) -> int:
 
 @contextmanager
 def in_place_of(path: Path) -> Iterator[Path]:
-    """A place for a file that takes the place of another when the block ends well, and is gone when it does not;
-    StoreError where the disk is full."""
+    """Yield a temporary path that replaces `path` if the block succeeds and is removed if it fails;
+    StoreError if the disk is full."""
     making = temporary(path)
     try:
         with room():
@@ -105,13 +105,13 @@ def in_place_of(path: Path) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file in place of another, atomically; StoreError where the disk is full."""
+    """Write or replace a file atomically; StoreError if the disk is full."""
     with in_place_of(path) as making:
         making.write_bytes(data)
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON in place of another file, atomically."""
+    """Write or replace a JSON file atomically."""
     write_bytes(path, json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False).encode())
 
 
@@ -122,9 +122,9 @@ def read_json(path: Path) -> Any:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A folder to fill, which takes its name when the block ends well and vanishes when it does not.
+    """Yield a temporary folder that is renamed to `target` if the block succeeds and removed if it fails.
 
-    Where the name is taken by then, what was there first stays.
+    If `target` exists by then, the existing folder stays.
     """
     making = temporary(target)
     making.mkdir(mode=0o700, parents=True)
@@ -143,7 +143,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_file(root: Path) -> Iterator[Path]:
-    """A place in a workspace for a file in the making; what is still there in the end is removed."""
+    """Yield a path in a workspace for a temporary file; it is removed at the end if it is still there."""
     path = temporary(root / "new")
     try:
         yield path
@@ -153,7 +153,7 @@ def scratch_file(root: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(root: Path) -> Iterator[Path]:
-    """A place in a workspace for files in the making; what is still there in the end is removed."""
+    """Yield a temporary folder in a workspace; it is removed at the end if it is still there."""
     path = temporary(root / "new")
     path.mkdir(0o700)
     try:

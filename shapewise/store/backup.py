@@ -1,4 +1,4 @@
-"""Copies of a whole workspace, and the look whether one is whole."""
+"""Back up, restore and check whole workspaces."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from shapewise.store.workspace import Workspace
 
 
 def backup(space: Workspace, target: Path) -> tuple[int, list[str]]:
-    """Copy a workspace to a new folder while it is in use; the number of objects, and those that are lost or damaged.
+    """Copy a workspace to a new folder while it is in use; return the number of objects copied, and the hashes of those
+    that are lost or damaged.
 
-    The records first, and no sweep takes an object that they know of before it is copied.
+    Records are copied first; no sweep removes an object that they refer to before it is copied.
     """
     if not space.meta.embedded:
-        raise StoreError("The records are in a database of their own: back it up with its tools, and the objects with "
-                         "those of their store.")  # fmt: skip
+        raise StoreError("The records are in a separate database: back it up with its own tools, and the objects with "
+                         "the tools of their store.")  # fmt: skip
     if target.exists() and any(target.iterdir()):
         raise StoreError(f"{target} is not empty: name a new folder for the backup.")
     if target.resolve().is_relative_to(space.root.resolve()):
@@ -57,7 +58,7 @@ def backup(space: Workspace, target: Path) -> tuple[int, list[str]]:
 
 
 def _copy(space: Workspace, digest: str, target: Path) -> bool:
-    """Copy an object, no link: what befalls one spares the other. Whether it is what it was."""
+    """Copy an object, without linking, so that damage to one copy spares the other; return whether it is intact."""
     target.parent.mkdir(mode=0o700, exist_ok=True)
     try:
         shutil.copyfile(space.objects.path(digest), target)
@@ -70,13 +71,13 @@ def _copy(space: Workspace, digest: str, target: Path) -> bool:
 
 
 def _digests(records: meta.Meta) -> set[str]:
-    """Return the objects that records speak of."""
+    """Return the hashes of the objects that the records refer to."""
     with records.reading() as connection:
         return set(connection.execute(sa.select(part.c.object)).scalars())
 
 
 def _identity_in(root: Path) -> Identity:
-    """Return the id and the edition that the records in a folder say of themselves."""
+    """Return the workspace id and edition stored in the records in a folder."""
     records = meta.Meta(meta.url_of(root))
     try:
         with records.reading() as connection:
@@ -87,7 +88,7 @@ def _identity_in(root: Path) -> Identity:
 
 
 def _digests_in(root: Path) -> set[str]:
-    """Return the objects that the records in a folder speak of."""
+    """Return the hashes of the objects that the records in a folder refer to."""
     records = meta.Meta(meta.url_of(root))
     try:
         return _digests(records)
@@ -96,16 +97,16 @@ def _digests_in(root: Path) -> set[str]:
 
 
 def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
-    """Bring a backup back to an empty place, checking every hash; the workspace. Nothing is there if it fails.
+    """Restore a backup to an empty folder, checking every hash; return the workspace. Leave nothing behind on failure.
 
-    partly : bring back what is whole, where not all is; `check` then names the rest.
+    partly : restore what is intact from a damaged backup; `check` then lists the rest.
     """
     if os.environ.get("GAMCORE_META_URL") or os.environ.get("GAMCORE_OBJECTS_URL"):
         raise StoreError("Backups are restored to a folder: unset GAMCORE_META_URL and GAMCORE_OBJECTS_URL first.")
     if not (source / meta.FILE).is_file():
         raise StoreError(f"{source} is not a backup: it has no {meta.FILE}.")
     if root.exists() and any(root.iterdir()):
-        raise StoreError(f"{root} is not empty: move what is there away first.")
+        raise StoreError(f"{root} is not empty: move its contents elsewhere first.")
     making = root.with_name(f".{root.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(mode=0o700, parents=True)
@@ -119,8 +120,8 @@ def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
                     if partly and HASH.fullmatch(digest):
                         continue
                     raise StoreError(
-                        f"The backup is damaged: its object {digest[:12]} is not what it was. Use --partly to bring "
-                        "back the others."
+                        f"The backup is damaged: its object {digest[:12]} is missing or was changed. Use --partly "
+                        "to restore the others."
                     )
                 target = making / "objects" / digest[:2] / digest
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,8 +137,7 @@ def restore(source: Path, root: Path, partly: bool = False) -> Workspace:
 
 
 def check(space: Workspace) -> Iterator[str]:
-    """Yield what is wrong with a workspace, a line each: damaged records, lost or changed objects, models that do not
-    open."""
+    """Yield the problems of a workspace, a line each: damaged records, lost or changed objects, unreadable models."""
     with space.meta.reading() as connection:
         if space.meta.embedded:
             for row in connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars():
@@ -149,7 +149,7 @@ def check(space: Workspace) -> Iterator[str]:
         if digest not in good:
             good[digest] = _is_whole(space, digest)
         if not good[digest]:
-            yield f"{kind}/{identifier}: its {name} is lost or was changed"
+            yield f"{kind}/{identifier}: its {name} is missing or was changed"
         elif kind == "models":
             try:
                 serialize.load(space.objects.path(digest))
@@ -167,7 +167,7 @@ def check(space: Workspace) -> Iterator[str]:
 
 
 def _is_whole(space: Workspace, digest: str) -> bool:
-    """Return whether an object is there and as it was, hashed again."""
+    """Return whether an object exists and still has its hash, computed anew."""
     try:
         return digest_of(space.objects.path(digest)) == digest
     except StoreError:

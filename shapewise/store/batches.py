@@ -1,4 +1,4 @@
-"""A table in a Parquet file, some rows at a time, and which of them are its sample's."""
+"""Read a Parquet table in batches of rows, and find the rows of its sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gamcore.data.table import kind_of, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table, as_table, read_dates, read_numbers, read_texts
 from gamcore.types import Ints
 from shapewise.memory import plain_pool
 
@@ -21,11 +21,11 @@ Hashes = NDArray[np.uint64]
 
 BATCH_BYTES: Final = 2**24
 FEWEST_ROWS, MOST_ROWS = 256, 65_536
-"""Of a batch: as many rows of the sample's size a row as so many bytes hold."""
+"""Bounds of the rows in a batch: as many as fit into BATCH_BYTES, at the bytes per row of the sample."""
 
 HEAD_ROWS: Final = 10_000
 BUFFER_BYTES: Final = 2**17
-"""Read at once of a column: without it, whole columns of a row group would be."""
+"""Bytes of a column to read at a time; without it, whole columns of a row group would be read."""
 
 WHOLE_NUMBERS: Final[dict[Any, Any]] = {
     pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(),
@@ -35,14 +35,13 @@ WHOLE_NUMBERS: Final[dict[Any, Any]] = {
 
 
 def count_rows(path: Path) -> int:
-    """Return the rows of a table, by the file's own word."""
+    """Return the number of rows of a table, from the file's metadata."""
     with pq.ParquetFile(path) as file:
         return int(file.metadata.num_rows)
 
 
 def beginning(path: Path) -> pd.DataFrame:
-    """Return the first rows of a table with the types that it has when read whole, which a gap further down may
-    change."""
+    """Return the first rows of a table with the types of the whole table, which later missing values may change."""
     with plain_pool(), pq.ParquetFile(path) as file:
         rows = [next(file.iter_batches(HEAD_ROWS))] if file.metadata.num_rows else []
         head: pd.DataFrame = pa.Table.from_batches(rows, file.schema_arrow).to_pandas()
@@ -54,38 +53,36 @@ def beginning(path: Path) -> pd.DataFrame:
 
 
 def batches(path: Path, like: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Return a table's rows in batches, in their order: the columns of `like`, some of its rows, with their types
-    there."""
+    """Return a table's rows in order, in batches with the columns and types of `like`, some of its rows."""
     return (typed(batch, like) for batch in arrow_batches(path, like))
 
 
 def arrow_batches(path: Path, like: pd.DataFrame) -> Iterator[pa.RecordBatch]:
-    """Yield the same as they are in the file."""
+    """Yield the same batches with the types of the file."""
     a_row = like.memory_usage(index=False, deep=True).sum() / len(like)
     size = max(FEWEST_ROWS, min(MOST_ROWS, int(BATCH_BYTES / a_row)))
     with plain_pool(), pq.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
-        for group in range(file.num_row_groups):  # in one go, what is read of a group would be held to the end
+        for group in range(file.num_row_groups):  # iterating all groups at once keeps each in memory
             yield from file.iter_batches(size, [group], list(like.columns), use_threads=False)
 
 
 def plain(batch: pa.RecordBatch) -> pd.DataFrame:
-    """Return a batch whose whole numbers are whole, some missing or not."""
+    """Return a batch as a frame; integer columns stay integers even if values are missing."""
     return batch.to_pandas(types_mapper=WHOLE_NUMBERS.get, ignore_metadata=True)
 
 
 def typed(batch: pa.RecordBatch, like: pd.DataFrame) -> pd.DataFrame:
     """Return a batch with the types of the columns of `like`.
 
-    By itself it would have types of its own: whole numbers are floats only where one of them is missing, and 1 would be
-    the level "1" here and "1.0" there.
+    Otherwise types would vary by batch: integers become floats only if a value is missing, so 1 would be the level "1"
+    in one batch and "1.0" in another.
     """
     frame = plain(batch)
     return pd.DataFrame({name: _as(frame[name], like[name].dtype) for name in like.columns}, copy=False)
 
 
 def _as(series: pd.Series, dtype: Any) -> pd.Series:
-    """Return a column with the type of the same column elsewhere; whole numbers stay what they are where some are
-    missing."""
+    """Return a column with the given type; integers with missing values keep theirs if an integer type is wanted."""
     whole = isinstance(series.dtype, pd.api.extensions.ExtensionDtype) and types.is_integer_dtype(series.dtype)
     if not whole or not isinstance(dtype, np.dtype) or not types.is_numeric_dtype(dtype):
         return series
@@ -93,15 +90,15 @@ def _as(series: pd.Series, dtype: Any) -> pd.Series:
 
 
 def fingerprints(frame: pd.DataFrame) -> Hashes:
-    """Return a number per row (n,), equal where all its cells are."""
-    digests: Hashes = np.zeros(len(frame), np.uint64)
-    for name in frame.columns:
-        digests = digests * np.uint64(0x100000001B3) ^ _hashes(frame[name])
+    """Return a hash per row (n,), equal for rows with equal cells."""
+    table, digests = as_table(frame), np.zeros(len(frame), np.uint64)
+    for name in table.names:
+        digests = digests * np.uint64(0x100000001B3) ^ _hashes(table, name)
     return digests
 
 
-def _hashes(series: pd.Series) -> Hashes:
-    kind = kind_of(series)
+def _hashes(table: Table, name: str) -> Hashes:
+    series, kind = table.frame[name], table.kind(name)
     if kind == "category":
         codes, names = read_texts(series)
         return hash_texts(np.array([*names, None], object))[codes]  # missing is -1, the last
@@ -110,15 +107,15 @@ def _hashes(series: pd.Series) -> Hashes:
 
 
 def hash_texts(texts: NDArray[Any]) -> Hashes:
-    """Return a number (n,) for each text or None; the same for the same text in any process."""
+    """Return a hash (n,) per text or None; the same in every process."""
     return np.asarray(pd.util.hash_array(texts, categorize=True), np.uint64)
 
 
 class Matching:
     """Finds the rows of a sample in its table, in the order of both.
 
-    A sample does not tell which rows it took. The next row of the table that equals the next one of the sample is as
-    good: rows that are equal in all columns of interest can stand for each other.
+    A sample does not record which rows were drawn. Each of its rows is matched to the next equal row of the table:
+    rows that are equal in all columns of interest are interchangeable.
     """
 
     def __init__(self, sample: pd.DataFrame) -> None:
@@ -127,7 +124,7 @@ class Matching:
         self._found = 0
 
     def find(self, batch: pd.DataFrame) -> Ints:
-        """Return the place in the sample (m,) of each row of the next batch; -1 for those that are not in it."""
+        """Return the position in the sample (m,) of each row of the next batch; -1 for rows that are not in it."""
         seen = fingerprints(batch)
         place = np.full(seen.size, -1, np.int64)
         near = np.minimum(np.searchsorted(self._known, seen), self._known.size - 1)
@@ -145,5 +142,5 @@ class Matching:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows of the sample are found."""
+        """Whether all rows of the sample have been found."""
         return self._found == self._wanted.size

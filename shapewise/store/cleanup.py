@@ -1,4 +1,4 @@
-"""What a server does with a workspace when it starts: take away what a crash left, and purge what was deleted."""
+"""Cleanup of a workspace when a server starts: remove what a crash left behind, purge what was deleted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from gamcore.numbers import count
 from shapewise.errors import StoreError
 from shapewise.store import identity, records
 from shapewise.store.atomic_files import is_alive, keep_spare, read_json, use_spare
@@ -23,20 +24,20 @@ from shapewise.store.workspace import Workspace
 log = logging.getLogger(__name__)
 TEMPORARY: Final = re.compile(r"\..*\.(\d+x\d+)-[0-9a-f]{8}\.tmp")
 PURGE_AFTER: Final = timedelta(days=7)
-"""Deleted things are on the disk for so long: an administrator can bring them back."""
+"""How long deleted things stay on disk; until then an administrator can restore them."""
 
 TRASH_DAYS: Final = 7
-"""What a sweep took is kept for so long, and comes back where it is asked for."""
+"""How long swept objects stay in the trash; one that is requested meanwhile is restored."""
 
 KEPT_JOBS: Final = 200
-"""Jobs of the past that are kept, of each person."""
+"""Ended jobs kept per person."""
 
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep took: temporary files, purged things, objects that no record refers to, folders of jobs.
+    """What a sweep removed: temporary files, purged things, unreferenced objects, job folders.
 
-    stopped : why objects that the records know nothing of were left, and the way out; empty where none were.
+    stopped : why objects without a record were left, and what to do; empty if none were.
     """
 
     temporary: int = 0
@@ -46,24 +47,24 @@ class Swept:
     stopped: str = ""
 
     def words(self) -> str:
-        """Return what was taken, in a line."""
+        """Return what was removed, as one line."""
         return (
-            f"temporary files: {self.temporary:,}; purged things: {self.purged:,}; unreferenced files: "
-            f"{self.objects:,}; job folders: {self.jobs:,}"
+            f"temporary files: {count(self.temporary)}; purged things: {count(self.purged)}; unreferenced files: "
+            f"{count(self.objects)}; job folders: {count(self.jobs)}"
         )
 
 
 def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool = False, anyway: bool = False) -> Swept:
-    """Take away what nobody needs; safe beside other servers and workers. StoreError where the records are damaged.
+    """Remove what is no longer needed; safe beside other servers and workers. StoreError if the records are damaged.
 
-    at_once : delete what goes instead of moving it to the trash, and empty the trash. anyway : take objects that the
-    records know nothing of, too, however many or young they are.
+    at_once : delete instead of moving to the trash, and empty the trash. anyway : also remove objects without a record,
+    however many or recent they are.
     """
     with space.meta.reading() as connection:
         if space.meta.embedded:
             answer = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
             if answer != "ok":
-                raise StoreError(f"The workspace's records are damaged ({answer}): bring them back from a backup.")
+                raise StoreError(f"The workspace's records are damaged ({answer}): restore them from a backup.")
     use_spare(space.root)  # the sweep makes room, and must be able to write that it did
     temporary, purged = _temporary(space.root), _purge(space, purge_after)
     let_go, unknown = _unheld(space)
@@ -72,8 +73,9 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool 
     taken = sum(_discard(space, digest, at_once) for digest in ([] if stopped else unknown))
     if anyway and taken < len(unknown):
         stopped = (
-            f"{len(unknown) - taken:,} of {len(unknown):,} files without a record are being stored, or were within the "
-            "last day by a machine that cannot be asked: sweep again tomorrow."
+            f"{count(len(unknown) - taken)} of {count(len(unknown))} files without a record are being stored, "
+            f"or may have been "
+            "stored by another machine within the last day: sweep again tomorrow."
         )
     if objects + taken:
         with space.meta.writing() as connection:
@@ -88,7 +90,7 @@ def sweep(space: Workspace, purge_after: timedelta = PURGE_AFTER, at_once: bool 
 
 
 def _temporary(root: Path) -> int:
-    """Return the files and folders in the making whose process has ended."""
+    """Remove temporary files and folders whose process has ended; return how many."""
     gone = 0
     for place in (
         root,
@@ -113,7 +115,7 @@ def _purge(space: Workspace, after: timedelta) -> int:
 
 
 def _unheld(space: Workspace) -> tuple[list[str], list[str]]:
-    """Objects that no record holds: those that one did, and those that these records know nothing of."""
+    """Return the unreferenced objects: those that a record once held, and those unknown to these records."""
     with space.meta.reading() as connection:
         held = set(connection.execute(sa.select(part.c.object)).scalars())
         let_go = set(connection.execute(sa.select(released.c.object)).scalars())
@@ -122,13 +124,13 @@ def _unheld(space: Workspace) -> tuple[list[str], list[str]]:
 
 
 def why_stopped(space: Workspace) -> str:
-    """Return why a sweep would leave objects without a record; empty where it would not."""
+    """Return why a sweep would leave objects without a record; empty if it would not."""
     return _too_much(space, _unheld(space)[1])
 
 
 def _too_much(space: Workspace, unknown: list[str]) -> str:
-    """Return why objects that the records know nothing of may be what lost or older records held; empty where a crash
-    between a file and its record explains them."""
+    """Return why objects without a record may belong to lost, newer records; empty if a crash between storing a file
+    and its record explains them."""
     unknown = [digest for digest in unknown if not space.objects.is_marked(digest)]
     total, young = sum(1 for _ in space.objects.digests()), time.time() - A_DAY
     if not unknown:
@@ -139,23 +141,24 @@ def _too_much(space: Workspace, unknown: list[str]) -> str:
     if 2 * len(unknown) > total:
         which = "more than half"
     elif n_young:
-        which = f"{n_young:,} stored within the last day"
+        which = f"{count(n_young)} stored within the last day"
     elif behind:
         which = "stored after the last change that the records know of"
     else:
         return ""
     return (
-        f"Files without a record: {len(unknown):,} of {total:,}, {which}, so none was swept. If the records are older "
+        f"Files without a record: {count(len(unknown))} of {count(total)}, {which}, so none was swept. If the "
+        f"records are older "
         "than the files, restore newer records from a backup; otherwise run python -m shapewise sweep --anyway "
         "to move these files to the trash."
     )
 
 
 def _discard(space: Workspace, digest: str, at_once: bool) -> bool:
-    """Take an object that no record holds, if that is still so; whether it was."""
-    if not at_once:  # before others are made to wait: a store may copy for minutes
+    """Remove an object if it is still unreferenced; return whether it was."""
+    if not at_once:  # before the lock: copying may take minutes
         space.objects.copy_to_trash(digest)
-    with space.meta.writing() as connection:  # whoever would hold it now waits, and then sees that it is gone
+    with space.meta.writing() as connection:  # a writer that needs it waits here
         held = connection.execute(sa.select(part.c.object).where(part.c.object == digest).limit(1)).first()
         if held is not None or space.objects.is_wanted(digest):
             return False
@@ -165,8 +168,7 @@ def _discard(space: Workspace, digest: str, at_once: bool) -> bool:
 
 
 def _jobs(space: Workspace, keep_unknown: bool) -> int:
-    """Return the records without a folder, jobs of long ago and, unless they may be of lost records, folders without a
-    record."""
+    """Remove jobs without a folder, old jobs and, unless `keep_unknown`, folders without a record; return how many."""
     gone = 0
     with space.meta.writing() as connection:
         rows = connection.execute(sa.select(job).order_by(job.c.created.desc(), job.c.id)).all()
@@ -186,7 +188,7 @@ def _jobs(space: Workspace, keep_unknown: bool) -> int:
 
 
 def _is_left(folder: Path) -> bool:
-    """Return whether a job's folder is of a process that ended before it made the record."""
+    """Return whether the process that made a job's folder has ended; its record was then never made."""
     try:
         return not is_alive(str(read_json(folder / "about.json")["by"]))
     except (OSError, ValueError, KeyError, TypeError):

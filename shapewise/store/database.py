@@ -1,15 +1,15 @@
-"""The workspace's records: what things there are, whose they are, and which objects hold their bytes.
+"""The workspace's records: which things exist, who owns them, and which objects hold their bytes.
 
-By default meta.sqlite in the workspace's folder (WAL, STRICT tables, every commit synced); by URL a database of
-PostgreSQL.
+By default they are meta.sqlite in the workspace's folder (WAL, STRICT tables, every commit synced); a URL selects a
+PostgreSQL database.
 
-workspace  one row: the id and the edition that the objects have beside them, too (see identity.py)
-released   objects that a thing had and has no more, so that a sweep knows them from those of lost records
-thing   a table, model, segment, board or recipe: its description (`about`, JSON), owner, version, end
-part    the objects of a thing: a table's rows, a model's file
-share   whom a thing is shared with, and for what
-person  who has been here, and their role
-job     work that waits, goes on, or has ended; its folder is jobs/<id>
+workspace  one row: the id and edition, which are also stored beside the objects (see identity.py)
+released   objects that a thing no longer uses, so that a sweep can tell them from those of lost records
+thing   a table, model, segment, board or report: its description (`about`, JSON), owner, version, deletion time
+part    the objects of a thing, such as a table's rows or a model's file
+share   whom a thing is shared with, and at which level
+person  everyone who has signed in, and their role
+job     work that is queued, running or ended; its folder is jobs/<id>
 audit   who did what and when; rows are only ever added
 """
 
@@ -29,7 +29,7 @@ import sqlalchemy as sa
 from shapewise.errors import FULL, GONE, READ_ONLY, FullError, GoneError, StoreError
 from shapewise.store.atomic_files import size_of
 
-APPLICATION: Final = 0x53484150  # "SHAP", so that `file` and others can tell the database's kind
+APPLICATION: Final = 0x53484150  # "SHAP", so that `file` and other tools recognize the database
 BUSY_SECONDS: Final = 10.0
 FILE: Final = "meta.sqlite"
 
@@ -84,13 +84,13 @@ NOT_DELETED_PARTS: Final = (
 
 
 def _connected(connection: sqlite3.Connection, _record: Any) -> None:
-    connection.isolation_level = None  # transactions are begun below, and nowhere else
+    connection.isolation_level = None  # transactions are begun explicitly in `_begun`
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Return a connection to records that are there; none are made."""
+    """Return a connection to an existing database file; never create one."""
     address = f"{path.resolve().as_uri()}?mode=rw"
     return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
 
@@ -111,17 +111,17 @@ class Meta:
 
     @property
     def place(self) -> str:
-        """What a message calls the records: anybody may read it, so it tells no address."""
+        """The name of the records in messages; it reveals no address, as anybody may read it."""
         return self.path.name if self.embedded else "the database of GAMCORE_META_URL"
 
     @property
     def is_file(self) -> bool:
-        """Whether embedded records are there, be it without a table in them."""
+        """Whether the file of embedded records exists and is not empty; it may have no tables."""
         return size_of(self.path) > 0
 
     @property
     def has_log(self) -> bool:
-        """Whether a write-ahead log stands without the records that it goes on with: SQLite would delete it."""
+        """Whether a write-ahead log exists without its database: SQLite would delete it."""
         return self.embedded and not self.is_file and size_of(self._log) > 0
 
     @property
@@ -129,17 +129,17 @@ class Meta:
         return self.path.with_name(f"{self.path.name}-wal")
 
     def create(self) -> None:
-        """Make an empty file for embedded records, which only their owner may read."""
+        """Create an empty file for embedded records, readable only by its owner."""
         self.path.touch(0o600)
 
     def settle(self) -> None:
-        """Write embedded records from the log to their file, so that a copy of the file alone has tables."""
+        """Checkpoint embedded records from the log to their file, so that a copy of the file alone has tables."""
         if self.embedded:
-            with _in_words(), closing(self._engine.raw_connection()) as connection:  # in no transaction
+            with _in_words(), closing(self._engine.raw_connection()) as connection:  # outside any transaction
                 connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _check_file(self) -> None:
-        """StoreError where the file that the connections have open is not the one in the workspace any more."""
+        """Raise GoneError if the file that the connections have open is no longer the one in the workspace."""
         if not self.embedded:
             return
         try:
@@ -158,19 +158,19 @@ class Meta:
     @staticmethod
     def _begun(connection: sa.Connection) -> None:
         writes = connection.get_execution_options().get("writes", False)
-        # A reader that later writes would be refused where somebody wrote in between: writers wait at the beginning.
+        # A reader that turns writer fails if somebody wrote in between, so writers take the lock at the start.
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that sees one moment of the records."""
+        """Open a transaction that reads one snapshot of the records."""
         self._check_file()
         with _in_words(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A transaction that changes records: all of it, or nothing where the block does not end well."""
+        """Open a transaction that changes records; roll it back if the block fails."""
         self._check_file()
         with _in_words(), self._engine.connect() as connection:
             connection = connection.execution_options(writes=True)
@@ -181,7 +181,7 @@ class Meta:
                 yield connection
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._engine.dispose()
 
 
@@ -203,7 +203,7 @@ def _in_words() -> Iterator[None]:
     except sa.exc.DatabaseError as error:
         if "malformed" in str(error.orig) or "not a database" in str(error.orig):
             raise StoreError(
-                "The workspace's records are damaged: bring them back from a backup (see docs/deployment.md)."
+                "The workspace's records are damaged: restore them from a backup (see docs/deployment.md)."
             ) from error
         raise
 
@@ -214,24 +214,23 @@ _lock = threading.Lock()
 
 
 def url_of(root: Path) -> str:
-    """Return the address of the records in a folder."""
+    """Return the URL of the records in a folder."""
     return sa.URL.create("sqlite", database=str(root.resolve() / FILE)).render_as_string()
 
 
 def open_meta(root: Path, url: str | None = None) -> Meta:
-    """Return the records of a workspace, one set of connections a process; those of workspaces long not used are
-    closed."""
+    """Return the records of a workspace, with one connection pool per process; close the least recently used."""
     chosen = url or url_of(root)
     with _lock:
         records = _open.pop(chosen, None) or Meta(chosen)
-        _open[chosen] = records  # the last one used is the last one
+        _open[chosen] = records  # the most recently used is last
         while len(_open) > MOST_OPEN:
             _open.pop(next(iter(_open))).close()
         return records
 
 
 def forget(root: Path) -> None:
-    """Let go of a workspace's records; its folder may then be moved or taken away."""
+    """Close a workspace's records; its folder may then be moved or deleted."""
     with _lock:
         records = _open.pop(url_of(root), None)
     if records is not None:

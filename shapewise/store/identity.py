@@ -1,12 +1,12 @@
 """Which records belong to which files.
 
 A workspace has an id and an edition. Both are kept in its records and beside its objects; every change that stores or
-sweeps files makes a new edition, in both places. So records that are missing, another workspace's, or older than the
-files are noticed before anything is opened: whatever came next, a sweep above all, would happen to the wrong files.
+sweeps files makes a new edition, in both places. So records that are missing, older than the files, or another
+workspace's are detected before anything is opened; otherwise later changes, above all a sweep, would hit wrong files.
 
 The edition is written beside the objects first and then, in the transaction that stores the file, to the records. A
-crash between the two leaves the records one edition behind: they open, since `previous` is theirs, and a sweep takes
-nothing that they do not know.
+crash between the two leaves the records one edition behind: they still open, since `previous` matches theirs, and a
+sweep removes nothing that is unknown to them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from shapewise.store.object_store import Identity, Objects
 
 SEE: Final = "(see docs/deployment.md)"
 LOOKED_AT: Final = 20
-"""Objects whose presence shows that files are those of some records."""
+"""How many objects to look up to decide whether files belong to records."""
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What the records say of themselves."""
+    """The id and edition stored in the records."""
 
     id: str
     edition: str
 
 
 def check_empty(records: Meta, objects: Objects) -> None:
-    """Raise StoreError where records are about to be made beside files that other records must know of."""
+    """Raise StoreError if new records would be created beside files that must belong to other records."""
     if records.has_log:
         raise StoreError(
             f"The workspace's records ({records.place}) are missing or empty, but their write-ahead log is there: "
@@ -52,7 +52,7 @@ def check_empty(records: Meta, objects: Objects) -> None:
 def give(connection: sa.Connection, objects: Objects) -> None:
     """Give records an id and an edition, and write them beside the objects."""
     first = connection.execute(sa.select(audit.c.at, audit.c.person, audit.c.thing).order_by(audit.c.number)).first()
-    # Derived where it can be: a crash before the commit, and the next start finds its own id beside the objects.
+    # Derived if possible: after a crash before the commit, the next start finds its own id beside the objects.
     known = hashlib.sha256(repr(tuple(first)).encode()).hexdigest()[:32] if first else secrets.token_hex(16)
     beside = objects.identity()
     if beside is not None and beside.id != known:
@@ -65,7 +65,7 @@ def give(connection: sa.Connection, objects: Objects) -> None:
 
 
 def renew(connection: sa.Connection, objects: Objects, place: str) -> None:
-    """Make a new edition, in the transaction that stores or sweeps files; StoreError where others have made one."""
+    """Make a new edition, in the transaction that stores or sweeps files; StoreError if somebody else has made one."""
     known, beside = _known(connection), objects.identity()
     if beside is not None and not _fits(known, beside):
         raise _older(place)
@@ -75,13 +75,13 @@ def renew(connection: sa.Connection, objects: Objects, place: str) -> None:
 
 
 def check_same(records: Meta, objects: Objects) -> None:
-    """Raise StoreError where records and objects are not of one workspace and one edition."""
+    """Raise StoreError if records and objects differ in workspace or edition."""
     beside = objects.identity()
     with records.reading() as connection:
         known = _known(connection)
     if beside is not None and _fits(known, beside):
         return
-    with records.writing() as connection:  # nobody stores a file meanwhile
+    with records.writing() as connection:  # so that nobody stores a file meanwhile
         beside, known = objects.identity(), _known(connection)
         if beside is None:
             _identify_again(connection, objects, known)
@@ -92,7 +92,7 @@ def check_same(records: Meta, objects: Objects) -> None:
 
 
 def adopt(records: Meta, objects: Objects) -> None:
-    """Declare that these records and these objects belong together, whatever they say."""
+    """Declare that these records and these objects belong together, even if their ids or editions differ."""
     with records.writing() as connection:
         connection.execute(sa.delete(workspace))
         known = _Known(secrets.token_hex(16), secrets.token_hex(8))
@@ -101,7 +101,7 @@ def adopt(records: Meta, objects: Objects) -> None:
 
 
 def is_behind(connection: sa.Connection, objects: Objects) -> bool:
-    """Return whether the records are one edition behind: a crash, or a copy of just before the last file was stored."""
+    """Return whether the records are one edition behind, after a crash or in an older copy."""
     beside = objects.identity()
     return beside is not None and beside.edition != _known(connection).edition
 
@@ -112,7 +112,7 @@ def _known(connection: sa.Connection) -> _Known:
 
 
 def _identify_again(connection: sa.Connection, objects: Objects, known: _Known) -> None:
-    """Write the id beside objects that lack it, if they are those of the records."""
+    """Write the id beside objects that lack it, if they belong to the records."""
     digests = connection.execute(sa.select(part.c.object).distinct().limit(LOOKED_AT)).scalars().all()
     if not all(objects.has(digest) for digest in digests):
         raise StoreError(

@@ -1,4 +1,4 @@
-"""Things of a workspace, whatever they are: made, seen, changed, shared and deleted by those who may."""
+"""Things of any kind in a workspace: create, view, change and delete them, with permission checks."""
 
 from __future__ import annotations
 
@@ -24,19 +24,22 @@ from shapewise.store.object_store import digest_of, open_objects
 from shapewise.store.records import Thing, text_of
 from shapewise.store.room import check_room
 
-KINDS: Final = {"tables": "table", "models": "model", "segments": "segment", "boards": "board", "reports": "report"}
+KINDS: Final = {
+    "tables": "table", "models": "model", "segments": "segment", "boards": "board", "tests": "test",
+    "plans": "plan", "reports": "report", "templates": "template",
+}  # fmt: skip
 ID: Final = re.compile(r"[0-9a-f]{16}")
 About = TypeVar("About")
 log = logging.getLogger(__name__)
 
 
 def _make(root: Path) -> None:
-    """Make the workspace's folder; StoreError where it is none, or cannot be written to."""
+    """Create the workspace's folder; StoreError if it is not a folder or not writable."""
     try:
         with room():
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise StoreError("GAMCORE_WORKSPACE leads to a file, not to a folder: set it to another folder.") from error
+        raise StoreError("GAMCORE_WORKSPACE points to a file, not to a folder: set it to another folder.") from error
     except OSError as error:
         raise StoreError(
             f"{root} cannot be created ({error.strerror}): set GAMCORE_WORKSPACE to another folder."
@@ -46,7 +49,7 @@ def _make(root: Path) -> None:
 
 
 def adopt(root: Path) -> None:
-    """Declare that the records and the files of a workspace belong together; StoreError where there are no records."""
+    """Declare that the records and the files of a workspace belong together; StoreError if there are no records."""
     records_of = open_meta(root, os.environ.get("GAMCORE_META_URL"))
     identity.adopt(records_of, open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL")))
 
@@ -59,14 +62,16 @@ class Things:
         self.limits = limits or Limits.told()
         _make(root)
         if is_shared() and os.name != "nt" and root.stat().st_mode & 0o077:
-            raise StoreError(f"Others on this machine can read {root}: take that away (chmod 700), then start again.")
+            raise StoreError(
+                f"Others on this machine can read {root}: restrict its permissions (chmod 700), then restart."
+            )
         self.objects = open_objects(root, os.environ.get("GAMCORE_OBJECTS_URL"))
         self._meta_url = os.environ.get("GAMCORE_META_URL")
         migrate(self.meta, root, self.objects)
 
     @property
     def meta(self) -> Meta:
-        """The records."""
+        """The database of records."""
         return open_meta(self.root, self._meta_url)
 
     def seen_by(self, person: Person) -> Self:
@@ -76,22 +81,22 @@ class Things:
         return other
 
     def _check(self, action: Action, kind: str, thing: Thing | None) -> Thing:
-        """Return the one place where a person's right to a thing is asked for; what may not be seen is not there."""
+        """Return the thing if this person may act on it, else raise; what they may not view does not exist."""
         owner, level = (thing.owner, thing.level) if thing else (None, None)
         if thing is None or not may(self.person, "view", owner, level):
             raise StoreError(f"There is no such {KINDS.get(kind, kind)} in the workspace: it may have been deleted.")
         if not may(self.person, action, owner, level):
             name = KINDS.get(kind, kind)
-            raise DeniedError(f"This {name} is shared with you to be viewed: ask its owner to {action} it.")
+            raise DeniedError(f"This {name} is shared with you for viewing only: ask its owner to {action} it.")
         return thing
 
     def allowed(self, connection: Connection, action: Action, kind: str, identifier: str) -> Thing:
-        """Return a thing that this person may do something with."""
+        """Return a thing on which this person may perform an action; StoreError otherwise."""
         thing = records.one(connection, kind, identifier, self.person.id) if ID.fullmatch(identifier) else None
         return self._check(action, kind, thing)
 
     def may(self, action: Action, kind: str = "", identifier: str = "") -> bool:
-        """Return whether this person may do something, with a thing where one is named."""
+        """Return whether this person may perform an action, on a thing if one is named."""
         if not identifier:
             return may(self.person, action)
         try:
@@ -101,13 +106,12 @@ class Things:
         return True
 
     def thing(self, kind: str, identifier: str, action: Action = "view") -> Thing:
-        """Return a thing; StoreError where there is none for this person, or none to do this with."""
+        """Return a thing; StoreError if it does not exist for this person or the action is not allowed."""
         with self.meta.reading() as connection:
             return self.allowed(connection, action, kind, identifier)
 
     def listed(self, kind: str, read: Callable[[dict[str, Any]], About], parent: str | None = "") -> list[About]:
-        """Return all things of a kind that this person has, the first made first; one that cannot be read hides no
-        other."""
+        """Return all things of a kind that this person can view, oldest first; log and skip unreadable things."""
         with self.meta.reading() as connection:
             things = list(records.many(connection, kind, self.person.id, parent))
         listed = []
@@ -119,7 +123,7 @@ class Things:
         return listed
 
     def ids(self, kind: str) -> list[str]:
-        """Return the ids of all things of a kind that this person has."""
+        """Return the ids of all things of a kind that this person can view."""
         with self.meta.reading() as connection:
             return [one.id for one in records.many(connection, kind, self.person.id, None)]
 
@@ -127,13 +131,13 @@ class Things:
         self, kind: str, identifier: str, about: dict[str, Any], parts: Mapping[str, Path] | None = None,
         parent: str = "", detail: str = "",
     ) -> None:  # fmt: skip
-        """Make a thing of a description and files, which are moved away: objects first, then the record."""
+        """Create a thing from a description and files, which are moved; objects are stored before the record."""
         if not may(self.person, "create"):
             raise DeniedError("You may view what is shared with you, not add to it: ask to be made an editor.")
         with self._held(parts or {}) as held, self.meta.writing() as connection:
             check_room(connection, self.root, self.person.id, self.limits, sum(size for _, size in held.values()))
             owner = self.person.id
-            if parent:  # a part belongs to the owner of the whole, whoever made it
+            if parent:  # a part belongs to the owner of its parent, whoever made it
                 owner = self.allowed(connection, "change", kind, parent).owner
             records.insert(connection, kind, identifier=identifier, owner=owner, about=about, parent=parent)
             self._put(connection, identifier, held)
@@ -143,9 +147,9 @@ class Things:
         self, kind: str, identifier: str, change: Callable[[dict[str, Any]], dict[str, Any]],
         parts: Mapping[str, Path] | None = None, action: Action = "change",
     ) -> dict[str, Any]:  # fmt: skip
-        """Change a thing as it is now, so that no concurrent change is lost; returns its new description.
+        """Change the current state of a thing, so that no concurrent change is lost; return its new description.
 
-        change : makes the new description of the present one. action : what this person needs to be allowed.
+        change : maps the current description to the new one. action : the permission that this person needs.
         """
         with self._held(parts or {}) as held, self.meta.writing() as connection:
             about = self.allowed(connection, action, kind, identifier).about
@@ -162,7 +166,7 @@ class Things:
 
     @contextmanager
     def _held(self, parts: Mapping[str, Path]) -> Iterator[dict[str, tuple[str, int]]]:
-        """Files as objects, which no sweep takes before the block ends: name to (hash, bytes)."""
+        """Store files as objects, which no sweep removes before the block ends; yield name to (hash, bytes)."""
         with ExitStack() as stack:
             held: dict[str, tuple[str, int]] = {}
             try:
@@ -173,7 +177,7 @@ class Things:
                     held[name] = digest, size
                 yield held
             except BaseException:
-                with suppress(StoreError), self.meta.writing() as connection:  # no record will ask for them
+                with suppress(StoreError), self.meta.writing() as connection:  # no record will refer to them
                     records.let_go(connection, [digest for digest, _ in held.values()])
                 raise
 
@@ -181,12 +185,12 @@ class Things:
         if held:
             identity.renew(connection, self.objects, self.meta.place)
         for name, (digest, size) in held.items():
-            if not self.objects.has(digest):  # swept between the look at it and the mark on it
+            if not self.objects.has(digest):  # swept between the check and the mark
                 raise StoreError("A file was removed while it was being stored: try again.")
             records.put_part(connection, identifier, name, digest, size)
 
     def part(self, kind: str, identifier: str, name: str) -> Path:
-        """Return the file of a part of a thing; it is never changed, so it can be read at leisure."""
+        """Return the file of a part of a thing; it never changes, so it can be read at any time."""
         with self.meta.reading() as connection:
             self.allowed(connection, "view", kind, identifier)
             digest = records.part_of(connection, identifier, name)
@@ -195,15 +199,15 @@ class Things:
         return self.objects.path(digest)
 
     def note(self, action: str, kind: str = "", identifier: str = "", detail: str = "") -> None:
-        """Add to the audit log what is done with a thing but does not change it."""
+        """Add an action that does not change a thing to the audit log."""
         with self.meta.writing() as connection:
             records.note(connection, self.person.id, action, kind, identifier, detail=detail[:200])
 
     def delete(self, kind: str, identifier: str) -> None:
-        """Take a thing and its parts out of sight; the sweep takes them off the disk."""
+        """Mark a thing and its parts as deleted; the sweep removes them from disk."""
         try:
             self._delete(kind, identifier)
-        except FullError:  # what was kept is for this: else nobody could ever make room
+        except FullError:  # the reserved space is for this: otherwise nobody could free any
             use_spare(self.root)
             self._delete(kind, identifier)
 

@@ -1,4 +1,4 @@
-"""Steps from one version of the records to the next, each in one transaction, each with a backup before it."""
+"""Migrate the records from one version to the next, each step in one transaction and after a backup."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ NEVER_REPLACED: Final = (
 
 
 def _begin(connection: sa.Connection, root: Path, objects: Objects) -> None:
-    """Version 1: the tables."""
+    """Create the tables (version 1)."""
     meta.schema.create_all(connection, tables=[meta.thing, meta.part, meta.share, meta.person, meta.job, meta.audit])
     for statement in SEALED[connection.dialect.name]:
         connection.exec_driver_sql(statement)
 
 
 def _identify(connection: sa.Connection, root: Path, objects: Objects) -> None:
-    """Version 2: the workspace's id, the objects that were let go of, and a log whose rows cannot be replaced."""
+    """Add the workspace's id and the released objects, and forbid replacing rows of the audit log (version 2)."""
     meta.schema.create_all(connection, tables=[meta.workspace, meta.released])
-    if connection.dialect.name == "sqlite":  # REPLACE fires no trigger of a deletion
+    if connection.dialect.name == "sqlite":  # REPLACE does not fire delete triggers
         connection.exec_driver_sql(NEVER_REPLACED)
     identity.give(connection, objects)
 
 
 STEPS: list[Step] = [_begin, _identify]
-"""The step at place k makes version k + 1 of version k. Steps that were released are never changed."""
+"""Step k migrates version k to version k + 1. Released steps are never changed."""
 
 
 def version(connection: sa.Connection) -> int:
@@ -78,7 +78,7 @@ def _set_version(connection: sa.Connection, number: int) -> None:
 
 
 def migrate(records: Meta, root: Path, objects: Objects) -> None:
-    """Bring the records to this version; StoreError where they are of a later one, or do not go with the objects."""
+    """Migrate the records to this version; StoreError if they are of a later one or do not match the objects."""
     if records.embedded and not records.is_file:
         _create(records, objects)
     with records.writing() if not records.embedded else records.reading() as connection:
@@ -86,7 +86,7 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
     began_at = number
     if number > len(STEPS):
         raise StoreError(
-            f"The workspace was written by a later version (records {number}, known here {len(STEPS)}): update the "
+            f"The workspace was written by a later version (records {number}, supported {len(STEPS)}): update the "
             "app, "
             "or restore an earlier backup."
         )
@@ -94,7 +94,7 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
         if began_at and records.embedded:
             backup(records, root / "backups" / f"before-{number + 1}-{datetime.now(UTC):%Y%m%dT%H%M%S}.sqlite")
         with records.writing() as connection:
-            if version(connection) == number:  # another server may have been faster
+            if version(connection) == number:  # else another server was faster
                 if number == 0:
                     identity.check_empty(records, objects)
                 log.info("The workspace's records go from version %d to %d", number, number + 1)
@@ -107,18 +107,18 @@ def migrate(records: Meta, root: Path, objects: Objects) -> None:
 
 
 def _create(records: Meta, objects: Objects) -> None:
-    """Make the file of records that are not there yet; what cannot be theirs is not even opened."""
+    """Create the file of missing records; raise, before opening anything, if the objects belong to other records."""
     try:
         identity.check_empty(records, objects)
     except StoreError:
-        if not records.is_file:  # else another server made all of it meanwhile
+        if not records.is_file:  # else another server has created them meanwhile
             raise
     with room():
         records.create()
 
 
 def backup(records: Meta, target: Path) -> None:
-    """A copy of the records as they are at one moment, beside others who write."""
+    """Copy a snapshot of the records while others may write; keep only the last backups made before migrations."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     making = target.with_suffix(".making")
     making.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The models of a workspace: `.gamx` files, and what is known of them."""
+"""The models of a workspace: `.gamx` files and their descriptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_NOTE = 2_000
 
 @dataclass(frozen=True)
 class ModelAbout:
-    """What is known of a stored model; `metrics` are those of the held-out rows."""
+    """The description of a stored model; `metrics` are computed on the held-out rows."""
 
     id: str
     name: str
@@ -34,21 +34,23 @@ class ModelAbout:
     spec: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     n_pairs: int = 0
-    tasks: list[dict[str, Any]] = field(default_factory=list)  # a `tasks.TaskScore` each
-    bands: int = 0  # refits on halves of the rows
-    headlines: dict[str, str] = field(default_factory=dict)  # what people call a plot, by the names of its features
-    notes: dict[str, str] = field(default_factory=dict)  # what people say of it
-    part_of: str = ""  # the model that it is one of the parts of, and which
+    tasks: list[dict[str, Any]] = field(default_factory=list)  # a `task_dataset.TaskScore` each
+    bands: int = 0  # number of half-sample refits
+    headlines: dict[str, str] = field(default_factory=dict)  # titles given to plots, by the names of their features
+    notes: dict[str, str] = field(default_factory=dict)  # notes on plots, by the same names
+    part_of: str = ""  # id of the model that it is a part of; `part` says which part
     part: str = ""
+    project: str = ""  # see projects.py
+    steps: list[dict[str, Any]] = field(default_factory=list)  # those of its table: what its columns are computed from
 
     @property
     def of_tasks(self) -> bool:
-        """Whether it is a model of several tasks."""
+        """Whether it is a multitask model."""
         return self.kind.startswith("multitask")
 
 
 class Models:
-    """The models that one person sees."""
+    """The models that one person can view."""
 
     def __init__(self, space: Things) -> None:
         self._space = space
@@ -64,19 +66,19 @@ class Models:
         return self.about(about.id)
 
     def about(self, identifier: str) -> ModelAbout:
-        """Return what is known of a model."""
+        """Return the description of a model."""
         return known(ModelAbout, self._space.thing("models", identifier).about)
 
     def listed(self) -> list[ModelAbout]:
-        """Return all models, the newest first; not those of parts of another's rows."""
+        """Return all models, newest first, without those trained on a part of another model's rows."""
         return self._space.listed("models", lambda kept: known(ModelAbout, kept))[::-1]
 
     def parts(self, identifier: str) -> list[ModelAbout]:
-        """Return the models of parts of a model's rows, the first made first."""
+        """Return the models trained on parts of a model's rows, oldest first."""
         return self._space.listed("models", lambda kept: known(ModelAbout, kept), identifier) if identifier else []
 
     def set_bands(self, identifier: str, saved: Saved, n_refits: int) -> ModelAbout:
-        """Put the same model with its bands in the place of the one without."""
+        """Replace a model by the same model with bands."""
         with scratch_file(self._space.root) as path:
             with room():
                 path.write_bytes(gamx.to_bytes(saved))
@@ -84,11 +86,11 @@ class Models:
         return self.about(identifier)
 
     def set_headline(self, identifier: str, plot: str, text: str) -> None:
-        """What a plot of a model is called; an empty text is what it says by itself."""
+        """Set the title of a plot of a model; an empty text restores the default."""
         self._say(identifier, "headlines", plot, clean_name(text) if text.strip() else "")
 
     def set_note(self, identifier: str, plot: str, text: str) -> None:
-        """Pin a note to a plot of a model; an empty one takes it off."""
+        """Pin a note to a plot of a model; an empty text removes it."""
         self._say(identifier, "notes", plot, text.strip()[:MAX_NOTE])
 
     def _say(self, identifier: str, what: str, plot: str, text: str) -> None:
@@ -111,7 +113,7 @@ class Models:
         self._space.edit("models", identifier, lambda about: about | {"name": clean_name(name)})
 
     def bring_in(self, data: bytes, name: str) -> ModelAbout:
-        """Store a `.gamx` file from elsewhere; `ModelFileError` where it is none."""
+        """Import the content of a `.gamx` file; `ModelFileError` if it is not one."""
         saved = gamx.from_bytes(data)
         target = str(saved.about.get("target", ""))
         about = ModelAbout(

@@ -1,12 +1,12 @@
-"""The bytes of tables and models, each under the hash of its content, so that nothing is ever half replaced.
+"""The files of tables and models, each named by the hash of its content, so that none is ever half replaced.
 
 objects/ab/abcdef...   a file, never changed once it has its name
-objects/workspace      id and edition of the workspace whose files they are (see identity.py)
-objects/trash/         what a sweep took, for a week: <time>-<hash>; asked for again, it comes back
-objects/marks/         a mark for each file that was put and has no record yet: <process>-<hash>
+objects/workspace      id and edition of the workspace that owns the files (see identity.py)
+objects/trash/         what a sweep removed, kept for a week as <time>-<hash>; restored if requested
+objects/marks/         a mark for each file that was stored and has no record yet: <process>-<hash>
 
-The default is a folder. A URL (s3://bucket/prefix, or whatever fsspec knows) puts the files elsewhere, and keeps copies
-of those that were read in the folder.
+The default is a folder. A URL (s3://bucket/prefix, or any that fsspec supports) stores the files elsewhere; those that
+were read are cached in the workspace.
 """
 
 from __future__ import annotations
@@ -43,69 +43,69 @@ CHANGED: Final = (
 
 @dataclass(frozen=True)
 class Identity:
-    """Which workspace's files these are, the edition that stored the last of them, and the edition before that."""
+    """The workspace that owns the files, the edition that stored the last one, and the edition before it."""
 
     id: str
     edition: str
     previous: str = ""
 
     def text(self) -> str:
-        """Return what is written beside the objects."""
+        """Return the text that is written beside the objects."""
         return f"{self.id}\n{self.edition}\n{self.previous}\n"
 
     @classmethod
     def read(cls, text: str) -> Identity | None:
-        """Return what was written; None where it is nothing of the kind."""
+        """Parse what was written; None if it is not an identity."""
         lines = text.splitlines()
         return cls(*lines[:3]) if len(lines) >= 2 and lines[0] else None
 
 
 class Objects(Protocol):
-    """Files by the hash of their content."""
+    """Files addressed by the hash of their content."""
 
     @property
     def place(self) -> str:
-        """Where the files are, for people."""
+        """The location of the files, for messages."""
 
     def identity(self) -> Identity | None:
-        """Return whose files they are; None where that is not written yet."""
+        """Return the identity of the workspace that owns the files; None if it is not written yet."""
 
     def identify(self, identity: Identity) -> None:
-        """Write whose files they are."""
+        """Write the identity of the workspace that owns the files."""
 
     def put(self, path: Path, digest: str) -> None:
-        """Take a file of this hash in; it is moved away."""
+        """Store a file that has this hash; the file is moved."""
 
     def path(self, digest: str) -> Path:
-        """Return a local file with the content, compared with its hash when it is first read; StoreError where it is
+        """Return a local file with the content, checked against its hash when it is first read; StoreError if it is
         lost or was changed."""
 
     def has(self, digest: str) -> bool:
-        """Return whether the content is there; what is in the trash is brought back."""
+        """Return whether the content exists; restore it if it is in the trash."""
 
     def stored(self, digest: str) -> float:
-        """Return when a content was stored, in seconds since 1970; now, where the store does not tell."""
+        """Return when an object was stored, in seconds since 1970; the current time if the store does not say."""
 
     def copy_to_trash(self, digest: str) -> None:
-        """Keep a copy of a content in the trash."""
+        """Copy an object to the trash."""
 
     def remove(self, digest: str) -> None:
-        """Delete a content."""
+        """Delete an object."""
 
     def empty_trash(self, before: datetime) -> int:
-        """Delete what was put into the trash before a time; how many that were."""
+        """Delete what was moved to the trash before a time; return how many files."""
 
     def digests(self) -> Iterator[str]:
-        """Return all that is there."""
+        """Yield the hashes of all objects."""
 
     def is_marked(self, digest: str) -> bool:
-        """Return whether a process of this machine is about to make a record of it."""
+        """Return whether a process of this machine is about to create a record of the object."""
 
     def is_wanted(self, digest: str) -> bool:
-        """Return whether any process, wherever it runs, may be about to make a record of it."""
+        """Return whether any process on any machine may be about to create a record of the object."""
 
     def marked(self, digest: str) -> contextlib.AbstractContextManager[None]:
-        """Keep a content from the sweep until its record is made."""
+        """Protect an object from the sweep until the block ends."""
 
 
 _whole: OrderedDict[Path, tuple[int, int, int]] = OrderedDict()
@@ -114,8 +114,7 @@ _lock = threading.Lock()
 
 
 def check_whole(path: Path, digest: str) -> bool:
-    """Return whether a file is what its hash says; hashed once per process, and again once its size, inode or time
-    changed."""
+    """Return whether a file matches its hash; computed once per process, and again if size, inode or time change."""
     status = path.stat()
     stamp = status.st_size, status.st_ino, status.st_mtime_ns
     with _lock:
@@ -135,18 +134,18 @@ def _trash_name(digest: str) -> str:
 
 
 def _is_older(name: str, before: datetime) -> bool:
-    """Return whether a file of the trash was put there before a time."""
+    """Return whether a file was moved to the trash before a time."""
     return name.partition("-")[0] < f"{before:{TRASH_TIME}}"
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
+    """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Folder:
-    """Files in a folder of this machine."""
+    """Files in a local folder."""
 
     def __init__(self, root: Path) -> None:
         self.root, self._marks, self._trash = root, root / "marks", root / "trash"
@@ -165,12 +164,12 @@ class Folder:
 
     def _place(self, digest: str) -> Path:
         if not HASH.fullmatch(digest):
-            raise StoreError("That is not the name of a file of the workspace.")
+            raise StoreError("This is not the name of a file in the workspace.")
         return self.root / digest[:2] / digest
 
     def put(self, path: Path, digest: str) -> None:
         target = self._place(digest)
-        if target.is_file() and digest_of(target) == digest:  # else this one mends it
+        if target.is_file() and digest_of(target) == digest:  # a damaged file is replaced
             path.unlink()
             return
         with room():
@@ -215,7 +214,7 @@ class Folder:
         copy = self._trash / _trash_name(digest)
         with contextlib.suppress(FileNotFoundError, FileExistsError):
             try:
-                os.link(self._place(digest), copy)  # another name of the same bytes, where the disk can
+                os.link(self._place(digest), copy)  # a hard link, where the disk supports it
             except OSError as error:
                 if isinstance(error, FileNotFoundError | FileExistsError):
                     raise
@@ -259,10 +258,10 @@ class Folder:
 
 
 class Remote:
-    """Files behind a URL that fsspec knows; what was read is kept in a folder, and checked against its hash."""
+    """Files behind a URL that fsspec supports; files that were read are cached in a folder and checked."""
 
     def __init__(self, url: str, cache: Path) -> None:
-        import fsspec  # only for those who give a URL
+        import fsspec  # needed only with a URL
 
         options = {"auto_mkdir": True} if url.startswith("file:") else {}
         self._system, root = fsspec.core.url_to_fs(url, **options)
@@ -282,12 +281,12 @@ class Remote:
         return Identity.read(written.decode("ascii", errors="replace"))
 
     def identify(self, identity: Identity) -> None:
-        making = str(self._root / f"{IDENTITY}.{owner()}")  # whole or not at all, on a file system too
+        making = str(self._root / f"{IDENTITY}.{owner()}")  # atomic on a file system, too
         self._system.pipe_file(making, identity.text().encode())
         self._system.mv(making, str(self._root / IDENTITY))
 
     def put(self, path: Path, digest: str) -> None:
-        if not self.has(digest):  # a put is whole or not there: so object stores promise
+        if not self.has(digest):  # object stores guarantee that a put is atomic
             self._system.put_file(str(path), self._place(digest))
         self._cache.put(path, digest)
 
@@ -365,10 +364,10 @@ class Remote:
         return self._cache.is_marked(digest)
 
     def is_wanted(self, digest: str) -> bool:
-        """Return whether it is marked, or may be: other machines' marks are not seen from here, so a day is waited."""
+        """Return whether it is marked or less than a day old: the marks of other machines cannot be seen from here."""
         return self.is_marked(digest) or time.time() - self.stored(digest) < A_DAY
 
 
 def open_objects(root: Path, url: str | None = None) -> Objects:
-    """Return the files of a workspace: in its folder, or where a URL says."""
+    """Open the object store of a workspace: in its folder, or at a URL if one is given."""
     return Remote(url, root / "cache") if url else Folder(root / "objects")

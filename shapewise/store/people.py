@@ -1,4 +1,4 @@
-"""Who is at the app: the people of a shared workspace, their roles, and what an administrator does about them."""
+"""The people of a shared workspace, their roles, and what an administrator can do."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MOST_NAME: Final = 200
 MOST_ID: Final = 1_000
 A_VISIT: Final = timedelta(minutes=30)
 CLAIMS: Final = ("email", "preferred_username", "name", "sub")
-"""What a sign-in may say of a person, the best name to call them by first."""
+"""Sign-in claims that name a person, the best name for display first."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A person, when they were last here, and the bytes and things of theirs."""
+    """A person, when they were last seen, and how many bytes and things they own."""
 
     person: Person
     seen: str
@@ -37,23 +37,23 @@ class Member:
 
 
 def told_by(claims: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Id and name of a person by what the sign-in says of them; None where it says nothing to tell them by."""
+    """Return the id and name of a person from their sign-in claims; None if these do not identify them."""
     known = {name: str(claims[name]).strip(" \t\r\n") for name in (*CLAIMS, "iss") if claims.get(name)}
     name = next((known[claim] for claim in CLAIMS if claim in known), "")
     if not name or not all(text.isprintable() and len(text) <= MOST_ID for text in known.values()):
         return None
-    if "sub" not in known:  # from a proxy, which is trusted to name people, but for the owner of an app used alone
+    if "sub" not in known:  # from a proxy, which may name anyone except the local user
         return None if records.folded(name) == LOCAL.id else (records.folded(name), name)
     if "email" not in known or not _is_verified(claims):
-        # People choose such names themselves: with this behind it, it is nobody else's.
+        # People choose such names themselves: the suffix makes them unique.
         name = f"{name[:MOST_NAME]} [{known['sub'][:40]}]"
-    # A name may be given to somebody else one day; this may not.
+    # A name may be reassigned to somebody else; issuer and subject may not.
     return f"{known.get('iss', '')}#{known['sub']}", name
 
 
 def _is_verified(claims: Mapping[str, Any]) -> bool:
-    """Return whether an address is the person's, as their provider says. GAMCORE_TRUST_EMAIL=1: also where it says
-    nothing, for providers that check every address and send no such claim."""
+    """Return whether the provider has verified the person's address. GAMCORE_TRUST_EMAIL=1 also accepts a missing
+    claim, for providers that verify every address without saying so."""
     said = claims.get("email_verified")
     if said is None:
         return os.environ.get("GAMCORE_TRUST_EMAIL") == "1"
@@ -61,14 +61,13 @@ def _is_verified(claims: Mapping[str, Any]) -> bool:
 
 
 def administrators() -> set[str]:
-    """Return the names of those who are administrators whatever the records say: GAMCORE_ADMINS, separated by
-    commas."""
+    """Return the names of those who are administrators regardless of the records: GAMCORE_ADMINS, comma-separated."""
     names = os.environ.get("GAMCORE_ADMINS", "").split(",")
     return {records.folded(name.strip(" \t\r\n")) for name in names if name.strip(" \t\r\n")}
 
 
 def newcomers() -> Role:
-    """Return the role of somebody who is here for the first time: GAMCORE_NEW_ROLE, else editor."""
+    """Return the role of new people: GAMCORE_NEW_ROLE, editor by default."""
     role = os.environ.get("GAMCORE_NEW_ROLE", "editor")
     if role not in ("viewer", "editor"):
         raise StoreError(f"GAMCORE_NEW_ROLE is {role!r}: set it to viewer or editor.")
@@ -76,26 +75,25 @@ def newcomers() -> Role:
 
 
 def arrive(space: Workspace, identifier: str, name: str) -> Person:
-    """Somebody has signed in: they are remembered, and the log says that they came."""
+    """Record that somebody has signed in, in the list of people and, once per visit, in the audit log; return them."""
     with space.meta.writing() as connection:
         before, seen = records.somebody(connection, identifier), records.last_seen(connection, identifier)
         person = Person(identifier, name, before.role if before else newcomers())
         records.put_person(connection, person)
-        if seen < (datetime.now(UTC) - A_VISIT).isoformat(timespec="milliseconds"):  # a reload is no sign-in
+        if seen < (datetime.now(UTC) - A_VISIT).isoformat(timespec="milliseconds"):  # a page reload is not a sign-in
             records.note(connection, identifier, "sign in", detail=name)
     return _raised(person)
 
 
 def now(space: Workspace, identifier: str) -> Person | None:
-    """Return a person as the records know them now; None for somebody who never came, or was sent away."""
+    """Return a person as the records have them now; None for somebody who never signed in or was removed."""
     with space.meta.reading() as connection:
         member = records.somebody(connection, identifier)
     return _raised(member) if member is not None else None
 
 
 def _raised(person: Person) -> Person:
-    """Return a person with the role that the environment gives: it is not remembered, so that taking it back is
-    enough."""
+    """Return a person with the role that the environment gives; it is not stored, so unsetting it revokes the role."""
     return replace(person, role="admin") if records.folded(person.name) in administrators() else person
 
 
@@ -105,14 +103,14 @@ def _check(space: Workspace) -> None:
 
 
 def members(space: Workspace) -> list[Member]:
-    """Everybody, for an administrator."""
+    """Return everybody, for an administrator."""
     _check(space)
     with space.meta.reading() as connection:
         of_each = sa.select(thing.c.owner, sa.func.count()).where(records.NOT_DELETED).group_by(thing.c.owner)
         counts = {owner: int(number) for owner, number in connection.execute(of_each)}
         known = records.people(connection)
         here = {one.id for one, _ in known}
-        # Owners who never signed in here: whoever used the workspace before it was shared.
+        # Owners who never signed in: whoever used the workspace before it was shared.
         known += [(Person(owner, owner), "") for owner in counts if owner not in here]
         return [
             Member(_raised(one), seen, used_by(connection, space.root, one.id), counts.get(one.id, 0))
@@ -121,23 +119,23 @@ def members(space: Workspace) -> list[Member]:
 
 
 def set_role(space: Workspace, identifier: str, role: Role) -> None:
-    """Give somebody a role; it holds from their next click."""
+    """Give somebody a role; it takes effect at their next click."""
     _check(space)
     if role not in ROLES:
-        raise StoreError(f"{role!r} is no role: choose {', '.join(ROLES)}.")
+        raise StoreError(f"{role!r} is not a role: choose {', '.join(ROLES)}.")
     if identifier == space.person.id:
-        raise StoreError("Your own role is for another administrator to change.")
+        raise StoreError("Your own role can only be changed by another administrator.")
     with space.meta.writing() as connection:
         member = records.somebody(connection, identifier)
         if member is None:
-            raise StoreError("There is no such person: they may have been taken out.")
+            raise StoreError("There is no such person: they may have been removed.")
         records.set_role(connection, identifier, role)
         detail = f"{member.role} to {role}"
         records.note(connection, space.person.id, "role", "people", identifier, member.role, role, detail)
 
 
 def hand_over(space: Workspace, who: str, to: str) -> int:
-    """Give all that one person owns to another, when they leave; the number of things."""
+    """Transfer all that one person owns to another, for example when they leave; return the number of things."""
     _check(space)
     with space.meta.writing() as connection:
         if records.somebody(connection, to) is None:
@@ -148,14 +146,14 @@ def hand_over(space: Workspace, who: str, to: str) -> int:
 
 
 def log(space: Workspace, most: int = 500, of: str = "") -> list[AuditEntry]:
-    """Return what was done, the last first, for an administrator."""
+    """Return the audit log, latest entry first, for an administrator."""
     _check(space)
     with space.meta.reading() as connection:
         return records.audit_log(connection, most, of)
 
 
 def deleted(space: Workspace) -> list[tuple[str, str, str, str, str]]:
-    """Kind, id, name, owner and time of what was deleted and can be brought back, the last first."""
+    """Return kind, id, name, owner and time of deleted things that can be restored, latest first."""
     _check(space)
     chosen = sa.select(thing).where(thing.c.deleted.is_not(None)).order_by(thing.c.deleted.desc())
     with space.meta.reading() as connection:
@@ -164,17 +162,17 @@ def deleted(space: Workspace) -> list[tuple[str, str, str, str, str]]:
 
 
 def bring_back(space: Workspace, identifier: str) -> None:
-    """Undo a deletion, of what was deleted with it, too."""
+    """Undo a deletion, including the parts that were deleted with the thing."""
     _check(space)
     mine = sa.or_(thing.c.id == identifier, thing.c.parent == identifier)
     with space.meta.writing() as connection:
         when = connection.execute(sa.select(thing.c.deleted).where(thing.c.id == identifier)).scalar()
         if when is None:
-            raise StoreError("It is not on the disk any more: bring it back from a backup.")
+            raise StoreError("It is no longer on the disk: restore it from a backup.")
         connection.execute(sa.update(thing).where(mine, thing.c.deleted == when).values(deleted=None))
         records.note(connection, space.person.id, "bring back", "", identifier)
 
 
 def alone() -> Person | None:
-    """Return the one person of an app that is used alone; None in a shared one."""
+    """Return the only person of a single-user app; None in a shared one."""
     return None if is_shared() else LOCAL

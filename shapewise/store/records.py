@@ -1,4 +1,4 @@
-"""Reading and writing records, in the words of the workspace. Who may do so is asked elsewhere."""
+"""Read and write records in terms of the workspace. Permissions are checked elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_DELETED: Final = thing.c.deleted.is_(None)
 
 @dataclass(frozen=True)
 class Thing:
-    """A thing as it is kept. level : what it is shared with the person who asks for; None where it is not."""
+    """A stored thing. level : at which it is shared with the person who asks; None if it is not shared."""
 
     id: str
     kind: str
@@ -35,7 +35,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """Something that somebody did; before and after: fingerprints of the description that was changed."""
+    """An action of a person. before, after : fingerprints of the description around the change."""
 
     number: int
     at: str
@@ -49,12 +49,12 @@ class AuditEntry:
 
 
 def now() -> str:
-    """Return the time in UTC, to the millisecond: what is listed by it keeps its order."""
+    """Return the time in UTC, to the millisecond, so that lists sorted by it keep their order."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def text_of(about: dict[str, Any]) -> str:
-    """Return a description as it is kept."""
+    """Return a description as the JSON text that is stored."""
     return json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -64,7 +64,7 @@ def fingerprint(text: str) -> str:
 
 
 def _select(who: str, *where: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Return the things with what they, or what they are parts of, are shared with a person for."""
+    """Select things with the level at which they, or their parents, are shared with a person."""
     whole = sa.func.coalesce(sa.func.nullif(thing.c.parent, ""), thing.c.id)
     shared = sa.and_(share.c.person == who, share.c.thing == whole)
     return sa.select(thing, share.c.level).select_from(thing.outerjoin(share, shared)).where(NOT_DELETED, *where)
@@ -88,15 +88,15 @@ def _thing(row: sa.Row[Any]) -> Thing:
 
 
 def one(connection: sa.Connection, kind: str, identifier: str, who: str) -> Thing | None:
-    """Return a thing, as a person would have it; None where there is none."""
+    """Return a thing with the level at which it is shared with a person; None if it does not exist."""
     row = connection.execute(_select(who, thing.c.kind == kind, thing.c.id == identifier)).first()
     return _thing(row) if row is not None else None
 
 
 def many(connection: sa.Connection, kind: str, who: str, parent: str | None = "") -> Iterator[Thing]:
-    """Yield the things that are a person's own or shared with them; those that cannot be read are left out and logged.
+    """Yield the things that a person owns or that are shared with them; log and skip those that cannot be read.
 
-    parent : of which they are parts; "" for those that are of none, None for all.
+    parent : the thing that they are parts of; "" for things without a parent, None for all.
     """
     where = [thing.c.kind == kind, sa.or_(thing.c.owner == who, share.c.level.is_not(None))]
     if parent is not None:
@@ -109,7 +109,7 @@ def many(connection: sa.Connection, kind: str, who: str, parent: str | None = ""
 
 
 def exists(connection: sa.Connection, identifier: str) -> bool:
-    """Return whether there is a thing of this id, whoever's it is."""
+    """Return whether a thing with this id exists, whoever owns it."""
     query = sa.select(thing.c.id).where(thing.c.id == identifier, NOT_DELETED)
     return connection.execute(query).first() is not None
 
@@ -117,7 +117,7 @@ def exists(connection: sa.Connection, identifier: str) -> bool:
 def insert(
     connection: sa.Connection, kind: str, identifier: str, owner: str, about: dict[str, Any], parent: str
 ) -> None:
-    """A new thing; one that was deleted under the same id is gone for good."""
+    """Insert a new thing; purge a deleted one with the same id."""
     purge(connection, sa.and_(thing.c.id == identifier, thing.c.deleted.is_not(None)))
     made = str(about.get("created") or now())
     connection.execute(
@@ -126,13 +126,13 @@ def insert(
 
 
 def update(connection: sa.Connection, identifier: str, about: dict[str, Any]) -> None:
-    """Another description of a thing."""
+    """Replace the description of a thing."""
     changed = {"about": text_of(about), "version": thing.c.version + 1}
     connection.execute(sa.update(thing).where(thing.c.id == identifier).values(**changed))
 
 
 def put_part(connection: sa.Connection, identifier: str, name: str, digest: str, size: int) -> None:
-    """Let an object hold a part of a thing, in place of the one that did."""
+    """Set the object of a part of a thing and release the one that it replaces."""
     replaced = sa.and_(part.c.thing == identifier, part.c.name == name)
     let_go(connection, connection.execute(sa.select(part.c.object).where(replaced)).scalars())
     connection.execute(sa.delete(part).where(replaced))
@@ -140,7 +140,7 @@ def put_part(connection: sa.Connection, identifier: str, name: str, digest: str,
 
 
 def let_go(connection: sa.Connection, digests: Iterable[str]) -> None:
-    """Remember objects as let go of: the sweep may take those that nothing else holds."""
+    """Record objects as released: the sweep may remove those that nothing else refers to."""
     gone = set(digests)
     connection.execute(sa.delete(released).where(released.c.object.in_(gone)))
     for digest in sorted(gone):
@@ -148,7 +148,7 @@ def let_go(connection: sa.Connection, digests: Iterable[str]) -> None:
 
 
 def purge(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
-    """Take things out of the records for good; how many they were."""
+    """Remove things from the records permanently; return how many."""
     let_go(connection, connection.execute(sa.select(part.c.object).join(thing).where(which)).scalars())
     return int(connection.execute(sa.delete(thing).where(which)).rowcount)
 
@@ -160,7 +160,7 @@ def part_of(connection: sa.Connection, identifier: str, name: str) -> str | None
 
 
 def mark_deleted(connection: sa.Connection, identifier: str) -> list[str]:
-    """Mark a thing and its parts as deleted; their ids."""
+    """Mark a thing and its parts as deleted; return their ids."""
     mine = sa.and_(NOT_DELETED, sa.or_(thing.c.id == identifier, thing.c.parent == identifier))
     gone = list(connection.execute(sa.select(thing.c.id).where(mine)).scalars())
     connection.execute(sa.update(thing).where(thing.c.id.in_(gone)).values(deleted=now()))
@@ -168,36 +168,42 @@ def mark_deleted(connection: sa.Connection, identifier: str) -> list[str]:
 
 
 def making(connection: sa.Connection, who: str) -> list[str]:
-    """Return a person's jobs that make, or have made, files."""
+    """Return the ids of a person's jobs that make, or have made, files."""
     return list(connection.execute(sa.select(job.c.id).where(job.c.owner == who, job.c.kind == "packs")).scalars())
 
 
 def used(connection: sa.Connection, who: str) -> int:
-    """Return the bytes of all things that a person owns, whatever is kept once for several counted for each."""
+    """Return the bytes of all things that a person owns; a file that several share counts for each."""
     held = sa.select(sa.func.coalesce(sa.func.sum(part.c.bytes), 0)).select_from(part.join(thing))
     return int(connection.execute(held.where(NOT_DELETED, thing.c.owner == who)).scalar_one())
 
 
 def name_of(about: str) -> str:
-    """Return what a thing is called, by its description as it is kept."""
+    """Return the name of a thing from its stored description."""
     try:
         return str(json.loads(about)["name"])
     except (ValueError, KeyError, TypeError):
         return "unnamed"
 
 
+def last_name(connection: sa.Connection, identifier: str) -> str:
+    """Return what a thing was called last; empty where it is gone for good."""
+    about = connection.execute(sa.select(thing.c.about).where(thing.c.id == identifier)).scalar()
+    return name_of(about) if about is not None else ""
+
+
 # Who a thing is shared with
 
 
 def share_with(connection: sa.Connection, identifier: str, who: str, level: Level | None) -> None:
-    """Share a thing with somebody, or no longer."""
+    """Share a thing with somebody, or stop sharing it (None)."""
     connection.execute(sa.delete(share).where(share.c.thing == identifier, share.c.person == who))
     if level is not None:
         connection.execute(share.insert().values(thing=identifier, person=who, level=level))
 
 
 def shares(connection: sa.Connection, identifier: str) -> dict[str, Level]:
-    """Return whom a thing is shared with, and for what."""
+    """Return whom a thing is shared with, and at which level."""
     rows = connection.execute(sa.select(share.c.person, share.c.level).where(share.c.thing == identifier))
     return {row.person: row.level for row in rows}
 
@@ -206,25 +212,24 @@ def shares(connection: sa.Connection, identifier: str) -> dict[str, Level]:
 
 
 def people(connection: sa.Connection) -> list[tuple[Person, str]]:
-    """Everybody who has been here, and when last."""
+    """Return everybody who has signed in, and when they were last seen."""
     rows = connection.execute(sa.select(person).order_by(person.c.name, person.c.id))
     return [(Person(row.id, row.name, cast(Role, row.role)), row.seen) for row in rows]
 
 
 def somebody(connection: sa.Connection, who: str) -> Person | None:
-    """Return a person by what the sign-in says they are."""
+    """Return a person by id."""
     row = connection.execute(sa.select(person).where(person.c.id == who)).first()
     return Person(row.id, row.name, cast(Role, row.role)) if row is not None else None
 
 
 def last_seen(connection: sa.Connection, who: str) -> str:
-    """Return when a person was last here; empty for somebody who never was."""
+    """Return when a person was last seen; empty for somebody who never signed in."""
     return str(connection.execute(sa.select(person.c.seen).where(person.c.id == who)).scalar() or "")
 
 
 def named(connection: sa.Connection, name: str) -> Person | None:
-    """Return a person by name, or by what the sign-in says they are; None where nobody is, or several are, called
-    so."""
+    """Return a person by id or by name; None if nobody, or more than one person, matches."""
     everybody, wanted = [one for one, _ in people(connection)], folded(name)
     by_id = [one for one in everybody if folded(one.id) == wanted]
     by_name = [one for one in everybody if folded(one.name) == wanted]
@@ -232,13 +237,13 @@ def named(connection: sa.Connection, name: str) -> Person | None:
 
 
 def folded(name: str) -> str:
-    """Return a name as names are compared: case does not count, but no other letter turns into a plain one, as the
-    Kelvin sign would into a k."""
+    """Return a name in lower case, for comparison; non-ASCII letters whose lower case is ASCII (the Kelvin sign) are
+    kept."""
     return "".join(letter if letter.lower().isascii() and not letter.isascii() else letter.lower() for letter in name)
 
 
 def put_person(connection: sa.Connection, who: Person) -> None:
-    """Remember a person, their role, and that they were here."""
+    """Store a person, their role, and that they were seen now."""
     connection.execute(sa.delete(person).where(person.c.id == who.id))
     connection.execute(person.insert().values(id=who.id, name=who.name, role=who.role, seen=now()))
 
@@ -252,7 +257,7 @@ def note(
     connection: sa.Connection, who: str, action: str, kind: str = "", identifier: str = "", before: str = "",
     after: str = "", detail: str = "",
 ) -> None:  # fmt: skip
-    """Add to the audit log."""
+    """Add an entry to the audit log."""
     connection.execute(
         audit.insert().values(at=now(), person=who, action=action, kind=kind, thing=identifier,
                               before=fingerprint(before), after=fingerprint(after), detail=detail)
@@ -260,7 +265,7 @@ def note(
 
 
 def audit_log(connection: sa.Connection, most: int, of: str = "") -> list[AuditEntry]:
-    """Return what was done, the last first; of one thing, where that is named."""
+    """Return the audit log, latest entry first; only of one thing if `of` names it."""
     chosen = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
     chosen = chosen.where(audit.c.thing == of) if of else chosen
     return [AuditEntry(**row) for row in connection.execute(chosen).mappings()]

@@ -1,4 +1,4 @@
-"""Whom a thing is shared with, and whose it is."""
+"""Who owns a thing, and whom it is shared with."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from shapewise.store.items import Things
 
 
 class Sharing:
-    """Who else may see or change the things that one person sees."""
+    """Sharing of the things that one person can view."""
 
     def __init__(self, space: Things) -> None:
         self._space = space
 
     def share(self, kind: str, identifier: str, who: str, level: Level | None) -> None:
-        """Share a thing with a person by what they are called, or no longer (None)."""
+        """Share a thing with a person given by name or id, or stop sharing it (None)."""
         who = who.strip()
         with self._space.meta.writing() as connection:
             owner = self._space.allowed(connection, "share", kind, identifier).owner
@@ -32,7 +32,7 @@ class Sharing:
             records.note(connection, self._space.person.id, "share", kind, identifier, detail=detail)
 
     def owner_name(self, kind: str, identifier: str) -> str:
-        """Return what the owner of a thing is called."""
+        """Return the name of the owner of a thing."""
         owner = self._space.thing(kind, identifier).owner
         with self._space.meta.reading() as connection:
             member = records.somebody(connection, owner)

@@ -1,4 +1,4 @@
-"""The tables of a workspace: rows in a file that never changes, and what is known of them."""
+"""The tables of a workspace: rows in files that never change, and their descriptions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 
+from gamcore.data.codes import MissingCodes, clear_codes
+from gamcore.data.column_names import Names
+from gamcore.data.table import TableError
+from gamcore.numbers import count
 from shapewise.access.permissions import LOCAL
 from shapewise.errors import DeniedError, StoreError, room
 from shapewise.store import records
@@ -21,7 +26,7 @@ from shapewise.store.records import now
 
 @dataclass(frozen=True)
 class TableAbout:
-    """What is known of a stored table."""
+    """The description of a stored table."""
 
     id: str
     name: str
@@ -32,18 +37,21 @@ class TableAbout:
     notes: list[str] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=dict)
     held_out_by: dict[str, str] | None = None  # set at the first training: {"group": column} or {"time": column} or {}
-    sampled: int = 0  # rows of the sample that pages read, where the table itself is too large for memory
-    replaces: str = ""  # the older version of the table
+    sampled: int = 0  # rows of the sample that pages read if the table is too large for memory
+    replaces: str = ""  # id of the older version of the table
+    names: dict[str, Any] = field(default_factory=dict)  # a `column_names.ColumnNames` by column
+    steps: list[dict[str, Any]] = field(default_factory=list)  # computed columns and changed types, see columns/steps
+    made_of: str = ""  # id of the table as it was loaded, if there are steps
 
 
 class Tables:
-    """The tables that one person sees."""
+    """The tables that one person can view."""
 
     def __init__(self, space: Things) -> None:
         self._space = space
 
     def add(self, frame: pd.DataFrame, name: str, notes: list[str] | None = None, replaces: str = "") -> TableAbout:
-        """Store a table; one with the same content is returned as it is."""
+        """Store a table; if one with the same content exists, return that unchanged."""
         if frame.shape[0] == 0 or frame.shape[1] == 0:
             raise StoreError("The table is empty: load one with at least one row and one column.")
         with scratch_file(self._space.root) as path:
@@ -55,14 +63,16 @@ class Tables:
         self, path: Path, name: str, rows: int, columns: int, notes: list[str] | None = None, replaces: str = "",
         sample: tuple[Path, int] | None = None,
     ) -> TableAbout:  # fmt: skip
-        """Store a table that is a Parquet file, which is moved away. sample : a file of so many rows to be shown, where
-        the table is too large for memory."""
+        """Store a Parquet file as a table; the file is moved. sample : a file to show instead, and its number of
+        rows, if the table is too large for memory."""
         if self._space.limits.rows and rows > self._space.limits.rows:
-            raise StoreError(f"The table has {rows:,} rows, more than {self._space.limits.rows:,}: load fewer.")
+            raise StoreError(
+                f"The table has {count(rows)} rows, more than {count(self._space.limits.rows)}: load fewer."
+            )
         identifier = self._id_of(digest_of(path))
         if not self._has_table(identifier):
             with self._space.meta.reading() as connection:
-                if records.exists(connection, identifier):  # it was theirs, and was handed over
+                if records.exists(connection, identifier):  # it was theirs and was handed over to someone else
                     identifier = new_id()
             about = TableAbout(
                 id=identifier,
@@ -80,8 +90,8 @@ class Tables:
         return self.about(identifier)
 
     def _id_of(self, digest: str) -> str:
-        """Return the id of a table: the hash of its content; others' in a shared workspace are apart, though kept
-        once."""
+        """Return the id of a table, a hash of its content; in a shared workspace the owner is hashed, too, so that
+        equal tables of two people are separate things."""
         if self._space.person.id != LOCAL.id:
             digest = hashlib.sha256(f"{self._space.person.id}\n{digest}".encode()).hexdigest()
         return digest[:16]
@@ -93,11 +103,11 @@ class Tables:
             return False
 
     def about(self, identifier: str) -> TableAbout:
-        """Return what is known of a table."""
+        """Return the description of a table."""
         return known(TableAbout, self._space.thing("tables", identifier).about)
 
     def listed(self) -> list[TableAbout]:
-        """Return all tables, the newest first."""
+        """Return all tables, newest first."""
         return self._space.listed("tables", lambda kept: known(TableAbout, kept))[::-1]
 
     def path(self, identifier: str) -> Path:
@@ -105,19 +115,41 @@ class Tables:
         return self._space.part("tables", identifier, "table")
 
     def shown_path(self, identifier: str) -> Path:
-        """Return the file of what pages show of a table: its sample where it is too large for memory."""
+        """Return the file that pages show of a table: its sample if it is too large for memory."""
         return self._space.part("tables", identifier, "sample" if self.about(identifier).sampled else "table")
 
-    def read(self, identifier: str) -> pd.DataFrame:
-        """Return the table itself; its sample where it is too large for memory."""
-        return pd.read_parquet(self.shown_path(identifier))
+    def read(self, identifier: str, codes: MissingCodes | None = None) -> pd.DataFrame:
+        """Return the table itself; its sample if it is too large for memory.
+
+        codes : those that mean missing, by column; None for the table's present ones.
+        """
+        frame = pd.read_parquet(self.shown_path(identifier))
+        return clear_codes(frame, self.names(identifier).codes() if codes is None else codes)
+
+    def names(self, identifier: str) -> Names:
+        """Return how the columns of a table are shown, and which codes mean missing."""
+        return Names.from_dict(self.about(identifier).names)
+
+    def set_names(self, identifier: str, names: Names) -> None:
+        """Set how the columns of a table are shown, and which codes mean missing; TableError where that cannot be."""
+        about = self.about(identifier)
+        columns = pq.read_schema(self.path(identifier)).names
+        names.check(columns)
+        codes, before = names.codes(), Names.from_dict(about.names).codes()
+        for column in (about.held_out_by or {}).values():
+            if codes.get(column) != before.get(column):
+                raise TableError(
+                    f"Rows are held out by column {column!r}: what means missing there cannot change any more."
+                )
+        kept = {name: one for name, one in names.to_dict().items() if name in columns}
+        self._space.edit("tables", identifier, lambda now: now | {"names": kept})
 
     def set_roles(self, identifier: str, roles: dict[str, str]) -> None:
-        """Remember what each column of a table is for."""
+        """Set the role of each column of a table."""
         self._space.edit("tables", identifier, lambda about: about | {"roles": roles})
 
     def change_roles(self, identifier: str, changes: dict[str, str | None]) -> None:
-        """Remember what some columns are for, None for the usual; what others are for stays as it is now."""
+        """Set the roles of some columns, None for the default; those of other columns stay as they are."""
 
         def change(about: dict[str, Any]) -> dict[str, Any]:
             roles = {**about.get("roles", {}), **changes}
@@ -126,9 +158,9 @@ class Tables:
         self._space.edit("tables", identifier, change)
 
     def hold_out_by(self, identifier: str, group: str | None, when: str | None) -> dict[str, str]:
-        """Return what decides which rows of a table are held out: fixed by its first training, whatever comes later.
+        """Return the basis on which rows of a table are held out; the first training fixes it for good.
 
-        Whoever may train on a table fixes it: to see the table, and to be allowed to make something, is enough.
+        Anyone who may train on the table may fix it: permission to view it and to create things is enough.
         """
         if not self._space.may("create"):
             raise DeniedError("You may view what is shared with you, not train on it: ask to be made an editor.")

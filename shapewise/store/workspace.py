@@ -1,10 +1,10 @@
-"""The workspace: tables, models and what people make of them, as one person sees them. What the app shows is read from
+"""The workspace: tables, models and what people make of them, as one person sees them. The app reads what it shows from
 here, so nothing is lost with a browser session.
 
-    meta.sqlite    what there is, whose it is, who did what (see records.py)
+    meta.sqlite    which things exist, who owns them, who did what (see database.py)
     objects/       the rows of tables and the files of models, each under the hash of its content (see object_store.py)
-    jobs/<id>/     work that waits, goes on or has ended (see jobs)
-    backups/       the records before each of their migrations
+    jobs/<id>/     work that is queued, running or ended (see jobs)
+    backups/       copies of the records before each migration
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def default_root() -> Path:
-    """Return where the workspace is: GAMCORE_WORKSPACE, or the user's data folder."""
+    """Return the workspace's folder: GAMCORE_WORKSPACE, or a folder in the user's data folder."""
     chosen = os.environ.get("GAMCORE_WORKSPACE")
     return Path(chosen) if chosen else Path(platformdirs.user_data_dir("shapewise", appauthor=False))
 
@@ -61,12 +61,11 @@ class Workspace(Things):
         return Sharing(self)
 
     def check_room(self, more: int) -> None:
-        """StoreError where so many bytes more are over what this person may keep."""
+        """Raise StoreError if `more` bytes would exceed this person's quota."""
         with self.meta.reading() as connection:
             check_room(connection, self.root, self.person.id, self.limits, more)
 
     def left(self) -> int:
-        """Return the bytes that this person may still keep, 0 where that is not limited; StoreError where there are
-        none."""
+        """Return the bytes left in this person's quota, 0 if there is no quota; StoreError if none are left."""
         with self.meta.reading() as connection:
             return left(connection, self.root, self.person.id, self.limits)

@@ -1,0 +1,52 @@
+"""What became of a thing that is asked for and is not there, for those who may know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shapewise.store import records
+from shapewise.store.items import ID, KINDS, Things
+
+MOST_ENTRIES = 1_000
+
+
+@dataclass(frozen=True)
+class Departed:
+    """Something that cannot be shown. deleted, by : when it was deleted and by whom; empty where that is not known, or
+    not for this person to know."""
+
+    kind: str
+    name: str = ""
+    deleted: str = ""
+    by: str = ""
+
+    @property
+    def what(self) -> str:
+        """What kind of thing it is, in a word."""
+        return KINDS[self.kind]
+
+
+def departed(space: Things, kind: str, identifier: str) -> Departed:
+    """Return what this person may know of a thing that is not there for them.
+
+    Those who made it, deleted it or had it shared with them, and administrators, learn its name and who deleted it
+    when. To others, what was deleted and what never was look alike.
+    """
+    if not ID.fullmatch(identifier):
+        return Departed(kind)
+    with space.meta.reading() as connection:
+        entries = [one for one in records.audit_log(connection, MOST_ENTRIES, identifier) if one.kind == kind]
+        end = entries[0] if entries and entries[0].action == "delete" else None
+        if end is None:
+            return Departed(kind)
+        me = space.person.id
+        involved = {one.person for one in entries}
+        shares = [one.detail for one in entries if one.action == "share" and one.detail.startswith(f"{me}: ")]
+        shared = bool(shares) and shares[0] != f"{me}: nothing"
+        if not (space.person.role == "admin" or me in involved or shared):
+            return Departed(kind)
+        member = records.somebody(connection, end.person)
+        name = records.last_name(connection, identifier)
+    name = name or next((one.detail for one in entries if one.action == "create"), "")
+    by = "you" if end.person == me else member.name if member else end.person
+    return Departed(kind, name, end.at, by)

@@ -1,1 +1,1 @@
-"""Boards of strategies, their plans and outcomes, and the proof of what is exported."""
+"""Boards of strategies, their plans and outcomes, and verification of exports."""

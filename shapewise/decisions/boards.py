@@ -1,8 +1,7 @@
-"""Segments and boards of strategies in the workspace: what somebody marked, put in order and planned is there tomorrow.
+"""Stored segments and boards of strategies.
 
-A segment is a rule read off a model's curve, with what held-out rows said of it; a board is a set of strategies on a
-table, its plan, and where its experiment is read from.
-"""
+A segment is a rule read off a model's curve, with its evidence from held-out rows. A board is a set of strategies on a
+table, with its plan and the source of its experiment's results."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from shapewise.store.workspace import Workspace, clean_name, new_id, now
 
 @dataclass(frozen=True)
 class SavedSegment:
-    """A rule that was kept, the model that it was read off, and its evidence then."""
+    """A stored rule, the model that it was read off, and its evidence at the time."""
 
     id: str
     name: str
@@ -32,11 +31,11 @@ class SavedSegment:
     evidence: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> Rule:
-        """Return its rule."""
+        """Return the rule."""
         return from_dict(self.rule)
 
     def told(self) -> Evidence | None:
-        """Return its evidence, where there was any; NaN is kept as null."""
+        """Return the evidence, if there was any; NaN is stored as null."""
         if not self.evidence:
             return None
         nan = float("nan")
@@ -49,7 +48,8 @@ class SavedSegment:
 
 @dataclass(frozen=True)
 class Board:
-    """A set of strategies for a table, as it is stored; `plan` and `outcome` are what the page Experiment keeps."""
+    """A stored set of strategies for a table; `plan` and `outcome` hold the state of the Experiment page. money : what
+    one more outcome is worth (`amount`; without one, each strategy's own value) and its `currency`."""
 
     id: str
     name: str
@@ -58,14 +58,15 @@ class Board:
     strategies: dict[str, Any]
     plan: dict[str, Any] = field(default_factory=dict)
     outcome: dict[str, Any] = field(default_factory=dict)
+    money: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> StrategySet:
-        """Return its strategies."""
+        """Return the strategies."""
         return StrategySet.from_dict(self.strategies)
 
 
 def _plain(value: Any) -> Any:
-    """NaN as null, tuples as lists: JSON has neither."""
+    """Replace NaN by null and tuples by lists, as JSON has neither."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -76,7 +77,7 @@ def _plain(value: Any) -> Any:
 def add_segment(
     workspace: Workspace, name: str, rule: Rule, table: str, scenario: tuple[str, str], evidence: Evidence | None
 ) -> SavedSegment:
-    """Keep a segment; scenario: id and name of its model."""
+    """Store a segment; scenario: id and name of its model."""
     numbers = asdict(evidence) if evidence else {}
     made = SavedSegment(
         id=new_id(),
@@ -93,12 +94,12 @@ def add_segment(
 
 
 def segment(workspace: Workspace, identifier: str) -> SavedSegment:
-    """Return a kept segment."""
+    """Return a stored segment."""
     return known(SavedSegment, workspace.thing("segments", identifier).about)
 
 
 def segments(workspace: Workspace, table: str) -> list[SavedSegment]:
-    """Return the segments of a table, the oldest first."""
+    """Return the segments of a table, oldest first."""
     saved = workspace.listed("segments", lambda kept: known(SavedSegment, kept))
     return [one for one in saved if one.table == table]
 
@@ -112,7 +113,7 @@ def add_board(workspace: Workspace, made: StrategySet, table: str) -> Board:
 
 
 def board(workspace: Workspace, identifier: str) -> Board:
-    """Return a stored board; RuleError where its strategies cannot be read."""
+    """Return a stored board; RuleError if its strategies cannot be read."""
     return _board(workspace.thing("boards", identifier).about)
 
 
@@ -123,7 +124,7 @@ def _board(kept: dict[str, Any]) -> Board:
 
 
 def boards(workspace: Workspace, table: str | None = None) -> list[Board]:
-    """Boards of a table, or of all, the oldest first."""
+    """Return the boards of a table, or all, oldest first."""
     return [one for one in workspace.listed("boards", _board) if table in (None, one.table)]
 
 
@@ -133,12 +134,12 @@ def change(
     strategies: Callable[[StrategySet], StrategySet] | None = None,
     plan: dict[str, Any] | None = None,
     outcome: dict[str, Any] | None = None,
+    money: dict[str, Any] | None = None,
 ) -> Board:
-    """Change a board as it is now: what somebody else changed meanwhile stays, but for the same part.
+    """Change the current state of a board: another person's concurrent changes to other parts are kept.
 
-    strategies : makes the new set of the present one. plan : the new plan. outcome : its parts go over those there are.
-    RuleError where two strategies have the same name, StoreError where the board is gone.
-    """
+    strategies : computes the new set from the present one. plan : the new plan. outcome, money : entries that override
+    those stored. RuleError if two strategies have the same name, StoreError if the board is gone."""
 
     def changed(kept: dict[str, Any]) -> dict[str, Any]:
         now_is = _board(kept)
@@ -152,6 +153,8 @@ def change(
             now_is = replace(now_is, plan=plan)
         if outcome is not None:
             now_is = replace(now_is, outcome={**now_is.outcome, **outcome})
+        if money is not None:
+            now_is = replace(now_is, money={**now_is.money, **money})
         return kept | dict(_plain(asdict(now_is)))
 
     return _board(workspace.edit("boards", identifier, changed))

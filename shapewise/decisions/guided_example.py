@@ -1,9 +1,8 @@
 """The guided example: from the sample funnel *renewal* to three strategies as in a published case, and an experiment.
 
-Three scenarios of one dialogue, a strategy from each: A an OR of two curves, B and C a threshold, in the order A, C, B,
-for those who began the dialogue and left. Nothing is written down here but what an analyst decides; cuts are the
-models'.
-"""
+There are three scenarios of one dialogue, each with a strategy: A is an OR of two curves, B and C are thresholds. Their
+order is A, C, B, for those who began the dialogue and left. Only an analyst's decisions are written down here; the cuts
+come from the models."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ NAME: Final = "Renewal: three messages"
 
 @dataclass(frozen=True)
 class ExamplePart:
-    """A scenario of the funnel, and the strategy that is read off its model."""
+    """A scenario of the funnel, and the strategy read off its model."""
 
     goal: str
     strategy: str
@@ -43,7 +42,7 @@ class ExamplePart:
 
     @property
     def scenario(self) -> str:
-        """Its name."""
+        """Name of the scenario."""
         return f"{self.goal} against drop"
 
 
@@ -53,6 +52,7 @@ PARTS: Final = (
     ExamplePart("lower risk", "B", ("balance",), "Offer a deposit of lower risk", 20.0),
 )
 ENTRY, RATE, COST = "entry_1_click", 0.22, 0.05
+CURRENCY: Final = "EUR"
 LIFTS: Final = (0.1, 0.2, 0.3)
 METRICS: Final[dict[str, tuple[float, float, MetricRole]]] = {
     "entry_1_click": (0.22, 0.15, "primary"), "entry_1_stayed": (0.55, 0.08, "primary"),
@@ -62,30 +62,30 @@ A_WEEK: Final = 65_000
 
 
 def load(workspace: Workspace, name: str) -> TableAbout:
-    """Return a sample table, stored once."""
+    """Return a sample table; store it on first use."""
     loaded = read_file(name, (SAMPLES / name).read_bytes())
     return workspace.tables.add(loaded.frame, Path(name).stem, loaded.notes)
 
 
 def find(workspace: Workspace, name: str) -> TableAbout | None:
-    """Return a sample table, where it is loaded; another table of that name has another size."""
+    """Return a sample table if it is loaded; it is recognized by its size."""
     size = SIZES[name]
     return next((table for table in workspace.tables.listed() if (table.rows, table.columns) == size), None)
 
 
 def spec(table: TableAbout, columns: list[str], part: ExamplePart) -> Spec:
-    """Return what a scenario's model learns."""
+    """Return the specification of a scenario's model."""
     features = [name for name in columns if name not in UNUSED]
     return Spec(table.id, "step", part.scenario, features, positive=[part.goal], negative=["drop"])
 
 
 def model(workspace: Workspace, table: str, part: ExamplePart) -> ModelAbout | None:
-    """Return a scenario's model, where it is trained."""
+    """Return a scenario's model if it is trained."""
     return next((m for m in workspace.models.listed() if m.table == table and m.name == part.scenario), None)
 
 
 def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jobs: int) -> ExamplePart | None:
-    """Train the first scenario that has no model with bands yet; nothing where all have one. About a second each."""
+    """Train the first scenario without a model with bands, in about a second; do nothing if all have one."""
     for part in PARTS:
         about = model(workspace, table.id, part)
         if about is None or not about.bands:
@@ -96,7 +96,7 @@ def train_next(workspace: Workspace, table: TableAbout, columns: list[str], n_jo
 
 
 def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
-    """Return the strategies of the scenarios' models, in their order, each segment kept with its evidence."""
+    """Return the strategies of the scenarios' models in order; each segment is stored with its evidence."""
     frame, made = workspace.tables.read(table.id), []
     for part in PARTS:
         about = model(workspace, table.id, part)
@@ -137,21 +137,22 @@ def read_off(workspace: Workspace, table: TableAbout) -> list[Strategy]:
 
 
 def _the_one(candidates: list[Segment], column: str, part: ExamplePart) -> Rule:
-    """Return what the model sets apart upwards by one column."""
+    """Return the upward segment that the model finds in one column."""
     for segment in candidates:
         if segment.up and segment.rule.columns == (column,):
             return segment.rule
-    raise StoreError(f"The model of {part.scenario!r} sets nothing apart by {column!r}: measure its bands first.")
+    raise StoreError(f"The model of {part.scenario!r} finds no segment by {column!r}: measure its bands first.")
 
 
 def make_board(workspace: Workspace, table: TableAbout) -> Board:
-    """Return the three strategies in the order A, C, B, for those who left."""
+    """Store the three strategies in the order A, C, B, for those who left, and return their board."""
     made = StrategySet(NAME, tuple(read_off(workspace, table)), Levels("step", ("drop",)))
-    return board.add_board(workspace, made, table.id)
+    stored = board.add_board(workspace, made, table.id)
+    return board.change(workspace, stored.id, money={"currency": CURRENCY})
 
 
 def plan_of(made: Board) -> dict[str, Any]:
-    """Return what the page Experiment is filled with; the test begins with the board as it is."""
+    """Return the initial plan of the Experiment page; the test begins with the unchanged board."""
     rows = [
         {"metric": name, "role": role, "base": base, "lift": lift, "deviation": None}
         for name, (base, lift, role) in METRICS.items()
@@ -160,7 +161,7 @@ def plan_of(made: Board) -> dict[str, Any]:
 
 
 def outcome_of(table: TableAbout) -> dict[str, Any]:
-    """Return where its experiment is read from."""
+    """Return the source of the experiment's results."""
     roles = {name: role for name, (_, _, role) in METRICS.items()}
     read = {"table": table.id, "arm": "arm", "treated": "treated", "roles": roles, "share": 0.5, "before": {}}
     return {"way": "rows", "rows": read}

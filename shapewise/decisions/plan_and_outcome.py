@@ -1,9 +1,9 @@
-"""What a board's plan and read-out come to, from what is kept of them."""
+"""The results of a board's test, computed from its stored settings."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,44 +11,22 @@ import pandas as pd
 
 from gamcore.data.table import read_texts
 from gamcore.decide.experiment_effects import ReadOut
-from gamcore.decide.experiment_plan import ExperimentError, ExperimentPlan, Metric, plan
+from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.experiment_readout import COUNTS, read_counts, read_rows
-from gamcore.decide.strategies import Ledger, StrategySet
+from gamcore.decide.strategies import StrategySet
 
 RULES: Final = "by the rules of the board"
-"""In place of a column that names the strategy that each row would get."""
-
-
-def metrics_of(form: dict[str, Any]) -> list[Metric]:
-    """Return the metrics of a plan; ExperimentError names the row that is not complete."""
-    metrics = []
-    for k, row in enumerate(form["metrics"], 1):
-        name, base, lift, deviation = (row.get(key) for key in ("metric", "base", "lift", "deviation"))
-        if not name or any(value is None or not math.isfinite(value) for value in (base, lift)):
-            raise ExperimentError(f"Row {k} of the metrics is not complete: it needs a name, today's rate and a lift.")
-        known = None if deviation is None or not math.isfinite(deviation) else float(deviation)
-        metrics.append(Metric(str(name), float(base), float(lift), row.get("role") or "primary", known))
-    if len({metric.name for metric in metrics}) < len(metrics):
-        raise ExperimentError("Two metrics have the same name: rename one.")
-    return metrics
-
-
-def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> ExperimentPlan:
-    """Return the plan of a board, for the reach of its strategies."""
-    reach = {one.name: int(n) for one, n in zip(made.strategies, ledger.exclusive, strict=True)}
-    a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, n in reach.items()}
-    return plan(a_day, metrics_of(form), form["share"], form["power"])
+"""Stands for a column that names the strategy each row would get."""
 
 
 def read_out(
     made: StrategySet, way: str, form: dict[str, Any], metrics: Sequence[dict[str, Any]],
     frame_of: Callable[[str, Sequence[str]], pd.DataFrame],
 ) -> ReadOut:  # fmt: skip
-    """Return an experiment as it was measured.
+    """Return the results of an experiment.
 
-    way : from "rows" of a table, or from "counts"; told : which, as a board keeps it. metrics : of the plan, for the
-    lifts that were hoped for. frame_of : all rows of a table by its id, and some columns at least.
-    """
+    way : "rows" of a table, or "counts"; form : the rows or counts, as a board stores them. metrics : of the plan, for
+    the expected lifts. frame_of : returns all rows of a table by its id, with at least the given columns."""
     names = [one.name for one in made.strategies]
     hoped = {(name, row["metric"]): row["lift"] for row in metrics for name in names if row.get("lift")}
     if way == "counts":
@@ -58,23 +36,62 @@ def read_out(
     named = made.cascade().columns if by_rules else [form["by"]]
     frame = frame_of(form["table"], [form["arm"], *named, *form["roles"], *form["before"].values()])
     codes, levels = read_texts(frame[form["arm"]])
-    if len(levels) != 2:
-        raise ExperimentError(f"{form['arm']!r} has {len(levels)} values among all rows, and an arm is one of two.")
-    known = codes >= 0
-    treated = codes == levels.index(form["treated"])
+    control, treated, shares = arms_of(form, levels)
+    place = {control: 0, **{name: k for k, name in enumerate(treated, 1)}}
+    arm = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
+    notes: tuple[str, ...] = ()
     if by_rules:
+        made, notes = readable(made, frame.columns)
+        names = [one.name for one in made.strategies]
         assigned = made.assign(frame)
     else:
         of, labels = read_texts(frame[form["by"]])
-        place = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])
-        assigned = place[of]
-    return read_rows(
-        frame[known],
-        treated[known],
-        assigned=assigned[known],
-        names=names,
-        metrics=form["roles"],
-        share=form["share"],
-        planned=hoped,
-        before=form["before"],
-    )
+        assigned = np.array([names.index(label) if label in names else -1 for label in labels] + [-1])[of]
+    known = arm >= 0
+    outcome = read_rows(
+        frame[known], arm[known], assigned=assigned[known], names=names, metrics=form["roles"],
+        shares=[shares[name] for name in (control, *treated)], arms=treated, planned=hoped, before=form["before"],
+    )  # fmt: skip
+    return replace(outcome, notes=notes)
+
+
+def arms_of(form: dict[str, Any], levels: Sequence[str]) -> tuple[str, list[str], dict[str, float]]:
+    """Return the control, the treated arms, and the planned share of each, up to a factor. Older forms name one treated
+    arm of two, and its share."""
+    treated = [form["treated"]] if isinstance(form["treated"], str) else list(form["treated"])
+    rest = [level for level in levels if level not in treated]
+    if "control" not in form and len(rest) != 1:
+        raise ExperimentError(
+            f"{form['arm']!r} has {len(levels)} values among all rows: choose which of them is the control."
+        )
+    control = form.get("control", rest[0] if rest else "")
+    lacking = [name for name in (control, *treated) if name not in levels]
+    if lacking or not treated:
+        raise ExperimentError(
+            f"No row of {form['arm']!r} is {lacking[0]!r}: choose another arm." if lacking else
+            "Choose at least one treated arm."
+        )  # fmt: skip
+    share = form.get("share", 0.5)
+    usual = {control: 1 - share, treated[0]: share} if len(treated) == 1 else dict.fromkeys((control, *treated), 1.0)
+    return control, treated, usual | dict(form.get("shares") or {})
+
+
+def readable(made: StrategySet, columns: Collection[str]) -> tuple[StrategySet, tuple[str, ...]]:
+    """Return the strategies whose rules a table can answer, and a sentence on each of the others. ExperimentError
+    where none is left, or where who is eligible cannot be told."""
+    gone = [name for name in made.gate.columns if name not in columns]
+    if gone:
+        raise ExperimentError(f"The table has no column {gone[0]!r}, which says who is eligible: add it, or choose a "
+                              "column that names the strategy of each row.")  # fmt: skip
+    left, notes = [], []
+    for k, one in enumerate(made.strategies):
+        gone = [name for name in one.rule.columns if name not in columns]
+        if not gone:
+            left.append(one)
+            continue
+        below = " Its customers count for the strategies below it." if k + 1 < len(made.strategies) else ""
+        notes.append(f"{one.name} cannot be read: the table has no column {gone[0]!r}.{below}")
+    if not left:
+        raise ExperimentError(f"No strategy can be read, as the table has no column {gone[0]!r}: add it, or choose a "
+                              "column that names the strategy of each row.")  # fmt: skip
+    return replace(made, strategies=tuple(left)), tuple(notes)

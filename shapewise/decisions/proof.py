@@ -1,4 +1,4 @@
-"""Exports of strategies, run for real on a table: SQL in SQLite, Python as a program of its own."""
+"""Verification of exported strategies by running them on a table: SQL in SQLite, Python as a separate program."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.data.codes import NO_CODES, MissingCodes, clear_codes
 from gamcore.data.dates import DAY
 from gamcore.data.table import Kind, read_dates, read_numbers, read_texts
 from gamcore.decide.rules_code import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
+from gamcore.numbers import count
 
 Labels = NDArray[np.object_]
 
@@ -27,35 +29,35 @@ SECONDS: Final = 300
 
 
 class ProofError(RuntimeError):
-    """An export that did not run; the message has its last words."""
+    """An export that did not run; the message ends with its output."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Rows of each strategy as the board, SQL and Python count them, and whether each row has the same one in all."""
+    """Rows per strategy as counted by the board, SQL and Python, and whether all three agree on every row."""
 
     counts: pd.DataFrame
     same: bool
 
 
-def prove(made: StrategySet, frame: pd.DataFrame) -> Proof:
-    """Run both exports on a table and compare them with the board, row by row."""
-    cascade = made.cascade()
+def prove(made: StrategySet, frame: pd.DataFrame, codes: MissingCodes = NO_CODES) -> Proof:
+    """Run both exports on a table and compare them with the board, row by row. codes : in the table, for missing."""
+    cascade = made.cascade().on_codes(codes)
     names = np.array([*(name for name, _ in cascade.named), NOT_ELIGIBLE, NOBODY], object)
-    wanted = names[made.assign(frame)]  # -1 and -2 count from the end
+    wanted = names[made.assign(clear_codes(frame, codes))]  # -1 and -2 count from the end
     kinds = kinds_of(frame, cascade.columns)
     rows = pd.DataFrame({name: _stored(frame[name], kind) for name, kind in kinds.items()}, index=range(len(frame)))
     try:
         by = {"board": wanted, "SQL": by_sql(cascade, rows, kinds), "Python": by_python(cascade, rows, kinds)}
     except (TypeError, OverflowError, pd.errors.DatabaseError) as error:
-        raise ProofError(f"A column cannot be handed over to be counted: {error}.") from error
+        raise ProofError(f"A column cannot be exported for counting: {error}.") from error
     counts = pd.DataFrame({way: pd.Series(labels).value_counts().reindex(names) for way, labels in by.items()})
     counts = counts.fillna(0).astype(int).rename_axis("strategy").reset_index()
     return Proof(counts, all(labels.shape == wanted.shape and bool((labels == wanted).all()) for labels in by.values()))
 
 
 def _stored(series: pd.Series, kind: Kind) -> Any:
-    """Return a column as a database would hold it: doubles, timestamps, truth or text; missing as None or NaN."""
+    """Return a column as a database would hold it: doubles, timestamps, booleans or text; missing as None or NaN."""
     if kind == "date":
         days = read_dates(series)
         stamps = np.round(np.nan_to_num(days) * DAY).astype(np.int64).astype("datetime64[us]")
@@ -76,7 +78,7 @@ def by_sql(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> Labe
         try:
             rows.to_sql("rows", base, index=False, chunksize=50_000)
             query = to_sql(cascade, "rows", kinds, alias).rstrip().rstrip(";")
-            # the names in the query are ours and quoted; the order is that of the rows
+            # the names in the query are ours and quoted; results come in row order
             answers = base.execute(f'SELECT "{alias}" FROM ({query}) AS told').fetchall()  # noqa: S608
         except sqlite3.Error as error:
             raise ProofError(f"The SQL did not run in SQLite: {error}.") from error
@@ -102,18 +104,18 @@ def by_python(cascade: Cascade, rows: pd.DataFrame, kinds: dict[str, Kind]) -> L
                 complaint = error.stderr.decode("utf-8", "replace")[-300:]
                 raise ProofError(f"The Python module did not run: {complaint}") from error
             except subprocess.TimeoutExpired as error:
-                raise ProofError(f"The Python module took more than {SECONDS} s on {len(rows):,} rows.") from error
+                raise ProofError(f"The Python module took more than {SECONDS} s on {count(len(rows))} rows.") from error
     return np.array(done.stdout.decode("utf-8").split("\n")[:-1], object)
 
 
 def _lines(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield the rows as JSON, missing as null."""
+    """Yield the rows as JSON lines, missing as null."""
     plain = {name: _cells(rows[name]) for name in rows.columns}
     for k in range(len(rows)):
         yield json.dumps({name: cells[k] for name, cells in plain.items()})
 
 
 def _cells(series: pd.Series) -> list[Any]:
-    """Return the cells as JSON knows them."""
+    """Return the cells as JSON values."""
     cells = series.dt.strftime("%Y-%m-%dT%H:%M:%S.%f") if series.dtype.kind == "M" else series
     return [None if gone else cell for cell, gone in zip(cells.tolist(), series.isna(), strict=True)]

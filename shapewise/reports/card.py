@@ -1,4 +1,4 @@
-"""The card of a model: what it was made from and how, how good it is and how surely, and what it does not say."""
+"""The card of a model: its data and settings, its accuracy with intervals, and its limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import pandas as pd
 from scipy.stats import norm
 
 from gamcore import __version__
+from gamcore.data.codes import clear_codes
+from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide.rules import All
+from gamcore.numbers import count, fixed, number, percent
 from gamcore.stats import metrics as quality
 from gamcore.stats.intervals import ALPHA, student, wilson
 from gamcore.types import Floats
@@ -24,16 +27,16 @@ from shapewise.training.spec import Spec
 
 LIBRARIES: Final = ("numpy", "numba", "pandas", "scikit-learn")
 CAVEATS: Final = (
-    "Effects are associations in the training rows, not causes: only an experiment tells what acting on them does.",
-    "Bands say how much curves would move with other rows of the same kind. They know nothing of rows of other kinds, "
-    "nor of columns that are not in the table.",
+    "Effects are associations in the training rows, not causes: only an experiment shows the effect of acting on them.",
+    "Bands say how much curves would move with other rows of the same kind. They say nothing about rows of other "
+    "kinds or about columns that are not in the table.",
     "A curve is the effect of one feature with all others as they are: where features go together, curves trade off.",
 )
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a model is, as lines of a name and a text; what to keep in mind."""
+    """A model described in lines of a name and a text, with caveats."""
 
     name: str
     rows: tuple[tuple[str, str], ...]
@@ -46,7 +49,7 @@ class Card:
 
 
 def line(model: ModelAbout) -> str:
-    """Return a model in one line, for the foot of a plot."""
+    """Return a one-line description of a model, for the foot of a plot."""
     parts = [f"Model {model.name}", f"table {model.table_name}" + (f" ({model.table})" if model.table else ""),
              f"trained {model.created[:10]}", _metric(model), f"Shapewise {__version__}"]  # fmt: skip
     return " · ".join(part for part in parts if part)
@@ -54,66 +57,85 @@ def line(model: ModelAbout) -> str:
 
 def _metric(model: ModelAbout) -> str:
     if "auc" in model.metrics:
-        return f"held-out AUC {model.metrics['auc']:.3f}"
-    return f"held-out RMSE {model.metrics['rmse']:.4g}" if "rmse" in model.metrics else ""
+        return f"held-out AUC {fixed(model.metrics['auc'], 3)}"
+    return f"held-out RMSE {number(model.metrics['rmse'], 4)}" if "rmse" in model.metrics else ""
 
 
 def card(space: Workspace, identifier: str) -> Card:
-    """Return all of a stored model's card; what needs its table is left out where that is gone."""
+    """Return the card of a stored model; entries that need its table are left out if the table is gone."""
     model = space.models.about(identifier)
-    rows = [("Predicts", target(model)), ("Kind", model.kind.replace("_", " ")),
+    names = names_of_table(space, model.table)
+    rows = [("Predicts", target(model, names)), ("Kind", model.kind.replace("_", " ")),
             ("Table", f"{model.table_name}, fingerprint {model.table or 'unknown'}")]  # fmt: skip
     spec = Spec.from_dict(model.spec) if model.spec else None
     if model.rows:
-        training = f"{model.rows['training']:,} for training, {model.rows['held_out']:,} held out"
-        training += f" (of a sample of {model.rows['sample']:,})" if model.rows.get("sample") else ""
+        training = f"{count(model.rows['training'])} for training, {count(model.rows['held_out'])} held out"
+        training += f" (of a sample of {count(model.rows['sample'])})" if model.rows.get("sample") else ""
         left = model.rows.get("without_target", 0)
-        rows.append(("Rows", training + (f", {left:,} left out" if left else "")))
+        rows.append(("Rows", training + (f", {count(left)} left out" if left else "")))
     if part := learnt_from(model.rows):
-        rows.append(("Learnt", part))
+        rows.append(("Learned from", part))
     if spec is not None and spec.conditions:
-        rows.append(("Only rows where", spec.filter_words()))
+        rows.append(("Only rows where", spec.filter_words(names)))
     period = _period(space, model, spec)
     if period:
         rows.append(("Period", period))
     rows += _metrics(space, model)
     if spec is not None:
-        changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items()) or "as the preset says"
+        changes = ", ".join(f"{name} {value}" for name, value in spec.changes.items()) or "those of the preset"
         rows += [("Features", f"{len(spec.features)}"), ("Preset", spec.preset), ("Parameters", changes),
                  ("Seed", str(spec.seed))]  # fmt: skip
     rows.append(("Bands", f"{model.bands} refits on halves of {band_rows(model.rows)}" if model.bands else "none"))
-    rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {model.seconds:.1f} s"))
+    rows.append(("Trained", f"{model.created[:16].replace('T', ' ')} UTC, in {fixed(model.seconds, 1)} s"))
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    rows.append(("Written with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))
+    rows.append(("Made with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))
     return Card(model.name, tuple(rows))
 
 
-def target(model: ModelAbout) -> str:
+def target(model: ModelAbout, names: Names = AS_THEY_ARE) -> str:
     """Return what a model predicts, in words."""
-    positive = model.spec.get("positive")
-    return f"{model.target} = {' or '.join(positive)}" if positive else model.target or "the target"
+    return target_words(model.target, model.spec.get("positive"), names)
+
+
+def target_words(column: str, positive: list[str] | None, names: Names = AS_THEY_ARE) -> str:
+    """Return a target in words. positive : levels that count as 1; None for a number."""
+    name, unit = names.column(column), names.of(column).unit
+    if positive:
+        return f"{name} = {' or '.join(names.level(column, level) for level in positive)}"
+    return (f"{name} ({unit})" if unit else name) or "the target"
+
+
+def names_of_table(space: Workspace, table: str) -> Names:
+    """Return how the columns of a table are shown; their own names where the table is gone or may not be seen."""
+    if not table:
+        return AS_THEY_ARE
+    try:
+        return space.tables.names(table)
+    except StoreError:
+        return AS_THEY_ARE
 
 
 def _period(space: Workspace, model: ModelAbout, spec: Spec | None) -> str:
-    """From when to when the rows are, where a column tells."""
+    """Return the period that the rows cover, if a time column tells."""
     if spec is None or not spec.time:
         return ""
     try:
         columns = list(dict.fromkeys([spec.time, *spec.filter_columns()]))
         frame = pd.read_parquet(space.tables.path(spec.table), columns=columns)
+        frame = clear_codes(frame, spec.codes_of(spec.table) or {})
         frame = frame[All(tuple(spec.conditions)).holds(frame)]
         when = frame[spec.time].dropna()
     except (StoreError, OSError, ValueError, KeyError):
         return ""
     ends = [str(end.date()) if isinstance(end, pd.Timestamp) else str(end) for end in (when.min(), when.max())]
-    return f"{ends[0]} to {ends[1]}, by {spec.time}" if len(when) else ""
+    return f"{ends[0]} to {ends[1]}, by {names_of_table(space, spec.table).column(spec.time)}" if len(when) else ""
 
 
 def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
-    """Return the held-out metrics, with intervals where the rows are there."""
+    """Return the held-out metrics, with intervals if the rows are available."""
     held = held_out(space, model.id) if not model.of_tasks else None
     if held is None:
-        return [(f"Held-out {name.replace('_', ' ')}", f"{value:.4g}") for name, value in model.metrics.items()]
+        return [(f"Held-out {name.replace('_', ' ')}", number(value, 4)) for name, value in model.metrics.items()]
     return intervals(held)
 
 
@@ -124,7 +146,7 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
         squares = (y - predicted) ** 2
         low, high = (math.sqrt(max(end, 0.0)) for end in student(squares, weight))
         rmse = math.sqrt(float(np.average(squares, weights=weight)))
-        return [("Held-out RMSE", f"{rmse:.4g} (95%: {low:.4g} to {high:.4g})")]
+        return [("Held-out RMSE", f"{number(rmse, 4)} (95%: {number(low, 4)} to {number(high, 4)})")]
     chance = np.clip(predicted, 1e-15, 1 - 1e-15)
     losses = -np.where(y > 0, np.log(chance), np.log1p(-chance))
     low, high = student(losses, weight)
@@ -134,19 +156,23 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
     rate = float(np.average(y, weights=weight))
     said = wilson(rate, _effective(w))
     return [
-        ("Held-out AUC", f"{auc:.3f} (95%: {ends[0]:.3f} to {ends[1]:.3f})"),
-        ("Held-out log-loss", f"{np.average(losses, weights=weight):.4f} (95%: {low:.4f} to {high:.4f})"),
-        ("Base rate", f"{rate:.1%} (95%: {said[0]:.1%} to {said[1]:.1%})"),
+        ("Held-out AUC", f"{fixed(auc, 3)} (95%: {fixed(ends[0], 3)} to {fixed(ends[1], 3)})"),
+        (
+            "Held-out log-loss",
+            f"{fixed(np.average(losses, weights=weight), 4)} (95%: {fixed(low, 4)} to {fixed(high, 4)})",
+        ),
+        ("Held-out rate", f"{percent(rate)} (95%: {percent(said[0])} to {percent(said[1])})"),
     ]
 
 
 def _effective(weight: Floats) -> float:
-    """Return the number of rows that so many weighted ones are worth (Kish)."""
+    """Return the effective number of weighted rows (Kish)."""
     return float(weight.sum() ** 2 / np.square(weight).sum()) if weight.any() else 0.0
 
 
 def auc_interval(auc: float, positives: float, negatives: float) -> tuple[float, float]:
-    """Return the interval of an area under the ROC curve (Hanley and McNeil 1982, eq. 1 and 2), within 0 and 1."""
+    """Return the 95% interval of an area under the ROC curve (Hanley and McNeil 1982, eq. 1 and 2), clipped to [0,
+    1]."""
     first, second = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     above = auc * (1 - auc) + (positives - 1) * (first - auc**2) + (negatives - 1) * (second - auc**2)
     reach = float(norm.ppf(1 - ALPHA / 2)) * math.sqrt(max(above, 0.0) / max(positives * negatives, 1.0))

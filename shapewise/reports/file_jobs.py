@@ -26,15 +26,17 @@ from shapewise.store.workspace import StoreError, Workspace
 KIND: Final = "packs"
 FileWork = Literal["report", "scores"]
 REPORT_BYTES: Final = 200_000
-"""Of a report, at least."""
+"""Estimated minimum bytes of a report's file."""
 
 MOST_KEPT: Final = 20
-"""Packs of the past that are kept; the oldest go first."""
+"""Finished packs that are kept; the oldest are deleted first."""
 
 
 @dataclass(frozen=True)
 class Pack:
-    """A file as it stands. about : what it is made of. share, words : how far it is."""
+    """The state of a file job.
+
+    about : what the file is made from. share, words : its progress."""
 
     id: str
     work: FileWork
@@ -49,17 +51,19 @@ class Pack:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it waits or is worked on."""
+        """Whether the job is queued or running."""
         return self.state in ("queued", "running")
 
     @property
     def size(self) -> int:
-        """Bytes of the file, 0 while there is none."""
+        """Bytes of the file; 0 if there is none yet."""
         return size_of(self.path) if self.state == "done" else 0
 
 
 def start_report(workspace: Workspace, recipe: Recipe, model: str, kind: str) -> str:
-    """Queue a report; returns the pack's id."""
+    """Queue a report; return the pack's id. model : the model in view, "" for none."""
+    if model:
+        workspace.models.about(model)
     about = {"recipe": asdict(recipe), "model": model, "kind": kind}
     return _start(workspace, "report", about, file_name(recipe.name, "report", kind), REPORT_BYTES)
 
@@ -67,7 +71,9 @@ def start_report(workspace: Workspace, recipe: Recipe, model: str, kind: str) ->
 def start_scores(
     workspace: Workspace, model: str, table: str, kind: FileKind, top: int = 3, keep: Sequence[str] = ()
 ) -> str:
-    """Queue the scoring of all rows of a table; returns the pack's id. keep : columns of the table, all without."""
+    """Queue the scoring of all rows of a table; return the pack's id.
+
+    keep : columns of the table to keep; all if not given."""
     name = file_name(workspace.tables.about(table).name, f"scored by {workspace.models.about(model).name}", kind)
     needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep)))
     about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
@@ -77,7 +83,6 @@ def start_scores(
 def _start(
     workspace: Workspace, work: FileWork, about: dict[str, Any], name: str, disk: int, seconds: float = 0.0
 ) -> str:
-    workspace.models.about(about["model"])
     for old in packs(workspace)[MOST_KEPT - 1 :]:
         delete(workspace, old.id)
     record = {"work": work, "about": about, "name": name}
@@ -85,7 +90,7 @@ def _start(
 
 
 def pack(workspace: Workspace, identifier: str) -> Pack:
-    """Return a pack as it stands."""
+    """Return the present state of a pack."""
     folder = jobs.folder(workspace, KIND, identifier)
     record = read_json(folder / "about.json")
     end = jobs.end_of(workspace, KIND, identifier)
@@ -109,27 +114,27 @@ def pack(workspace: Workspace, identifier: str) -> Pack:
 
 
 def packs(workspace: Workspace, work: FileWork | None = None) -> list[Pack]:
-    """Return all packs, the newest first."""
+    """Return all packs, newest first."""
     made = []
     for identifier in jobs.ids(workspace, KIND):
-        with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):  # one deleted meanwhile
+        with contextlib.suppress(StoreError, OSError, ValueError, KeyError, TypeError):  # deleted meanwhile
             made.append(pack(workspace, identifier))
     return [one for one in made if work in (None, one.work)]
 
 
 def cancel(workspace: Workspace, identifier: str) -> None:
-    """Ask the work on a pack to stop."""
+    """Ask a job to stop."""
     jobs.cancel(workspace, KIND, identifier)
 
 
 def delete(workspace: Workspace, identifier: str) -> None:
-    """Take a pack that has ended off the disk."""
+    """Delete a finished pack from disk."""
     jobs.forget(workspace, KIND, identifier)
 
 
 def content(workspace: Workspace, identifier: str) -> bytes:
-    """Return the file of a pack that is done."""
+    """Return the file of a finished pack."""
     file = pack(workspace, identifier)
     if not file.size:
-        raise StoreError("The file is not there any more: make it again.")
+        raise StoreError("The file no longer exists: create it again.")
     return file.path.read_bytes()

@@ -1,38 +1,52 @@
-"""Recipes of reports: which plots and tables in which order, with what comments, so that next month's is one press.
+"""Recipes of reports: plots and tables in order, with comments, so that a report can be repeated with one click.
 
-A recipe names no model, so that it can be made on any.
-"""
+A recipe names no model, so it works on any."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from gamcore.data.column_names import AS_THEY_ARE, PAIR, Names
+from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 
 KINDS: Final[dict[str, str]] = {
-    "decision": "The decision: strategies in their order",
+    "decision": "The decision",
+    "who": "Who gets what",
+    "lifts": "Measured lifts",
+    "effects": "Rates of the arms",
+    "plan": "The plan of the test",
+    "why": "Why",
     "reach": "Reach of the strategies",
     "overlap": "How rules overlap",
+    "risks": "Risks",
+    "fairness": "Groups that the strategies reach",
+    "proof": "The rules as code, run and compared",
     "segments": "Segments that were kept",
-    "plan": "The plan of the test",
-    "lifts": "Measured lifts",
+    "reading": "How to read it",
     "importance": "What matters",
     "curve": "Curve",
     "pair": "Pair",
     "ROC": "How well it ranks",
     "calibration": "Calibration",
     "residuals": "Residuals",
+    "card": "Model card",
 }
-OF_BOARD: Final = ("decision", "reach", "overlap", "plan", "lifts")
+OF_BOARD: Final = ("decision", "who", "reach", "overlap", "plan", "lifts", "effects", "risks", "fairness", "proof")
+OF_TEST: Final = ("decision", "lifts", "effects", "risks")
+Audience = Literal["director", "analyst", "audit"]
+AUDIENCES: Final[dict[Audience, str]] = {"director": "Director", "analyst": "Analyst", "audit": "Audit"}
+MOST_SLIDES: Final = 6
+"""Most slides of a director's report."""
 USUAL_CURVES: Final = 6
 MOST_COMMENT: Final = 2_000
 
 
 @dataclass(frozen=True)
 class ReportItem:
-    """One thing in a report: its kind, what it is of (a feature, or both of a pair), and what somebody says of it."""
+    """One item of a report: its kind, its subject (a feature, or both features of a pair), and a comment."""
 
     kind: str
     of: tuple[str, ...] = ()
@@ -40,13 +54,21 @@ class ReportItem:
 
     @property
     def label(self) -> str:
-        """What it is called in a list."""
-        return KINDS[self.kind] + (f": {' × '.join(self.of)}" if self.of else "")
+        """Return its name in a list."""
+        return self.words(AS_THEY_ARE)
+
+    def words(self, names: Names) -> str:
+        """Return its name in a list, as people call its features."""
+        if self.kind == "why":
+            return f"Why {self.of[0]}" + (f": {names.term(self.of[1])}" if len(self.of) > 1 else "")
+        return KINDS[self.kind] + (f": {PAIR.join(map(names.term, self.of))}" if self.of else "")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A report as somebody put it together. board : the one whose strategies it is about; empty for none."""
+    """The contents of a report. board : the board whose strategies it covers; test : a test of arms without a board;
+    empty for none. start : the day of the next step, as ISO text. next_step : in somebody's own words, instead of ours.
+    template : the house template of its slides."""
 
     id: str
     name: str
@@ -55,34 +77,91 @@ class Recipe:
     subtitle: str = ""
     board: str = ""
     scale: str = "points"
+    audience: Audience = "analyst"
+    test: str = ""
+    start: str = ""
+    next_step: str = ""
+    template: str = ""
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it is for a director: no cover and no appendix."""
+        return self.audience == "director"
 
 
-def usual(model: ModelAbout, features: list[str], pairs: list[tuple[str, str]], board: Board | None) -> Recipe:
-    """Return what most reviews want: the decision first, what matters, the strongest curves, how good the model is."""
-    items = [ReportItem(kind) for kind in ("decision", "reach")] if board is not None else []
-    items += [ReportItem("importance"), *(ReportItem("curve", (name,)) for name in features[:USUAL_CURVES])]
-    items += [ReportItem("pair", pair) for pair in pairs[:2]]
-    if board is not None:
-        items += [ReportItem("plan")] if board.plan else []
-        items += [ReportItem("lifts")] if board.outcome else []
-    binary = model.kind.endswith("classifier")
-    items += [ReportItem("ROC"), ReportItem("calibration")] if binary else [ReportItem("residuals")]
-    name = clean_name(board.name if board is not None else model.name)
+def usual(
+    model: ModelAbout | None, features: list[str], board: Board | None, test: StoredTest | None = None,
+    audience: Audience = "analyst",
+) -> Recipe:  # fmt: skip
+    """Return the recipe for most reviews: the decision first, then what was measured, then the models behind it.
+
+    features : of the model in view, the strongest first; their curves are shown where there is no board."""
+    contents = {"director": _for_director, "analyst": _for_analyst, "audit": _for_audit}[audience]
+    binary = model is not None and model.kind.endswith("classifier")
+    items = contents(features, board, test, ["ROC", "calibration"] if binary else ["residuals"] if model else [])
+    named = board.name if board is not None else test.name if test is not None else model.name if model else "Report"
     return Recipe(
-        "", name, created=now(), items=tuple(items), subtitle=model.target, board=board.id if board is not None else ""
-    )
+        "", clean_name(named), created=now(), items=tuple(items), audience=audience,
+        board=board.id if board is not None else "", test=test.id if test is not None and board is None else "",
+        subtitle=model.target if model is not None and board is None else "",
+    )  # fmt: skip
+
+
+def _for_director(
+    features: list[str], board: Board | None, test: StoredTest | None, quality: list[str]
+) -> list[ReportItem]:
+    """Return at most `MOST_SLIDES` items: the decision, who, what was measured or is planned, a curve per strategy."""
+    if board is not None:
+        proof = ["lifts"] if board.outcome else ["plan"] if board.plan else []
+        items = [ReportItem(kind) for kind in ("decision", "who", *proof)]
+        items += [ReportItem("why", (one.name,)) for one in board.read().strategies if one.model]
+    elif test is not None:
+        items = [ReportItem(kind) for kind in ("decision", "lifts", "effects")]
+    else:
+        items = [ReportItem("importance"), *(ReportItem("curve", (name,)) for name in features[:4])]
+        items += [ReportItem(kind) for kind in quality[-1:]]
+    return items[:MOST_SLIDES]
+
+
+def _tested(board: Board | None, test: StoredTest | None) -> list[str]:
+    """Return the kinds of items about what was measured or is planned."""
+    if board is None:
+        return ["lifts", "effects"] if test is not None else []
+    return [*(["lifts", "effects"] if board.outcome else []), *(["plan"] if board.plan else [])]
+
+
+def _for_analyst(
+    features: list[str], board: Board | None, test: StoredTest | None, quality: list[str]
+) -> list[ReportItem]:
+    kinds = ["decision"] if board is not None or test is not None else []
+    items = [ReportItem(kind) for kind in (*kinds, *(["who"] if board else []), "reading", *_tested(board, test))]
+    if board is not None:
+        items += [ReportItem(kind) for kind in ("reach", "risks")]
+        items += [ReportItem("why", (one.name, column)) for one in board.read().strategies if one.model
+                  for column in one.rule.columns]  # fmt: skip
+    elif quality:
+        items += [ReportItem("curve", (name,)) for name in features[:USUAL_CURVES]]
+    return items + [ReportItem(kind) for kind in (["importance", *quality] if quality else [])]
+
+
+def _for_audit(
+    features: list[str], board: Board | None, test: StoredTest | None, quality: list[str]
+) -> list[ReportItem]:
+    kinds = ["decision"] if board is not None or test is not None else []
+    kinds += ["reading", *(["risks"] if kinds else []), *(["who", "fairness", "proof"] if board is not None else [])]
+    kinds += _tested(board, test)
+    return [ReportItem(kind) for kind in (*kinds, *(["card", *quality] if quality else []))]
 
 
 class _ChangedError(Exception):
-    """Somebody else changed the recipe meanwhile."""
+    """Another person changed the recipe meanwhile."""
 
 
 def save(workspace: Workspace, recipe: Recipe, opened: Recipe | None = None) -> Recipe:
-    """Keep a recipe; without an id, or of somebody who only lets it be viewed, as a new one.
+    """Save a recipe; as a new one if it has no id, or if this person may only view it.
 
-    opened : what it was when its editing began. Where that is not what it is now, somebody else has changed it, and
-    this one is kept beside theirs.
-    """
+    opened : its content when editing began. If the stored recipe differs by now, another person has changed it, and
+    this one is saved beside theirs."""
     items = tuple(replace(item, comment=item.comment[:MOST_COMMENT]) for item in recipe.items)
     kept = replace(recipe, name=clean_name(recipe.name), items=items)
 
@@ -95,7 +174,7 @@ def save(workspace: Workspace, recipe: Recipe, opened: Recipe | None = None) -> 
         try:
             workspace.edit("reports", kept.id, changed)
         except _ChangedError:
-            pass  # nothing was written: it becomes one of its own
+            pass  # nothing was written: save it as a new recipe
         else:
             return kept
     kept = replace(kept, id=new_id(), created=now())
@@ -104,12 +183,12 @@ def save(workspace: Workspace, recipe: Recipe, opened: Recipe | None = None) -> 
 
 
 def recipe(workspace: Workspace, identifier: str) -> Recipe:
-    """Return a recipe that was kept; what a newer version added is left out."""
+    """Return a stored recipe; fields added by a newer version are ignored."""
     return from_dict(workspace.thing("reports", identifier).about)
 
 
 def from_dict(plain: Any) -> Recipe:
-    """Return a recipe from its file; StoreError where it is none."""
+    """Return a recipe from its file; StoreError if it is invalid."""
     try:
         items = tuple(
             ReportItem(str(one["kind"]), tuple(str(name) for name in one["of"]), str(one["comment"]))
@@ -117,11 +196,12 @@ def from_dict(plain: Any) -> Recipe:
             if one["kind"] in KINDS
         )
         names = {of.name for of in fields(Recipe)}
-        return Recipe(**{name: value for name, value in plain.items() if name in names} | {"items": items})
+        made = Recipe(**{name: value for name, value in plain.items() if name in names} | {"items": items})
+        return made if made.audience in AUDIENCES else replace(made, audience="analyst")
     except (KeyError, TypeError, AttributeError) as error:
-        raise StoreError("A report's recipe does not hold what it should: make a new one.") from error
+        raise StoreError("A report's recipe is invalid: create a new one.") from error
 
 
 def recipes(workspace: Workspace) -> list[Recipe]:
-    """Return all recipes, the newest first."""
+    """Return all recipes, newest first."""
     return workspace.listed("reports", from_dict)[::-1]

@@ -1,1 +1,1 @@
-"""All rows of a table, scored; held-out rows, measured."""
+"""Scoring of all rows of a table, and predictions of held-out rows."""

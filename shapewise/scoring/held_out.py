@@ -16,7 +16,7 @@ from shapewise.training.task_dataset import predicted
 
 @dataclass(frozen=True)
 class HeldOutPredictions:
-    """The held-out rows of a model: targets, predictions, weights; and the mean target of the training rows."""
+    """Held-out rows of a model: targets, predictions, weights; and the mean target of the training rows."""
 
     y: Floats
     predicted: Floats
@@ -26,20 +26,22 @@ class HeldOutPredictions:
 
 
 def of(data: Data, said: Floats) -> HeldOutPredictions:
-    """Return the held-out rows with what is predicted (n,) for them."""
+    """Return the held-out rows with their predictions (n,)."""
     held, y = data.held_out, data.y.to_numpy(np.float64)
     weights = [None if data.weight is None else data.weight[part] for part in (held, ~held)]
     return HeldOutPredictions(y[held], said, weights[0], float(np.average(y[~held], weights=weights[1])), data.binary)
 
 
 def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:
-    """Return those of a stored model; None where its table is gone, or nothing is held out."""
+    """Return the held-out rows of a stored model; None if its table is gone, or nothing is held out."""
     model = space.models.about(identifier)
     if not model.spec or model.of_tasks:
         return None
     spec = Spec.from_dict(model.spec)
     try:
-        data = read_data(space.tables.read(spec.table), spec, space.tables.about(spec.table).held_out_by)
+        data = read_data(
+            space.tables.read(spec.table, spec.codes_of(spec.table)), spec, space.tables.about(spec.table).held_out_by
+        )
     except (StoreError, OSError):
         return None
     if not data.measurable:

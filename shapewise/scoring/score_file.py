@@ -1,4 +1,4 @@
-"""A scored table as a file, written as it is made: what is in memory is a batch, however many rows there are."""
+"""A scored table as a file, written in batches: memory holds one batch, however many rows there are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from gamcore.data.codes import clear_codes
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.numbers import count, size
 from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
 from shapewise.ingest.writer import Groups
 from shapewise.scoring.score_rows import Scorer
@@ -24,15 +26,15 @@ FileKind = Literal["parquet", "csv", "xlsx"]
 Parts = Iterator[tuple[pa.RecordBatch, pd.DataFrame]]
 KINDS: Final[dict[FileKind, str]] = {"parquet": "Parquet", "csv": "CSV", "xlsx": "Excel"}
 MOST_SHEET_ROWS: Final = 1_000_000
-"""Rows that a sheet holds."""
+"""The most rows of a spreadsheet."""
 
 MOST_BYTES: Final = 2**30
-"""Of a file: the server has it in memory while a browser takes it."""
+"""The most bytes of a file: the server holds it in memory while a browser downloads it."""
 
 NEW_BYTES: Final = 16
 REASON_BYTES: Final = 2
 CELL_BYTES: Final[dict[FileKind, float]] = {"parquet": 0.0, "csv": 9.0, "xlsx": 7.5}
-"""Of a file: a row's prediction and score, a reason with its effect, and a cell where all are written out."""
+"""Bytes of a row's prediction and score, of a reason with its effect, and of a cell if all are written."""
 
 CELL_SECONDS: Final[dict[FileKind, float]] = {"parquet": 2e-7, "csv": 1e-6, "xlsx": 5e-6}
 SECOND: Final = 10**6
@@ -41,8 +43,8 @@ DAY: Final = 24 * 3600 * SECOND
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a table: its scores as some kind of file, with the largest `top` reasons a row and the columns
-    `keep`; with all of them where that is empty."""
+    """The requested output: the kind of file, the number `top` of reasons per row, and the columns to `keep`, all if
+    empty."""
 
     space: Workspace
     table: str
@@ -52,11 +54,11 @@ class Wanted:
 
     @property
     def path(self) -> Path:
-        """The table's file."""
+        """Path of the table's file."""
         return self.space.tables.path(self.table)
 
     def columns(self, names: list[str]) -> list[str]:
-        """Return the columns to keep of those that there are."""
+        """Return the columns to keep, of those that exist."""
         gone = [name for name in self.keep if name not in names]
         if gone:
             raise StoreError(f"The table has no column {gone[0]!r}: choose among those that it has.")
@@ -64,7 +66,7 @@ class Wanted:
 
 
 def expected_bytes(wanted: Wanted) -> int:
-    """Return the bytes of the file, about."""
+    """Return the estimated bytes of the file."""
     with pq.ParquetFile(wanted.path) as file:
         parquet, keep = file.metadata, wanted.columns(file.schema_arrow.names)
     if wanted.kind != "parquet":
@@ -76,15 +78,14 @@ def expected_bytes(wanted: Wanted) -> int:
 
 
 def check(wanted: Wanted) -> tuple[int, float]:
-    """Return the bytes of the file and seconds until it is there, about; an error in words where it is more than can be
-    had."""
+    """Return the estimated bytes of the file and seconds to write it; raise an error if it exceeds the limits."""
     rows, needed = wanted.space.tables.about(wanted.table).rows, expected_bytes(wanted)
     if wanted.kind == "xlsx" and rows > MOST_SHEET_ROWS:
-        raise StoreError(f"A sheet holds {MOST_SHEET_ROWS:,} rows, there are {rows:,}: take Parquet or CSV.")
+        raise StoreError(f"A sheet holds {count(MOST_SHEET_ROWS)} rows, there are {count(rows)}: take Parquet or CSV.")
     if needed > MOST_BYTES:
         raise StoreError(
-            f"The file would have about {needed / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} that a browser is "
-            "handed: keep fewer columns, or score it where the data is, with the model as SQL."
+            f"The file would have about {size(needed)}, more than the {size(MOST_BYTES)} that a browser "
+            "can download: keep fewer columns, or score the table where its data is, with the model as SQL."
         )
     cells = wanted.space.tables.about(wanted.table).columns + 2 + 2 * wanted.top
     return needed, rows * cells * CELL_SECONDS[wanted.kind]
@@ -93,21 +94,20 @@ def check(wanted: Wanted) -> tuple[int, float]:
 def write(
     wanted: Wanted, estimator: GAMRegressor | GAMClassifier, into: Path, about: str, step: Callable[[float], None]
 ) -> None:
-    """Score all rows of a table and write them to a file; what is said of it goes into metadata or onto a sheet.
+    """Score all rows of a table and write them to a file; notes go into its metadata or onto a sheet.
 
-    step is told the share that is done, batch by batch.
-    """
+    step : called with the share done, after each batch."""
     like, schema = beginning(wanted.space.tables.shown_path(wanted.table)), pq.read_schema(wanted.path)
     keep = wanted.columns(schema.names)
     scorer = Scorer(estimator, wanted.top, keep)
     read = list(dict.fromkeys([*keep, *(name for name in scorer.columns if name in schema.names)]))
-    rows = wanted.space.tables.about(wanted.table).rows
+    rows, codes = wanted.space.tables.about(wanted.table).rows, wanted.space.tables.names(wanted.table).codes()
 
     def parts() -> Parts:
         done = 0
         for batch in arrow_batches(wanted.path, like[read]):
             step(done / max(rows, 1))
-            yield batch.select(keep), scorer(typed(batch, like[read]))
+            yield batch.select(keep), scorer(clear_codes(typed(batch, like[read]), codes))
             done += batch.num_rows
 
     kept = pa.schema([schema.field(name) for name in keep], schema.metadata)
@@ -129,7 +129,7 @@ def _joined(part: tuple[pa.RecordBatch, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _parquet(into: Path, parts: Parts, kept: pa.Schema, new: pa.Schema, about: str) -> None:
-    """Cells of the table as they are there, of whatever type, and what the model says beside them."""
+    """Write the table's cells in their own types, with the model's columns beside them."""
     schema = pa.schema([*kept, *new])
     with Groups(into, schema, {**(kept.metadata or {}), b"about": about.encode()}) as written:
         for batch, frame in parts:
@@ -142,7 +142,7 @@ def _is_day(kind: pa.DataType) -> bool:
 
 
 def _format(path: Path, name: str) -> str:
-    """Return how all dates of a column are written: with hours where one has them, and parts of seconds likewise."""
+    """Return the format for all dates of a column: with times, or fractions of seconds, if any date has them."""
     form = "%Y-%m-%d"
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(columns=[name]):

@@ -1,4 +1,4 @@
-"""Rows scored by a stored model: what does not fit, and the predictions with what moved them most."""
+"""Scoring of rows by a stored model: misfits, and the predictions with their largest effects."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pyarrow as pa
 
 from gamcore.data.binning import Bins
 from gamcore.data.table import Kind as ColumnKind
-from gamcore.data.table import TableError, as_frame, kind_of, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table, TableError, read_dates, read_numbers, read_texts, without_codes
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 
 
 class ScoreError(ValueError):
-    """A table that a model cannot score; the message says what to do."""
+    """A table that a model cannot score; the message says how to solve it."""
 
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """How a column of a table fits a model: its problem in words, rows that it touches, and whether scoring stops."""
+    """How a column of a table fits a model: its problem in words, the rows affected, and whether it stops scoring."""
 
     column: str
     problem: str
@@ -29,23 +29,24 @@ class ColumnFit:
     stops: bool = False
 
 
-def fits(frame: pd.DataFrame, bins: tuple[Bins, ...]) -> list[ColumnFit]:
-    """Return what does not fit: columns that are missing or of another kind, levels never seen, values beyond those
-    seen."""
-    frame = as_frame(frame)
+def fits(frame: pd.DataFrame | Table, bins: tuple[Bins, ...]) -> list[ColumnFit]:
+    """Return the misfits: columns that are missing or of another kind, unseen levels, values beyond the training
+    range."""
+    table = Table.of(frame)
     fits: list[ColumnFit] = []
     for of in bins:
         column, feature = of.feature.column, of.feature
-        if column not in frame.columns:
+        if column not in table:
             if feature.part == "value":
-                fits.append(ColumnFit(column, "is missing: every row gets the effect of a missing cell", len(frame)))
+                fits.append(ColumnFit(column, "is missing: every row gets the effect of a missing cell", len(table)))
         elif feature.part == "value":
-            fits += _column(frame[column], of)
+            fits += _column(table, of)
     return fits
 
 
-def _column(series: pd.Series, of: Bins) -> list[ColumnFit]:
+def _column(table: Table, of: Bins) -> list[ColumnFit]:
     feature = of.feature
+    series = without_codes(table.frame[feature.column], feature.missing)
     if series.isna().all():
         return [ColumnFit(feature.column, "has no value", len(series))] if of.n_values else []
     try:
@@ -55,7 +56,7 @@ def _column(series: pd.Series, of: Bins) -> list[ColumnFit]:
             strange = np.array([name not in known for name in names] + [False])
             unseen = strange[codes]
             return [ColumnFit(feature.column, _levels(names, strange), int(unseen.sum()))] if unseen.any() else []
-        kind = kind_of(series)
+        kind = table.kind(feature.column)
         if kind not in (feature.kind, "boolean"):
             return [ColumnFit(feature.column, f"was a {feature.kind} in training and is a {kind}", len(series), True)]
         values = read_dates(series) if feature.kind == "date" else read_numbers(series)
@@ -75,11 +76,10 @@ def _levels(names: list[str], strange: np.ndarray) -> str:
 
 
 class Scorer:
-    """A model's prediction of rows, their score, and the parts of the score that are largest, by name and size.
+    """Scores rows: a model's prediction, the score, and the largest effects with their names.
 
-    top : how many of those. taken : names that no new column may have. Columns that the model misses count as missing
-    cells; ScoreError where one is of another kind than in training.
-    """
+    top : the number of effects. taken : names that no new column may have. Columns that the table lacks count as
+    missing cells; ScoreError if one is of another kind than in training."""
 
     def __init__(self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str]) -> None:
         self._estimator, self._top = estimator, top
@@ -95,7 +95,7 @@ class Scorer:
 
     @property
     def columns(self) -> list[str]:
-        """Columns of a table that the model looks at."""
+        """Columns of a table that the model uses."""
         return list(self._kinds)
 
     @property
@@ -106,9 +106,9 @@ class Scorer:
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the new columns of some rows."""
-        frame = as_frame(frame)
-        bins = self._estimator.model_.bins
-        stops = [f"{one.column!r} {one.problem}" for one in fits(frame, bins) if one.stops]
+        table = Table.of(frame)
+        frame, bins = table.frame, self._estimator.model_.bins
+        stops = [f"{one.column!r} {one.problem}" for one in fits(table, bins) if one.stops]
         if stops:
             raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
         X = _columns(frame, self._kinds)
@@ -125,7 +125,7 @@ class Scorer:
 
 
 def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
-    """Return the columns that a model looks at; one that is missing, or has no value, as missing cells of its kind."""
+    """Return the columns that a model uses; a column that is absent or empty becomes missing cells of its kind."""
     columns = {}
     for name, kind in kinds.items():
         if name in part.columns and part[name].notna().any():
@@ -139,7 +139,7 @@ def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name that no column has."""
+    """Return an unused column name."""
     while name in taken:
         name += "_"
     return name

@@ -1,0 +1,142 @@
+"""Plans of tests: their forms, read and stored. A board keeps its own; a table without a board has one, too."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from gamcore.data.table import Table, TableError
+from gamcore.decide.arms_plan import EVERYBODY, ExperimentPlan, plan
+from gamcore.decide.experiment_plan import ExperimentError, Metric
+from gamcore.decide.experiment_readout import outcome_of
+from gamcore.decide.strategies import Ledger, StrategySet
+from gamcore.numbers import bare, exact, fixed
+from shapewise.decisions.arm_tests import likely_outcomes
+from shapewise.store.names import known
+from shapewise.store.workspace import Workspace, clean_name, new_id, now
+
+KIND: Final = "plans"
+USUAL: Final[dict[str, Any]] = {"metric": "conversion", "role": "primary", "base": 0.1, "lift": 0.1, "deviation": None}
+LEVEL: Final = r"^\s*(\d[\d,]*(\.\d*)?|\.\d+)\s*%?\s*$"
+"""How a rate (22%) or a mean (1,234.5) is typed."""
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """The plan of a test of a table's customers, without strategies, as its form was filled in."""
+
+    id: str
+    name: str
+    table: str
+    created: str
+    form: dict[str, Any] = field(default_factory=dict)
+
+
+def keep(workspace: Workspace, table: str, name: str, form: dict[str, Any], identifier: str = "") -> StoredPlan:
+    """Store a plan, or what it has become."""
+    if identifier:
+        return known(StoredPlan, workspace.edit(KIND, identifier, lambda about: about | {"form": form}))
+    made = StoredPlan(new_id(), clean_name(name), table, now(), form)
+    workspace.add(KIND, made.id, asdict(made), detail=made.name)
+    return made
+
+
+def plans(workspace: Workspace, table: str) -> list[StoredPlan]:
+    """Return the plans of a table, the newest first."""
+    stored = workspace.listed(KIND, lambda about: known(StoredPlan, about))
+    return [one for one in stored if one.table == table][::-1]
+
+
+def form_of(stored: dict[str, Any], metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a stored form with all its fields; `metrics` where it has none. Older ones have the share of the treated
+    instead of arms."""
+    treated = 100 * stored.get("share", 0.5)
+    arms = [{"arm": "control", "share": 100 - treated}, {"arm": "treated", "share": treated}]
+    usual = {"a_day": 1000.0, "power": 0.8, "adjustment": "Holm", "arms": arms, "metrics": metrics or [dict(USUAL)]}
+    return usual | {name: value for name, value in stored.items() if name != "share"}
+
+
+def shares_of(form: dict[str, Any]) -> dict[str, float]:
+    """Return the share of each arm of a form, the control first; ExperimentError names an incomplete row."""
+    shares: dict[str, float] = {}
+    for k, row in enumerate(form_of(form, [])["arms"], 1):
+        name, share = str(row.get("arm") or "").strip(), row.get("share")
+        if not name or share is None or not math.isfinite(share):
+            raise ExperimentError(f"Row {k} of the arms is not complete: it needs a name and a share.")
+        if name in shares:
+            raise ExperimentError(f"Two arms are called {name!r}: rename one.")
+        shares[name] = float(share)
+    return shares
+
+
+def metrics_of(form: dict[str, Any]) -> list[Metric]:
+    """Return the metrics of a plan; ExperimentError names an incomplete row."""
+    metrics = []
+    for k, row in enumerate(form["metrics"], 1):
+        name, base, lift, deviation = (row.get(key) for key in ("metric", "base", "lift", "deviation"))
+        if not name or any(value is None or not math.isfinite(value) for value in (base, lift)):
+            raise ExperimentError(
+                f"Row {k} of the metrics is not complete: it needs a name, today's rate or mean, and a lift."
+            )
+        known_deviation = None if deviation is None or not math.isfinite(deviation) else float(deviation)
+        metrics.append(Metric(str(name), float(base), float(lift), row.get("role") or "primary", known_deviation))
+    if len({metric.name for metric in metrics}) < len(metrics):
+        raise ExperimentError("Two metrics have the same name: rename one.")
+    return metrics
+
+
+def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> ExperimentPlan:
+    """Return the plan of a board, given the reach of its strategies."""
+    reach = {one.name: int(n) for one, n in zip(made.strategies, ledger.exclusive, strict=True)}
+    a_day = {name: form["a_day"] * n / max(ledger.eligible, 1) for name, n in reach.items()}
+    return plan(a_day, metrics_of(form), shares_of(form), form["power"])
+
+
+def planned_for_all(form: dict[str, Any]) -> ExperimentPlan:
+    """Return the plan of a test of all customers, without strategies."""
+    a_day = {EVERYBODY: form["a_day"]}
+    return plan(a_day, metrics_of(form), shares_of(form), form["power"], adjustment=form["adjustment"])
+
+
+def level_of(text: Any) -> float | None:
+    """Return what was typed as a rate (22%) or a mean (1,234.5) as a number; None if it is neither."""
+    if not re.match(LEVEL, str(text or "")):
+        return None
+    digits = str(text).replace(",", "").strip()
+    return float(digits.removesuffix("%")) / 100 if digits.endswith("%") else float(digits)
+
+
+def level_typed(base: float | None, deviation: float | None) -> str:
+    """Return a rate, or a mean, which has a standard deviation, as one would type it; "" for none."""
+    if base is None or not math.isfinite(base):
+        return ""
+    if deviation is None and 0 < base < 1:
+        return f"{exact(100 * base, 4)}%"
+    return exact(base, 4) if abs(base) < 1000 else bare(fixed(base, 2))
+
+
+def metric_of(table: Table, column: str) -> dict[str, Any]:
+    """Return a column of a table as a row of the form: its rate, or its mean and standard deviation."""
+    values = outcome_of(table, column)
+    values = values[values == values]
+    if not values.size:
+        raise ExperimentError(f"{column!r} has no values: choose another column.")
+    is_rate = set(values.tolist()) <= {0.0, 1.0}
+    deviation = None if is_rate or values.size < 2 else float(values.std(ddof=1))
+    return {**USUAL, "metric": column, "base": float(values.mean()), "deviation": deviation}
+
+
+def likely_metrics(table: Table) -> list[dict[str, Any]]:
+    """Return the columns that are called like outcomes as rows of the form, those that cannot be planned with left
+    out; the first one decides."""
+    rows: list[dict[str, Any]] = []
+    for column in likely_outcomes(table, ""):
+        try:
+            row = metric_of(table, column)
+            metrics_of({"metrics": [row]})[0].check()
+        except (ExperimentError, TableError):
+            continue
+        rows.append(row | {"role": "guardrail" if rows else "primary"})
+    return rows

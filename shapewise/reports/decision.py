@@ -1,0 +1,242 @@
+"""The slide that decides: what to do, for whom, what it is worth, the risk, the next step.
+
+What a test measured comes before what was assumed; what was assumed is called so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Final
+
+from gamcore.decide import verdicts
+from gamcore.decide.arms_plan import plan
+from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.experiment_plan import ExperimentError, level_words
+from gamcore.decide.strategies import Strategy
+from gamcore.decide.verdicts import listed
+from gamcore.decide.worth import Contribution, Estimate, total
+from gamcore.numbers import count, estimate, percent
+from gamcore.viz.files.parts import KeyFigure, ReportPart
+from shapewise.decisions.plans import metrics_of
+from shapewise.reports.risks import risks_of
+from shapewise.reports.sources import Review
+from shapewise.reports.words import day, in_order, interval, money
+from shapewise.store.workspace import StoreError
+
+CONTROL: Final = 0.1
+"""Share of customers that stay a control once strategies are rolled out."""
+MOST_NAMED: Final = 4
+"""Most strategies that the slide describes one by one."""
+SET_DATE: Final = "The day is to be set."
+
+
+def decision(review: Review) -> ReportPart:
+    """Return the decision about a board."""
+    outcome = review.outcome if review.is_measured else None
+    chosen = chosen_of(review, outcome)
+    lines = _for_whom(review, chosen)
+    if outcome is not None:
+        lines += [*_left_out(review, outcome, chosen), ("Measured", _measured(review, outcome, chosen))]
+    else:
+        lines.append(("Assumed", _assumed_words(chosen)))
+    risks = risks_of(review, outcome, chosen)
+    lines += [("Risk", " ".join(risks[:2]) or "None that the data show."), ("Next", _next(review, outcome, chosen))]
+    return ReportPart(_title(review, outcome, chosen), figures=_figures(review, outcome, chosen), lines=lines)
+
+
+def chosen_of(review: Review, outcome: ReadOut | None) -> list[Strategy]:
+    """Return the strategies to roll out; before a test, those to test. StoreError if the board has none."""
+    made = list(review.made.strategies)
+    if not made:
+        raise StoreError("The board has no strategy yet: add one on the page Strategies.")
+    if outcome is None:
+        return made
+    return [one for one in made if verdicts.of_strategy(outcome, one.name)[0] == "good"]
+
+
+def deciding(outcome: ReadOut, made: Sequence[Strategy]) -> str:
+    """Return the metric that decides: what the first strategy is to move if it was measured as primary, else the first
+    primary one; empty if there is none."""
+    primary = [effect.metric for effect in outcome.effects if effect.role == "primary"]
+    return made[0].metric if made and made[0].metric in primary else next(iter(primary), "")
+
+
+def effect_on(outcome: ReadOut, strategy: str, metric: str) -> Effect | None:
+    """Return what a strategy did to a metric; of several arms, the significant one that moved it most."""
+    those = [one for one in outcome.effects if (one.strategy, one.metric) == (strategy, metric)]
+    return max(those, key=lambda one: (one.is_significant, one.difference), default=None)
+
+
+def named(effect: Effect) -> str:
+    """Return the strategy of an effect, and the arm where there are several."""
+    return f"{effect.strategy} ({effect.arm})" if effect.arm else effect.strategy
+
+
+def reach_of(review: Review) -> dict[str, int]:
+    """Return the customers of the table that each strategy gets."""
+    names = [one.name for one in review.made.strategies]
+    return dict(zip(names, map(int, review.ledger.exclusive), strict=True))
+
+
+def _title(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> str:
+    reach, eligible = reach_of(review), review.ledger.eligible
+    whom = f"{count(sum(reach[one.name] for one in chosen))} of {count(eligible)} customers"
+    names = in_order([one.name for one in chosen])
+    if outcome is None:
+        return f"Test {names}: {whom}"
+    if outcome.stopped:
+        return "Do not decide on this test: its arms do not have the planned sizes"
+    if not chosen:
+        return "Roll out nothing yet: no strategy has passed its test"
+    return f"Roll out {names}: {whom}"
+
+
+def _for_whom(review: Review, chosen: list[Strategy]) -> list[tuple[str, str]]:
+    reach = reach_of(review)
+    lines = []
+    for one in chosen[:MOST_NAMED]:
+        whom = f"{count(reach[one.name])} customers: {one.rule.words(review.names)}."
+        lines.append((one.name, f"{one.action or 'No action is named'}. {whom}"))
+    if len(chosen) > MOST_NAMED:
+        lines.append(("and", f"{len(chosen) - MOST_NAMED} more strategies"))
+    return lines
+
+
+def _left_out(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> list[tuple[str, str]]:
+    """Return what speaks against the strategies that are not rolled out."""
+    if outcome.stopped:
+        return []
+    left = [one for one in review.made.strategies if one not in chosen]
+    return [(f"Not {one.name}", verdicts.of_strategy(outcome, one.name)[1]) for one in left[:MOST_NAMED]]
+
+
+def values_of(review: Review, chosen: Sequence[Strategy]) -> list[float]:
+    """Return what one more outcome is worth per strategy: the amount given for the board, else the strategy's own."""
+    amount = review.board.money.get("amount")
+    return [float(amount) if amount else one.value for one in chosen]
+
+
+def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
+    """Return the outcomes gained by strategies per period, and what they are worth net of costs; None without amounts.
+
+    Measured differences times the customers that each strategy reaches; see `gamcore.decide.worth` for intervals."""
+    metric, reach, times = deciding(outcome, review.made.strategies), reach_of(review), review.times
+    tested = len({(effect.strategy, effect.arm) for effect in outcome.effects})
+    worth = values_of(review, chosen)
+    outcomes, amounts = [], []
+    for one, value in zip(chosen, worth, strict=True):
+        effect = effect_on(outcome, one.name, metric)
+        if effect is None:
+            raise StoreError(f"The test did not measure {metric} of {one.name}.")
+        n = reach[one.name] * times
+        outcomes.append(Contribution(n, effect.difference, effect.difference_interval))
+        amounts.append(Contribution(n * value, effect.difference, effect.difference_interval, n * one.cost))
+    return total(outcomes, tested), total(amounts, tested) if all(worth) else None
+
+
+def assumed(review: Review, chosen: Sequence[Strategy]) -> tuple[Estimate, Estimate | None]:
+    """Return the same from the lifts that are assumed: low, mid and high of all strategies at once."""
+    reach, worth = reach_of(review), values_of(review, chosen)
+    sums, amounts = [0.0] * 3, [0.0] * 3
+    for one, value in zip(chosen, worth, strict=True):
+        n = reach[one.name] * review.times
+        for k, lift in enumerate(one.lift):
+            sums[k] += n * one.base * lift
+            amounts[k] += n * (one.base * lift * value - one.cost)
+    low, mid, high = sums
+    return Estimate(mid, low, high), Estimate(amounts[1], amounts[0], amounts[2]) if all(worth) else None
+
+
+def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> list[KeyFigure]:
+    """Return customers gained and money; nothing where nothing is to be done."""
+    if not chosen or (outcome is not None and outcome.stopped):
+        return []
+    per = "per month" if review.times != 1 else "among these customers"
+    currency = str(review.board.money.get("currency", ""))
+    made = review.made.strategies
+    if outcome is None:
+        gain, worth = assumed(review, chosen)
+        metric, counted = chosen[0].metric, "customers with"
+        lead = "assumed: "
+    else:
+        gain, worth = gained(review, outcome, chosen)
+        metric = deciding(outcome, made)
+        effect = effect_on(outcome, chosen[0].name, metric)
+        counted = "customers with" if effect is not None and effect.is_rate else "of"
+        lead = ""
+    figures = [KeyFigure(estimate(gain.value, True), _ends(gain, outcome), f"{lead}more {counted} {metric} {per}")]
+    if worth is not None:
+        costs = ", costs deducted" if any(one.cost for one in chosen) else ""
+        unit = currency or "(no currency given)"
+        figures.append(KeyFigure(money(worth.value, unit), _ends(worth, outcome, unit), f"{lead}worth {per}{costs}"))
+    return figures
+
+
+def _ends(of: Estimate, outcome: ReadOut | None, unit: str = "") -> str:
+    if outcome is None:
+        return f"{estimate(of.low)} to {estimate(of.high)} {unit}".strip() + " if the assumed lifts hold"
+    return interval(of, unit)
+
+
+def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
+    """Return the size and time of the test, and what it moved."""
+    whole = outcome.ratios[0]
+    made = f"In a test of {count(whole.treated + whole.control)} customers"
+    rows = review.board.outcome.get("rows", {}) if review.board.outcome.get("way") == "rows" else {}
+    try:
+        period = review.period(rows["table"]) if rows else None
+    except (StoreError, OSError, KeyError):
+        period = None
+    made += f", {day(period[0])} to {day(period[1])}" if period else ""
+    metric = deciding(outcome, review.made.strategies)
+    moved = []
+    for one in chosen[:MOST_NAMED]:
+        effect = effect_on(outcome, one.name, metric)
+        if effect is not None:
+            before, after = (level_words(arm.mean, effect.is_rate) for arm in (effect.control, effect.treated))
+            moved.append(f"from {before} to {after} with {named(effect)}")
+    return f"{made}: {metric} went {', '.join(moved)}." if moved and not outcome.stopped else f"{made}."
+
+
+def _assumed_words(chosen: list[Strategy]) -> str:
+    lifts = sorted({one.lift for one in chosen})
+    said = ["{}, {} or {}".format(*(percent(lift, 0) for lift in of)) for of in lifts[:MOST_NAMED]]
+    return f"No lift has been measured. The figures assume relative lifts of {listed(said)}."
+
+
+def _next(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) -> str:
+    """Return the next step: in somebody's own words if there are any, with its days if the plan tells them."""
+    if review.recipe.next_step:
+        return review.recipe.next_step
+    start = date.fromisoformat(review.recipe.start) if review.recipe.start else None
+    names = listed([one.name for one in chosen])
+    if outcome is None:
+        days = review.plan.days if review.board.plan else 0
+        if not days:
+            return "Plan the test on the page Experiment: nothing has been measured yet."
+        treated = review.plan.split()
+        if start is None:
+            return f"Test {names} for {count(days)} days ({treated}), then read it once. {SET_DATE}"
+        return f"Test {names} from {day(start)} ({treated}); read it once on {day(start + timedelta(days))}."
+    if outcome.stopped:
+        return "Find out what chose who was treated, mend it, and run the test again."
+    if not chosen:
+        return "Look into what fell or moved, or plan a larger test, before anything is rolled out."
+    days = _days_with_control(review, chosen)
+    if start is None:
+        again = f" and read again after {count(days)} days" if days else " and read again"
+        return f"Roll out {names}; keep {percent(CONTROL, 0)} as a control{again}. {SET_DATE}"
+    again = f", and read again on {day(start + timedelta(days))}" if days else ""
+    return f"Roll out {names} on {day(start)}; keep {percent(CONTROL, 0)} as a control{again}."
+
+
+def _days_with_control(review: Review, chosen: list[Strategy]) -> int:
+    """Return the days after which the plan's lifts would show again against a small control; 0 if it is not known."""
+    form, reach = review.board.plan, reach_of(review)
+    if not form:
+        return 0
+    a_day = {one.name: form["a_day"] * reach[one.name] / max(review.ledger.eligible, 1) for one in chosen}
+    try:
+        return plan(a_day, metrics_of(form), {"control": CONTROL, "treated": 1 - CONTROL}, form["power"]).days
+    except ExperimentError:
+        return 0

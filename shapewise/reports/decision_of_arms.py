@@ -1,0 +1,101 @@
+"""The decision that a test of arms leads to, where no board stands behind it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from gamcore.decide import verdicts
+from gamcore.decide.arms import ArmsReadOut
+from gamcore.decide.experiment_effects import Effect
+from gamcore.decide.experiment_plan import level_words
+from gamcore.decide.worth import Contribution, total
+from gamcore.numbers import count, estimate
+from gamcore.viz.files.parts import KeyFigure, ReportPart
+from shapewise.reports.sources import Review
+from shapewise.reports.words import day, gap, interval, money
+
+PER = 1_000
+"""Customers per which gains are given: a test alone does not say how many there will be."""
+
+
+def decision(review: Review) -> ReportPart:
+    """Return the decision of a test: its best arm against the control."""
+    made = review.arms
+    best, outcome = best_of(made), made.as_read_out()
+    lines = [("Measured", _measured(review, made))]
+    if best is not None:
+        said = gap(best.difference, best.difference_interval, best.is_rate)
+        lines.insert(0, (best.strategy, f"{_moved(best)}: {said}"))
+    if not made.stopped:
+        for arm in made.arms[1:]:
+            tone, words = verdicts.of_strategy(outcome, arm)
+            if best is None or arm != best.strategy:
+                lines.append((arm, "A lift, too, but a smaller one." if tone == "good" and best else words))
+    lines += [("Risk", " ".join(risks_of(made)[:2]) or "None that the data show."), ("Next", _next(review, best))]
+    return ReportPart(_title(made, best), figures=_figures(review, made, best) if best else (), lines=lines)
+
+
+def _title(made: ArmsReadOut, best: Effect | None) -> str:
+    if made.stopped:
+        return "Do not decide on this test: its arms do not have the planned sizes"
+    return f"Choose {best.strategy}: {_moved(best)}" if best else f"Keep {made.test.control}: no arm did better"
+
+
+def _moved(effect: Effect) -> str:
+    after, before = (level_words(side.mean, effect.is_rate) for side in (effect.treated, effect.control))
+    return f"{effect.metric} {after} instead of {before}"
+
+
+def best_of(made: ArmsReadOut) -> Effect | None:
+    """Return the effect of the best arm on the first primary outcome, of those that passed; None if there is none."""
+    metric = next((name for name, role in made.test.metrics.items() if role == "primary"), "")
+    outcome = made.as_read_out()
+    good = [one for one in made.effects if one.metric == metric and one.is_significant and one.difference > 0
+            and verdicts.of_strategy(outcome, one.strategy)[0] == "good"]  # fmt: skip
+    return None if made.stopped else max(good, key=lambda one: one.difference, default=None)
+
+
+def risks_of(made: ArmsReadOut) -> list[str]:
+    """Return what speaks against a decision, in sentences."""
+    if made.stopped:
+        return ["Something other than chance chose who got which arm, so no difference can be trusted."]
+    risks = []
+    if len(made.arms) > 2:
+        risks.append("The best of several arms tends to look a little better than it is; the interval allows for it.")
+    if made.left_out:
+        risks.append(f"{count(made.left_out)} rows without an arm are left out.")
+    return risks
+
+
+def _figures(review: Review, made: ArmsReadOut, best: Effect) -> list[KeyFigure]:
+    """Return the outcomes gained per 1,000 customers, and what they are worth.
+
+    The arm was chosen as the best of several: its interval is widened for that, unless Dunnett's already is."""
+    tested = 1 if made.test.adjustment == "Dunnett" else len(made.arms) - 1
+    gain = total([Contribution(PER, best.difference, best.difference_interval)], tested)
+    more = f"more {'customers with' if best.is_rate else 'of'} {best.metric} per {count(PER)} customers"
+    figures = [KeyFigure(estimate(gain.value, True), interval(gain), more)]
+    amount, currency = float(review.test.money.get("amount") or 0.0), str(review.test.money.get("currency", ""))
+    if amount:
+        worth = total([Contribution(PER * amount, best.difference, best.difference_interval)], tested)
+        figures.append(
+            KeyFigure(money(worth.value, currency), interval(worth, currency), f"worth per {count(PER)} customers")
+        )
+    return figures
+
+
+def _measured(review: Review, made: ArmsReadOut) -> str:
+    n = sum(made.sizes["all"].counts.values())
+    period = review.period(review.test.table)
+    when = f", {day(period[0])} to {day(period[1])}" if period else ""
+    return f"In a test of {count(n)} customers{when}, {len(made.arms)} arms against each other."
+
+
+def _next(review: Review, best: Effect | None) -> str:
+    if review.recipe.next_step:
+        return review.recipe.next_step
+    if best is None:
+        return "Leave things as they are, or plan a larger test."
+    when = f" on {day(date.fromisoformat(review.recipe.start))}" if review.recipe.start else ""
+    end = "" if review.recipe.start else " The day is to be set."
+    return f"Give {best.strategy} to everybody{when}, but for a tenth as a control, and read again.{end}"

@@ -1,0 +1,225 @@
+"""The parts of a report about strategies and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from gamcore.data.table import as_table
+from gamcore.decide import verdicts
+from gamcore.decide.experiment_effects import Effect, ReadOut
+from gamcore.decide.experiment_plan import level_words
+from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
+from gamcore.decide.strategies import Strategy
+from gamcore.numbers import count, estimate, fixed, p_value, percent
+from gamcore.viz import plots
+from gamcore.viz.files.parts import ReportPart
+from shapewise.decisions import boards as stored
+from shapewise.decisions.proof import ProofError, prove
+from shapewise.reports import decision as of_board
+from shapewise.reports import decision_of_arms as of_arms
+from shapewise.reports import words
+from shapewise.reports.decision import named
+from shapewise.reports.recipes import ReportItem
+from shapewise.reports.risks import risks_of
+from shapewise.reports.sources import Review
+from shapewise.scoring import all_rows as wholes
+from shapewise.store.workspace import StoreError
+
+MOST_GROUPED: Final = 6
+"""Most sensitive columns whose groups are compared."""
+
+
+def decision(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the slide that decides."""
+    yield of_board.decision(review) if review.recipe.board else of_arms.decision(review)
+
+
+def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield who gets what, with what the test measured; without a test, with what is assumed, called so."""
+    outcome = review.outcome if review.is_measured and not review.outcome.stopped else None
+    reach, eligible = of_board.reach_of(review), max(review.ledger.eligible, 1)
+    currency = str(review.board.money.get("currency", ""))
+    metric = of_board.deciding(outcome, review.made.strategies) if outcome is not None else ""
+    measured = ["Customers", f"{metric}: control to treated", "Difference (95% interval)"]
+    head = ["", "Strategy", "Who", "What is done"]
+    head += measured if outcome else ["Customers", "Assumed lift", "Assumed worth"]
+    rows = []
+    for k, one in enumerate(review.made.strategies):
+        n = reach[one.name]
+        row = [
+            str(k + 1),
+            one.name,
+            one.rule.words(review.names),
+            one.action or "-",
+            f"{count(n)} ({percent(n / eligible, 0)})",
+        ]
+        if outcome is not None:
+            row += _measured(of_board.effect_on(outcome, one.name, metric))
+        else:
+            low, mid, high = one.worth(n)
+            worth = f"{words.money(mid, currency)} ({estimate(low)} to {estimate(high)})" if one.value else "-"
+            row += [_lifts_of(one), worth]
+        rows.append(row)
+    share = 1 - review.ledger.remainder / eligible
+    title = f"{percent(share, 0)} of {count(review.ledger.eligible)} customers get a strategy: the first one that fits"
+    yield ReportPart(title, table=[head, *rows])
+
+
+def _lifts_of(one: Strategy) -> str:
+    low, mid, high = (percent(lift, 0, signed=True) for lift in one.lift)
+    return f"{mid} ({low} to {high})"
+
+
+def _measured(effect: Effect | None) -> list[str]:
+    if effect is None:
+        return ["-", "-"]
+    before, after = _levels(effect)
+    return [f"{before} to {after}", words.gap(effect.difference, effect.difference_interval, effect.is_rate)]
+
+
+def reach(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield how many customers each strategy gets."""
+    yield ReportPart(plot=plots.reach(review.ledger, [one.name for one in review.made.strategies]))
+
+
+def overlap(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield how the rules overlap."""
+    yield ReportPart(plot=plots.overlap(review.ledger, [one.name for one in review.made.strategies]))
+
+
+def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the segments of the table, each with the model that it was read off."""
+    table = review.main.about.table if review.main is not None else review.board.table
+    kept = stored.segments(review.space, table)
+    head = ["Segment", "Who", "Read off", "Held-out rows inside", "Opportunity (95% interval)"]
+    rows = []
+    for one in kept:
+        facts = one.told()
+        said = ["-", "-"]
+        if facts is not None:
+            opportunity = words.gap(facts.opportunity, facts.opportunity_interval, facts.binary)
+            said = [f"{count(facts.inside)} of {count(facts.rows)}", opportunity]
+        rows.append([one.name, one.read().words(review.names), one.scenario or "-", *said])
+    if not rows:
+        raise StoreError("No segment of this table has been saved yet.")
+    text = [
+        "Opportunity: what held-out rows inside do more than the rest. An association, not the effect of an action."
+    ]
+    yield ReportPart("Segments", text, table=[head, *rows])
+
+
+def plan(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the plan of the test."""
+    made = review.plan
+    yield ReportPart(plot=plots.detectable(made), text=made.sentences())
+    if not review.recipe.is_brief:
+        table = made.table()
+        cells = [[str(name) for name in table.columns], *(list(row) for row in table.itertuples(index=False))]
+        yield ReportPart(f"The test takes {count(made.days)} days", table=cells)
+
+
+def _read(review: Review) -> ReadOut:
+    return review.outcome if review.recipe.board else review.arms.as_read_out()
+
+
+def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield what the test measured: for a director, on the metric that decides; else on all."""
+    outcome = _read(review)
+    if outcome.stopped or (not review.recipe.board and review.arms.stopped):
+        yield ReportPart("The test cannot be read", [verdicts.overall(outcome)[1] if outcome.stopped else
+                                                     " ".join(of_arms.risks_of(review.arms))])  # fmt: skip
+        return
+    made = review.made.strategies if review.recipe.board else ()
+    names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
+    if not review.recipe.is_brief:
+        text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
+        yield ReportPart(plot=replace(plots.lifts(outcome), title=verdicts.overall(outcome)[1]), text=text)
+        return
+    metric = of_board.deciding(outcome, made)
+    kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
+    moved = verdicts.listed([f"{verdicts.percent(one.lift)} with {named(one)}" for one in kept])
+    others = len({effect.metric for effect in outcome.effects}) - 1
+    text = [verdicts.overall(outcome)[1]]
+    text += [f"{others} more metrics were measured: see the analyst's report."] if others else []
+    yield ReportPart(plot=replace(plots.lifts(replace(outcome, effects=kept)), title=f"{metric}: {moved}"), text=text)
+
+
+def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the rates or means of each comparison, with difference and verdict."""
+    head = ["Strategy" if review.recipe.board else "Arm", "Metric", "Role", "Customers", "Control", "Treated",
+            "Difference (95% interval)", "p, adjusted"]  # fmt: skip
+    outcome = _read(review)
+    rows = [[one.strategy, one.what, one.role, count(one.treated.n + one.control.n), *_levels(one),
+             words.gap(one.difference, one.difference_interval, one.is_rate),
+             p_value(one.holm).removeprefix("p = ").removeprefix("p ")]
+            for one in outcome.effects]  # fmt: skip
+    if outcome.stopped:
+        raise StoreError("The arms of the test have the wrong sizes, so no difference is shown.")
+    yield ReportPart("What treated and control customers did", table=[head, *rows])
+
+
+def _levels(effect: Effect) -> list[str]:
+    return [level_words(arm.mean, effect.is_rate) for arm in (effect.control, effect.treated)]
+
+
+def risks(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield all that speaks against the decision, and what the report does not say."""
+    if review.recipe.board:
+        outcome = review.outcome if review.is_measured else None
+        listed = risks_of(review, outcome, of_board.chosen_of(review, outcome))
+    else:
+        listed = of_arms.risks_of(review.arms)
+    yield ReportPart("What speaks against it", listed or ["Nothing that the data show."])
+
+
+def fairness(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield how evenly the strategies reach the groups of sensitive columns."""
+    reached = review.ledger.exclusive.sum()
+    columns = sensitive(review.columns(review.table))
+    if not columns:
+        raise StoreError("No column's name of the table points to a protected characteristic.")
+    used = sensitive(list(review.made.cascade().columns))
+    kept = list(columns)[:MOST_GROUPED]
+    frame = wholes.read(review.space, review.table, [*kept, *review.made.cascade().columns])
+    rows = [_parity(review, frame, name, columns[name], name in used) for name in kept]
+    head = [
+        "Column",
+        "Points to",
+        "Decides who gets what",
+        "Least reached",
+        "Most reached",
+        "Ratio",
+        "Four-fifths rule",
+    ]
+    text = [
+        f"The share of each group's eligible customers that any strategy reaches; {count(reached)} are reached in all."
+    ]
+    yield ReportPart("Groups that the strategies reach", text, table=[head, *rows])
+
+
+def _parity(review: Review, frame: pd.DataFrame, column: str, reason: str, used: bool) -> list[str]:
+    names = [one.name for one in review.made.strategies]
+    shares = parity(as_table(frame), column, review.made.assign(frame), names)
+    ratio = shares.attrs["ratio"][ANY]
+    order = shares.sort_values(ANY)
+    ends: list[Any] = [order.iloc[0], order.iloc[-1]] if len(order) else []
+    said = [f"{end[GROUP]} {percent(end[ANY], 0)}" for end in ends] or ["-", "-"]
+    holds = "-" if not np.isfinite(ratio) else "holds" if ratio >= FOUR_FIFTHS else "does not hold"
+    return [column, reason, "yes" if used else "no", *said, fixed(ratio, 2) if np.isfinite(ratio) else "-", holds]
+
+
+def proof(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the counts of board, SQL and Python on the same rows."""
+    review.ledger  # noqa: B018 (settles the table)
+    try:
+        made = prove(review.made, review.space.tables.read(review.table))
+    except ProofError as error:
+        raise StoreError(str(error)) from error
+    rows = [[str(cells[0]), *(count(n) for n in cells[1:])] for cells in made.counts.itertuples(index=False)]
+    title = "Board, SQL and Python agree on every row" if made.same else "Board, SQL and Python do not agree"
+    yield ReportPart(title, table=[["Strategy", "Board", "SQL", "Python"], *rows])

@@ -1,0 +1,136 @@
+"""The parts of a report about models: curves, what matters, how well they predict, and their cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from gamcore.data.column_names import PAIR
+from gamcore.decide.strategies import Strategy
+from gamcore.explain.shown import shown
+from gamcore.numbers import fixed
+from gamcore.stats import metrics as quality
+from gamcore.viz import plots
+from gamcore.viz.files.parts import ReportPart
+from gamcore.viz.plots.segment import marked
+from shapewise.reports.card import CAVEATS, card
+from shapewise.reports.recipes import ReportItem
+from shapewise.reports.sources import ModelSource, Review
+from shapewise.store.workspace import StoreError
+
+MOST_DOTS: Final = 3_000
+FIGURES: Final = (
+    "What is gained is the measured difference per customer times the customers that a strategy reaches. A month has "
+    "30 days of the customers that the plan of the test expects; without a plan, the figures are of this table.",
+    "Intervals of sums add the errors of the strategies (MOVER) and are widened where only some of what was tested is "
+    "rolled out, since the results chose it. They take the customers to come to be like those of the test.",
+)
+
+
+def curve(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield a curve of the model in view."""
+    source = review.model()
+    shape = shown(source.estimator.explain_shape(item.of[0]).on(source.scale), source.names)
+    title = source.about.headlines.get(item.of[0])
+    yield ReportPart(plot=plots.curve(shape, source.target, source.detail(shape), title=title))
+
+
+def pair(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield a pair of the model in view."""
+    source = review.model()
+    surface = shown(source.estimator.explain_pair(item.of[0], item.of[1]).on(source.scale), source.names)
+    title = source.about.headlines.get(PAIR.join(item.of))
+    detail = source.detail(surface.margins[0])
+    yield ReportPart(plot=plots.surface(surface, source.target, detail, title=title))
+
+
+def why(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the curve that a strategy was read off, of its own model, with the strategy's customers marked.
+
+    Without a column, that of the rule which moves the model's predictions most."""
+    strategy = next((one for one in review.made.strategies if one.name == item.of[0]), None)
+    if strategy is None:
+        raise StoreError(f"There is no strategy {item.of[0]} on the board.")
+    source = review.behind(strategy)
+    column = item.of[1] if len(item.of) > 1 else _strongest(source, strategy)
+    shape = shown(source.estimator.explain_shape(column).on(source.scale), source.names)
+    drawn = plots.curve(shape, source.target, source.detail(shape))
+    title = source.about.headlines.get(column) or f"{strategy.name}: {drawn.title}"
+    said = f"{strategy.name} goes to: {strategy.rule.words(source.names)}." + (
+        f" {strategy.action}." if strategy.action else ""
+    )
+    yield ReportPart(plot=replace(marked(drawn, shape, strategy.rule, strategy.name), title=title), text=[said])
+
+
+def _strongest(source: ModelSource, strategy: Strategy) -> str:
+    ranked = source.estimator.importance().ranked_features()
+    used = [name for name in ranked if name in strategy.rule.columns]
+    if not used:
+        raise StoreError(f"The model that {strategy.name} was read off has none of its rule's columns.")
+    return used[0]
+
+
+def importance(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the ranking of features of each model."""
+    for source in review.models():
+        ranking = shown(source.estimator.importance(source.scale), source.names)
+        detail = f"mean absolute effect on {source.target} · model {source.about.name}"
+        yield ReportPart(plot=plots.importance(ranking, detail=detail))
+
+
+def roc(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the ROC curve of each classifier."""
+    for source in _classifiers(review):
+        held = source.held()
+        line = quality.roc(held.y, held.predicted, held.weight)
+        said = f"AUC {fixed(line.summary, 3)}: the chance that a row with {source.target} ranks above one without"
+        axes = ("false positive rate", "positives found")
+        drawn = plots.ranked(line, f"ROC of {source.about.name}", said, axes, ([0, 1], [0, 1]))
+        yield ReportPart(plot=_named(drawn, source))
+
+
+def calibration(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield predicted against observed rates of each classifier."""
+    for source in _classifiers(review):
+        held = source.held()
+        drawn = plots.calibration(quality.calibration(held.y, held.predicted, held.weight), held.predicted)
+        yield ReportPart(plot=_named(drawn, source))
+
+
+def _classifiers(review: Review) -> list[ModelSource]:
+    there = [source for source in review.models() if source.about.kind.endswith("classifier")]
+    if not there:
+        raise StoreError("No model of the report predicts a chance.")
+    return there
+
+
+def _named(drawn: plots.Plot, source: ModelSource) -> plots.Plot:
+    return replace(drawn, detail=f"{drawn.detail} · model {source.about.name}")
+
+
+def residuals(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the residuals of each regression."""
+    for source in review.models():
+        held = source.held()
+        some = np.random.default_rng(0).permutation(held.y.size)[:MOST_DOTS]
+        table = quality.residuals(held.y, held.predicted, held.weight)
+        gaps = held.y - held.predicted
+        drawn = plots.residuals(table, held.predicted[some], gaps[some], source.target)
+        yield ReportPart(plot=_named(drawn, source))
+
+
+def cards(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart]:
+    """Yield the card of each model."""
+    for source in review.models():
+        made = card(review.space, source.about.id)
+        rows = [["", ""], *([label, value] for label, value in made.rows)]
+        yield ReportPart(f"Model card: {made.name}", table=rows)
+
+
+def reading(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart]:
+    """Yield how figures and plots are read, and what they do not say."""
+    figures = FIGURES if review.recipe.board or review.recipe.test else ()
+    yield ReportPart("How to read it", (*figures, *CAVEATS))

@@ -1,0 +1,84 @@
+"""What speaks against a decision, the weightiest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from gamcore.decide import verdicts
+from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.fairness import sensitive
+from gamcore.decide.strategies import Strategy
+from gamcore.decide.verdicts import listed
+from gamcore.numbers import count, fixed
+from shapewise.reports.sources import Review
+from shapewise.store.workspace import StoreError
+
+FEW_TESTED: Final = 10_000
+"""Customers in a strategy's test below which the slide says how few they were."""
+WEAK_AUC: Final = 0.6
+
+
+def risks_of(review: Review, outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
+    """Return the risks of a decision in sentences; of the board's models, data and test, the weightiest first."""
+    return [*_of_test(outcome, chosen), *_of_board(review, outcome), *_of_people(review, chosen),
+            *_of_sizes(outcome, chosen), *_of_models(review, chosen)]  # fmt: skip
+
+
+def _of_test(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
+    if outcome is None:
+        return ["Nothing has been measured: what the strategies change is assumed."]
+    if outcome.stopped:
+        return [verdicts.overall(outcome)[1]]
+    names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
+    kept = {one.name for one in chosen}
+    return [f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names
+            if name not in kept and verdicts.of_strategy(outcome, name)[0] == "bad"]  # fmt: skip
+
+
+def _of_board(review: Review, outcome: ReadOut | None) -> list[str]:
+    risks = []
+    if outcome is not None and review.board.read() != review.made:
+        risks.append("The board has changed since the test began: the figures are of the tested one.")
+    newer = [table.name for table in review.space.tables.listed() if table.replaces == review.table]
+    if newer:
+        risks.append(f"The customers are counted on an older table: {newer[0]} has replaced it.")
+    return risks
+
+
+def _of_people(review: Review, chosen: Sequence[Strategy]) -> list[str]:
+    """Return the sensitive features that decide who gets what."""
+    by_column: dict[str, list[str]] = {}
+    for one in chosen:
+        for column in sensitive(list(one.rule.columns)):
+            by_column.setdefault(column, []).append(one.name)
+    return [
+        f"{listed(names)} {'uses' if len(names) == 1 else 'use'} {review.names.column(column)}: "
+        "have that approved first."
+        for column, names in by_column.items()
+    ]
+
+
+def _of_sizes(outcome: ReadOut | None, chosen: Sequence[Strategy]) -> list[str]:
+    """Return the strategy that the fewest customers tested, where they were few."""
+    if outcome is None or outcome.stopped or len(chosen) == 0:
+        return []
+    kept = {one.name for one in chosen}
+    sizes = {ratio.where: ratio.treated + ratio.control for ratio in outcome.ratios if ratio.where in kept}
+    if not sizes:
+        return []
+    least = min(sizes, key=sizes.__getitem__)
+    return [f"{least} was tested on {count(sizes[least])} customers only."] if sizes[least] < FEW_TESTED else []
+
+
+def _of_models(review: Review, chosen: Sequence[Strategy]) -> list[str]:
+    risks = []
+    for one in chosen:
+        try:
+            model = review.behind(one).about if one.model else None
+        except StoreError as error:
+            risks.append(str(error))
+            continue
+        if model is not None and model.metrics.get("auc", 1.0) < WEAK_AUC:
+            risks.append(f"{one.name} comes from a weak model (AUC {fixed(model.metrics['auc'], 2)}; .5 is guessing).")
+    return risks

@@ -1,0 +1,209 @@
+"""What a report is made from: a board or a test with what they measured, and models with their held-out rows."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cached_property, partial
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.decide.arms import ArmsReadOut, read_arms
+from gamcore.decide.arms_plan import ExperimentPlan
+from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.strategies import Ledger, Strategy, StrategySet
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
+from gamcore.explain.curves import Curve
+from gamcore.model.scales import Scale
+from shapewise.decisions import arm_tests
+from shapewise.decisions import boards as stored
+from shapewise.decisions.arm_tests import StoredTest
+from shapewise.decisions.boards import Board
+from shapewise.decisions.plan_and_outcome import read_out
+from shapewise.decisions.plans import form_of, planned
+from shapewise.reports.card import names_of_table, target
+from shapewise.reports.recipes import Recipe
+from shapewise.scoring import all_rows as wholes
+from shapewise.scoring.held_out import HeldOutPredictions, held_out
+from shapewise.store.names import known
+from shapewise.store.workspace import ModelAbout, StoreError, Workspace
+
+DAYS: Final = 30
+"""Days of a month."""
+
+
+class ModelSource:
+    """A model in a report."""
+
+    def __init__(self, space: Workspace, about: ModelAbout, scale: str) -> None:
+        if about.of_tasks:
+            raise StoreError("A report is of a model of one target: choose another.")
+        self.space, self.about = space, about
+        binary = about.kind.endswith("classifier")
+        self.scale: Scale = scale if binary and scale in ("points", "ratio") else "link"  # type: ignore[assignment]
+
+    @cached_property
+    def estimator(self) -> GAMRegressor | GAMClassifier:
+        """The model itself."""
+        made: GAMRegressor | GAMClassifier = from_saved(self.space.models.load(self.about.id))
+        return made
+
+    @cached_property
+    def _held(self) -> HeldOutPredictions | None:
+        return held_out(self.space, self.about.id)
+
+    @cached_property
+    def names(self) -> Names:
+        """How the columns of its table are shown."""
+        return names_of_table(self.space, self.about.table)
+
+    @property
+    def target(self) -> str:
+        """What it predicts, in words."""
+        return target(self.about, self.names)
+
+    def held(self) -> HeldOutPredictions:
+        """Return the held-out rows, predicted once."""
+        if self._held is None:
+            raise StoreError("The model has no held-out rows here to be measured on: its table is gone, or too small.")
+        return self._held
+
+    def detail(self, curve: Curve) -> str:
+        """Return the grey line under a plot's title, which names the model."""
+        return " · ".join([*curve.detail(self.target), f"model {self.about.name}"])
+
+
+class Review:
+    """The sources of a report, each read once."""
+
+    def __init__(self, space: Workspace, recipe: Recipe, model: str = "") -> None:
+        self.space, self.recipe = space, recipe
+        self._sources: dict[str, ModelSource] = {}
+        self.main = self._source(model) if model else None
+
+    def _source(self, identifier: str) -> ModelSource:
+        if identifier not in self._sources:
+            about = self.space.models.about(identifier)
+            self._sources[identifier] = ModelSource(self.space, about, self.recipe.scale)
+        return self._sources[identifier]
+
+    @cached_property
+    def names(self) -> Names:
+        """How columns are shown: those of the model's table, else of the board's or the test's."""
+        if self.main is not None:
+            return self.main.names
+        if self.recipe.board:
+            return names_of_table(self.space, self.board.table)
+        return names_of_table(self.space, self.test.table) if self.recipe.test else AS_THEY_ARE
+
+    def model(self) -> ModelSource:
+        """Return the model in view; StoreError if there is none."""
+        if self.main is None:
+            raise StoreError("There is no model in view: open one.")
+        return self.main
+
+    def behind(self, strategy: Strategy) -> ModelSource:
+        """Return the model that a strategy was read off."""
+        if not strategy.model:
+            raise StoreError(f"{strategy.name} was not read off a model: its rule was written by hand.")
+        try:
+            return self._source(strategy.model)
+        except StoreError as error:
+            named = f" ({strategy.scenario})" if strategy.scenario else ""
+            raise StoreError(f"The model that {strategy.name} was read off{named} is no longer there.") from error
+
+    def models(self) -> list[ModelSource]:
+        """Return the models that strategies were read off; the model in view where there are none, or where one of its
+        plots was asked for."""
+        behind: dict[str, ModelSource] = {}
+        for strategy in self.made.strategies if self.recipe.board else ():
+            if strategy.model and strategy.model in self.space.ids("models"):
+                behind[strategy.model] = self._source(strategy.model)
+        shown = any(item.kind in ("curve", "pair") for item in self.recipe.items)
+        if self.main is not None and (shown or not behind):
+            behind.setdefault(self.main.about.id, self.main)
+        return list(behind.values())
+
+    @cached_property
+    def board(self) -> Board:
+        """The report's board; StoreError if it has none."""
+        if not self.recipe.board:
+            raise StoreError("The report has no board: choose one.")
+        return stored.board(self.space, self.recipe.board)
+
+    @cached_property
+    def made(self) -> StrategySet:
+        """The strategies: as they were tested, once the test was read."""
+        tested = self.board.plan.get("tested")
+        return StrategySet.from_dict(tested) if tested and self.is_measured else self.board.read()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the board's test has been read."""
+        outcome = self.board.outcome
+        return bool(outcome.get(outcome.get("way", "rows")))
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Whom the strategies reach: in the model's table if it has the columns, else in the board's own."""
+        needed = set(self.made.cascade().columns)
+        for table in (self.main.about.table if self.main else "", self.board.table):
+            if table in self.space.ids("tables") and needed <= set(self.columns(table)):
+                self.table = table
+                return wholes.matches(self.space, table, self.made).ledger(range(len(self.made.strategies)))
+        raise StoreError("No table has the columns that the board's rules use.")
+
+    table: str = ""
+    """The table whose rows `ledger` counted."""
+
+    def columns(self, table: str) -> list[str]:
+        """Return the names of a table's columns."""
+        return list(pq.read_schema(self.space.tables.path(table)).names)
+
+    @cached_property
+    def outcome(self) -> ReadOut:
+        """What the board's test measured."""
+        way = self.board.outcome.get("way", "rows")
+        if not self.is_measured:
+            raise StoreError("The test has not been read yet: do so on the page Experiment.")
+        metrics = self.board.plan.get("metrics", [])
+        return read_out(self.made, way, self.board.outcome[way], metrics, partial(wholes.read, self.space))
+
+    @cached_property
+    def plan(self) -> ExperimentPlan:
+        """The plan of the board's test."""
+        if not self.board.plan:
+            raise StoreError("The board has no plan yet: make one on the page Experiment.")
+        return planned(form_of(self.board.plan, []), self.made, self.ledger)
+
+    @property
+    def times(self) -> float:
+        """Months of customers per customer of the table, if the plan says how many come per day; else 1."""
+        per_day = float(self.board.plan.get("a_day", 0.0))
+        return per_day * DAYS / max(self.ledger.eligible, 1) if per_day > 0 else 1.0
+
+    @cached_property
+    def test(self) -> StoredTest:
+        """The report's test of arms."""
+        if not self.recipe.test:
+            raise StoreError("The report has no test: choose one.")
+        return known(StoredTest, self.space.thing(arm_tests.KIND, self.recipe.test).about)
+
+    @cached_property
+    def arms(self) -> ArmsReadOut:
+        """What the report's test of arms measured."""
+        asked = self.test.test()
+        columns = [asked.arm, *asked.metrics, *(asked.before or {}).values()]
+        return read_arms(wholes.read(self.space, self.test.table, columns), asked)
+
+    def period(self, table: str) -> tuple[date, date] | None:
+        """Return the first and last day of a table, if it has one column of dates."""
+        schema = pq.read_schema(self.space.tables.path(table))
+        dates = [field.name for field in schema if pa.types.is_temporal(field.type)]
+        if len(dates) != 1:
+            return None
+        when = pd.to_datetime(wholes.read(self.space, table, dates)[dates[0]]).dropna()
+        return (when.min().date(), when.max().date()) if len(when) else None

@@ -1,0 +1,81 @@
+"""House templates of slides, as a workspace keeps them: checked by a child process, counted in their owner's quota."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePath
+from typing import Final
+
+from gamcore.viz.files.pptx_template import MOST_BYTES
+from shapewise.ingest.supervisor import bare_environment
+from shapewise.processes import read_end
+from shapewise.store.atomic_files import scratch_folder
+from shapewise.store.names import known
+from shapewise.store.workspace import StoreError, Workspace, clean_name, new_id, now
+
+KIND: Final = "templates"
+PART: Final = "template"
+SUFFIXES: Final = (".pptx", ".potx")
+SECONDS: Final = 60
+GIVEN, MADE, LOG = "given", "template.pptx", "log.txt"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A stored template."""
+
+    id: str
+    name: str
+    created: str
+
+
+def add(workspace: Workspace, name: str, data: bytes) -> Template:
+    """Check and store a template; StoreError if it cannot be one."""
+    if PurePath(name.lower()).suffix not in SUFFIXES:
+        raise StoreError("A template is a PowerPoint file: choose a .pptx or .potx.")
+    if len(data) > MOST_BYTES:
+        raise StoreError(f"The template has more than {MOST_BYTES >> 20} MB: remove pictures, or compress them.")
+    about = Template(new_id(), clean_name(PurePath(name).stem), now())
+    with scratch_folder(workspace.root) as folder:
+        (folder / GIVEN).write_bytes(data)
+        _check(folder)
+        workspace.add(KIND, about.id, asdict(about), {PART: folder / MADE}, detail=about.name)
+    return about
+
+
+def _check(folder: Path) -> None:
+    """Let a child process read the file in a folder and write what is kept of it; StoreError says why it cannot."""
+    with (folder / LOG).open("wb") as log:
+        try:
+            subprocess.run(  # noqa: S603 (our own interpreter and module)
+                [sys.executable, "-P", "-c", PROGRAM, str(Path(__file__).parents[2]), str(folder)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
+                env=bare_environment(), start_new_session=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise StoreError(f"Reading the template took more than {SECONDS} seconds: choose a simpler one.") from error
+    try:
+        end = read_end(folder)
+    except ValueError:
+        end = None
+    if end is None:
+        raise StoreError("The template cannot be read: save it again in PowerPoint.")
+    if end.get("state") != "done":
+        raise StoreError(str(end.get("message", ""))[:300])
+
+
+PROGRAM: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from shapewise.workers.template import main; main(sys.argv[2])"
+)
+
+
+def templates(workspace: Workspace) -> list[Template]:
+    """Return the templates that this person can use, newest first."""
+    return workspace.listed(KIND, lambda kept: known(Template, kept))[::-1]
+
+
+def content(workspace: Workspace, identifier: str) -> bytes:
+    """Return a stored template."""
+    return workspace.part(KIND, identifier, PART).read_bytes()

@@ -1,4 +1,4 @@
-"""Shapewise, the application: a workspace of tables and models, the work done on them, and what pages show."""
+"""The Shapewise application: a workspace of tables and models, the jobs that work on them, and the pages."""
 
 from importlib.util import find_spec
 

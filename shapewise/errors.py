@@ -1,4 +1,4 @@
-"""What can go wrong in a workspace, in words for the person who waits."""
+"""The errors of a workspace, with messages written for the user."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 
 class StoreError(ValueError):
-    """Something asked for is not in the workspace, or cannot be put there; the message says what to do."""
+    """What was requested is not in the workspace or cannot be stored there; the message says what to do."""
 
 
 class DeniedError(StoreError):
-    """Something that this person may not do."""
+    """This person may not do what was requested."""
 
 
 class FullError(StoreError):
@@ -20,11 +20,11 @@ class FullError(StoreError):
 
 
 class GoneError(StoreError):
-    """The workspace's folder is not there any more, or is another one."""
+    """The workspace's folder no longer exists or was replaced."""
 
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-FULL = "The disk of the workspace is full, so nothing was changed: delete what is not needed, or make room, and repeat."
+FULL = "The disk of the workspace is full, so nothing was changed: delete what you no longer need, then try again."
 READ_ONLY = (
     "The workspace's folder cannot be written to, so nothing was changed: make it writable, or set "
     "GAMCORE_WORKSPACE to another folder and restart the app."
@@ -37,7 +37,7 @@ GONE = (
 
 @contextmanager
 def room() -> Iterator[None]:
-    """A full disk as a FullError, and one that was made read-only as a StoreError."""
+    """Raise a full disk as FullError and a read-only one as StoreError."""
     try:
         yield
     except OSError as error:

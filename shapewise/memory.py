@@ -1,4 +1,4 @@
-"""Memory of this process that it does not use any more, given back to the system."""
+"""Return unused memory of this process to the system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-TRIM_THRESHOLD: Final = -1  # names of options in malloc.h
+TRIM_THRESHOLD: Final = -1  # mallopt parameters from malloc.h
 MMAP_THRESHOLD: Final = -3
 ARENA_MAX: Final = -8
 KEPT_BYTES: Final = 2**17
@@ -18,7 +18,7 @@ ARENAS: Final = 2
 
 
 def _library() -> Any:
-    """Return the C library, where it is Linux's."""
+    """Return the C library on Linux; None elsewhere."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             library = ctypes.CDLL(None)
@@ -28,14 +28,14 @@ def _library() -> Any:
 
 
 def few_arenas() -> None:
-    """Let threads share their memory: Linux gives each a place of its own, which keeps what the thread has freed."""
+    """Let threads share malloc arenas: on Linux each thread has its own, which keeps the memory that it freed."""
     library = _library()
     if library is not None:
         library.mallopt(ARENA_MAX, ARENAS)
 
 
 def give_back() -> None:
-    """Give back what is not in use now."""
+    """Return currently unused memory to the system."""
     library = _library()
     if library is not None:
         library.malloc_trim(0)
@@ -43,10 +43,10 @@ def give_back() -> None:
 
 
 def give_back_early() -> None:
-    """Give back what is not in use, and every larger array as soon as it is dropped, from now on.
+    """Return unused memory to the system now, and from now on every larger array as soon as it is freed.
 
-    The C library of Linux learns from arrays that come and go to keep blocks of up to 32 MiB for the next ones: after a
-    pass over a table it holds several times of what is in use. Elsewhere this does nothing.
+    By default, the C library of Linux adapts to large short-lived arrays and keeps freed blocks of up to 32 MiB: after
+    a pass over a table it holds several times the memory in use. Elsewhere, only Arrow's unused memory is returned.
     """
     library = _library()
     if library is not None:
@@ -56,13 +56,13 @@ def give_back_early() -> None:
 
 
 def no_pool() -> None:
-    """Let Arrow take its memory from the system from now on: a page of a pool stays while a block of it is kept."""
+    """Make Arrow allocate from the system from now on: a pool keeps a page while any block in it is in use."""
     pa.set_memory_pool(pa.system_memory_pool())
 
 
 @contextlib.contextmanager
 def plain_pool() -> Iterator[None]:
-    """While open, Arrow takes its memory from the system: pools of its own keep what they have had."""
+    """Make Arrow allocate from the system inside the block: its own pools keep freed memory."""
     before = pa.default_memory_pool()
     no_pool()
     try:

@@ -1,12 +1,12 @@
-"""One protocol for child processes. A child works on a folder, and whatever it and its server tell each other is there:
+"""The protocol for child processes. A child works on a folder, through which it and its server communicate:
 
     about.json      what to do
     log.txt         what it printed
-    progress.json   how far it is: share, and what comes next; written at most ten times per second
-    spare           room for the last file
-    end.json        how it ended: state, message, and what else the work has to say
+    progress.json   share done and current step; written at most ten times per second
+    spare           disk space reserved for end.json
+    end.json        how it ended: state, message, and any other results of the work
 
-A child ends with its server, and may be ended for the memory or the time it takes.
+A child ends with its server, and may be killed for using too much memory or time.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ LOOK_SECONDS: Final = 0.5
 
 
 class Pace:
-    """Says when the next report is due: at most ten per second."""
+    """Limits reports to ten per second."""
 
     def __init__(self) -> None:
         self._last = 0.0
 
     def due(self) -> bool:
-        """Whether it is time; if so, the next is due later."""
+        """Return whether a report is due; if so, the interval to the next one starts."""
         if time.monotonic() - self._last < REPORT_SECONDS:
             return False
         self._last = time.monotonic()
@@ -53,7 +53,7 @@ class Pace:
 
 
 class Reporter:
-    """Writes how far the work in a folder is; `check` may stop it by an exception."""
+    """Writes the progress of the work in a folder; `check` may stop the work by raising an exception."""
 
     def __init__(self, folder: Path, check: Callable[[], None] = lambda: None) -> None:
         self._folder, self._check, self._pace = folder, check, Pace()
@@ -65,7 +65,7 @@ class Reporter:
 
 
 def report(folder: Path, **progress: Any) -> None:
-    """Write how far the work is. Where it cannot be written, the work goes on: a report is not worth ending it."""
+    """Write the progress of the work. If writing fails, the work goes on: a report is not worth stopping it."""
     making = folder / f".{PROGRESS}.tmp"
     with contextlib.suppress(OSError):
         making.write_text(json.dumps(progress), encoding="utf-8")
@@ -73,14 +73,14 @@ def report(folder: Path, **progress: Any) -> None:
 
 
 def read_progress(folder: Path) -> dict[str, Any]:
-    """Return what the child last reported; nothing before its first report. ValueError where it is no report."""
+    """Return the child's last report, {} before the first; ValueError if the file is not a report."""
     with contextlib.suppress(FileNotFoundError):
         return _read(folder / PROGRESS)
     return {}
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Read what a child wrote, which may have been led astray by a file: no link, no pipe, and not much of it."""
+    """Read a JSON object that a child wrote; refuse links, pipes and large files: input may have hijacked the child."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         file = os.open(path, flags)
@@ -99,20 +99,20 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def write_end(folder: Path, end: dict[str, Any]) -> None:
-    """Write how the work ended, in the place that was kept for it: a full disk is no reason not to say so."""
+    """Write how the work ended, in the space reserved for it, so that a full disk does not prevent it."""
     use_spare(folder)
     write_json(folder / END, end)
 
 
 def read_end(folder: Path) -> dict[str, Any] | None:
-    """Return how the work ended; None while it goes on, or where the child died before it could say."""
+    """Return how the work ended; None while it is running, or if the child died without writing it."""
     with contextlib.suppress(FileNotFoundError):
         return _read(folder / END)
     return None
 
 
 def tail(folder: Path, size: int = 2000) -> str:
-    """Return the last of what a child printed."""
+    """Return the last `size` characters that a child printed."""
     path = folder / LOG
     if not path.is_file():
         return ""
@@ -122,7 +122,7 @@ def tail(folder: Path, size: int = 2000) -> str:
 
 
 def incident() -> str:
-    """Print the exception that is being handled under a number, which is all that a person who waits is told."""
+    """Print the exception being handled under a random number; return the number, which is all the user sees of it."""
     number = secrets.token_hex(4)
     print(f"error {number}", file=sys.stderr)
     traceback.print_exc()
@@ -130,7 +130,7 @@ def incident() -> str:
 
 
 def resident(pid: int) -> int:
-    """Return the bytes of memory that a process holds, those of mapped files among them; 0 once it has ended."""
+    """Return the resident memory of a process in bytes, mapped files included; 0 once it has ended."""
     try:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
@@ -138,12 +138,12 @@ def resident(pid: int) -> int:
 
 
 def is_orphan(server: int) -> bool:
-    """Whether the server that began this process is gone."""
+    """Return whether the server that started this process is gone."""
     return os.getppid() != server
 
 
 def leave_with(server: int, last_word: Callable[[], None] = lambda: None) -> None:
-    """End this process, from a thread of its own, once its server is gone; nobody would clear up after it."""
+    """End this process once its server is gone, as nobody would clean up after it; a background thread watches."""
 
     def watch() -> None:
         while not is_orphan(server):

@@ -1,1 +1,1 @@
-"""Who may do what, how much they may use, and what a shared deployment must be given."""
+"""Who may do what, how much they may use, and which settings a shared deployment needs."""

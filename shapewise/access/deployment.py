@@ -1,4 +1,4 @@
-"""What a shared deployment must be given before it serves anybody."""
+"""The settings that a shared deployment needs before it serves anybody."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ LOCALS: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: bool) -> list[str]:
-    """Return what a shared deployment lacks, a sentence each; none where it may start.
+    """Return what a shared deployment lacks, as sentences; an empty list if it may start.
 
-    options : of Streamlit, by name, and proxy_secret. auth : the section [auth] of secrets.toml. secret_is_set :
-    whether server.cookieSecret was chosen, not drawn at the start.
+    options : Streamlit options by name, and proxy_secret. auth : the section [auth] of secrets.toml. secret_is_set :
+    whether server.cookieSecret was configured, not generated at startup.
     """
     lacking = []
     headers = options.get("server.trustedUserHeaders") or {}
     if not headers and not all(auth.get(name) for name in OIDC):
         lacking.append(
             "Nobody can sign in: set [auth] in .streamlit/secrets.toml (OIDC), or server.trustedUserHeaders to the "
-            "header in which your proxy names who is there."
+            "header in which your proxy names the user."
         )
     if auth and not headers and not all(map(find_spec, LIBRARIES)):
         lacking.append('OIDC needs more libraries: pip install -e ".[shared]".')
@@ -31,17 +31,17 @@ def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: 
         lacking.append("server.trustedUserHeaders names nobody: map a header to email or name.")
     if headers and options.get("server.address") not in LOCALS and len(options.get("proxy_secret") or "") < SECRET:
         lacking.append(
-            "A header is trusted, and the server can be reached past the proxy that sets it: set server.address to "
+            "A header is trusted, but the server can be reached without the proxy that sets it: set server.address to "
             f"localhost, or GAMCORE_PROXY_SECRET to {SECRET} characters that the proxy sends as X-Proxy-Secret."
         )
     secret = str(auth.get("cookie_secret") or "")
     if not headers and len(secret) < SECRET:
-        lacking.append(f"auth.cookie_secret has fewer than {SECRET} characters: make one by `openssl rand -hex 32`.")
+        lacking.append(f"auth.cookie_secret has fewer than {SECRET} characters: make one with `openssl rand -hex 32`.")
     if not secret_is_set or len(str(options.get("server.cookieSecret") or "")) < SECRET:
         lacking.append(f"server.cookieSecret is not set to {SECRET} characters or more: make one as above.")
     hosts = options.get("server.allowedHosts") or []
     if not hosts or "*" in hosts:
-        lacking.append("server.allowedHosts is open: name the host that people type.")
+        lacking.append("server.allowedHosts allows any host: set it to the host name that people use.")
     if not options.get("server.enableXsrfProtection", True) or not options.get("server.enableCORS", True):
         lacking.append("server.enableXsrfProtection or server.enableCORS is off: leave both on.")
     return lacking

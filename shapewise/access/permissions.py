@@ -1,7 +1,7 @@
-"""Who may do what: one function, asked before everything that a workspace does for somebody.
+"""Permissions: one function, called before everything that a workspace does for a person.
 
-A workspace used alone has one person, who may do all. In a shared one everything belongs to whoever made it and is seen
-by nobody else until it is shared by name, to be viewed or to be edited.
+A single-user workspace has one person, who may do everything. In a shared one every thing belongs to whoever made it,
+and nobody else but administrators can see it until it is shared by name, for viewing or editing.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Level = Literal["view", "edit"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 ROLE_WORDS: Final[dict[Role, str]] = {
-    "viewer": "sees what is shared with them",
-    "editor": "makes things of their own, and changes what is shared with them to be edited",
-    "admin": "may do everything, with everything, and says who is what",
+    "viewer": "sees what others share with them",
+    "editor": "trains models, makes boards and reports, and edits what is shared with them for editing",
+    "admin": "sees and edits everything, and sets the roles of others",
 }
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody at the app. id : what the sign-in says they are; name : what others call them."""
+    """A person who uses the app. id : from the sign-in; name : shown to others."""
 
     id: str
     name: str
@@ -32,14 +32,14 @@ class Person:
 
 
 LOCAL: Final = Person("local", "you", "admin")
-"""The one person of a workspace that is used alone, and the system itself."""
+"""The only person of a single-user workspace, and the system itself."""
 
 
 def may(person: Person | None, action: Action, owner: str | None = None, level: Level | None = None) -> bool:
-    """Return whether a person, None for somebody unknown, may do something.
+    """Return whether a person (None if unknown) may perform an action.
 
-    owner : of the thing; None for what has none (making something, administering). level : what the thing is
-    shared with this person for, if it is.
+    owner : of the thing; None for actions without a thing (create, administer). level : at which the thing is shared
+    with this person, if it is.
     """
     if person is None:
         return False
@@ -52,6 +52,6 @@ def may(person: Person | None, action: Action, owner: str | None = None, level: 
     own = owner is not None and owner == person.id
     if action == "view":
         return own or level is not None
-    if person.role == "viewer":  # what somebody made before the role was taken away can be seen, not changed
+    if person.role == "viewer":  # what they made before losing the editor role is read-only
         return False
     return own or (action == "change" and level == "edit")

@@ -1,4 +1,4 @@
-"""How much a workspace lets people use: of the disk, of memory, of processors, of time. Zero is no limit."""
+"""Limits on the disk space, memory, processors and time that people may use. Zero means no limit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import psutil
 from shapewise.errors import StoreError
 
 OWN: Final = 350 * 2**20
-"""Bytes of a worker that only imports the libraries."""
+"""Bytes that a worker uses just by importing the libraries."""
 
 
 MOST_TABLE: Final = 2 * 2**30
 TABLE_SHARE: Final = 4
-"""Of a job's memory, what a table that it holds may take: it is copied, and refits want their share."""
+"""A table in memory may take up 1 / TABLE_SHARE of a job's memory: it is copied, and refits need memory, too."""
 
 
 def is_shared() -> bool:
-    """Return whether the app serves a team: GAMCORE_MODE=shared. StoreError where it is neither that nor single: a slip
+    """Return whether the app serves a team: GAMCORE_MODE=shared. StoreError if it is neither shared nor single: a typo
     must not open the app to everybody."""
     mode = os.environ.get("GAMCORE_MODE", "").strip().lower() or "single"
     if mode not in ("single", "shared"):
@@ -30,7 +30,7 @@ def is_shared() -> bool:
 
 
 def _control(name: str) -> str:
-    """Return a limit of this process's container; empty where there is none."""
+    """Return a cgroup limit of this process's container; empty if there is none."""
     try:
         return Path("/sys/fs/cgroup", name).read_text(encoding="ascii").strip()
     except OSError:
@@ -38,13 +38,13 @@ def _control(name: str) -> str:
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory that this machine, or the container, has."""
+    """Return the memory of this machine or container, in bytes."""
     most = _control("memory.max")
     return min(int(psutil.virtual_memory().total), int(most) if most.isdigit() else 2**62)
 
 
 def machine_cores() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota, _, period = _control("cpu.max").partition(" ")
     return min(cores, max(int(quota) // int(period), 1)) if quota.isdigit() and period.isdigit() else cores
@@ -54,10 +54,10 @@ def machine_cores() -> int:
 class Limits:
     """Limits of a server, each settable by GAMCORE_<NAME>.
 
-    slots : jobs at once; slots_each : of one person; queue_each : waiting or going on, of one person. threads : of a
-    job. memory : resident bytes of a job. seconds : of a job. bytes : on disk, of one person. rows : of a table.
-    table_memory : bytes above which a table is not held in memory, but worked on from the disk; a quarter of a job's,
-    at most 2 GiB, where it is not told.
+    slots : jobs running at once; slots_each : the same per person; queue_each : jobs queued or running per person.
+    threads : per job. memory : resident bytes per job. seconds : per job. bytes : on disk per person. rows : per table.
+    table_memory : bytes above which a table is processed from disk instead of in memory; by default a quarter of a
+    job's memory, at most 2 GiB.
     """
 
     slots: int = 0
@@ -72,7 +72,7 @@ class Limits:
 
     @classmethod
     def told(cls) -> Limits:
-        """Return the limits that the environment sets, over those that fit this machine; StoreError where one is no
+        """Return the defaults for this machine, overridden by the environment; StoreError if a value is not a whole
         number."""
         chosen: dict[str, int] = {}
         for of in fields(cls):
@@ -87,13 +87,13 @@ class Limits:
         return replace(limits, table_memory=min(limits.memory // TABLE_SHARE, MOST_TABLE))
 
     def environment(self) -> dict[str, str]:
-        """Return what to set so that another process is told the same."""
+        """Return the environment variables that give another process the same limits."""
         return {f"GAMCORE_{of.name.upper()}": str(getattr(self, of.name)) for of in fields(self)}
 
     @classmethod
     def _usual(cls) -> Limits:
         cores, memory = machine_cores(), machine_memory()
-        if not is_shared():  # one person may use the machine up, and wait for nobody
+        if not is_shared():  # one person may use the whole machine
             return cls(slots=max(cores, 2), threads=cores, memory=int(0.8 * memory))
         slots = max(cores // 2, 1)
         return cls(

@@ -1,7 +1,7 @@
-"""Child processes that work on a folder of the workspace, so that the work outlives the page that began it.
+"""Child processes that work on a folder of the workspace, so that the work outlives the page that started it.
 
-To the protocol of every child (`shapewise.processes`) they add process.json (who works on the folder) and cancel (asks
-it to stop).
+They add two files to the protocol of `shapewise.processes`: process.json (which process works on the folder) and cancel
+(a request to stop).
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ State = Literal["queued", "running", "done", "failed", "cancelled", "interrupted
 
 START_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 5.0
-"""Time that a worker has to react to a request to stop, and then to a signal."""
+"""Seconds that a worker has to react to a request to stop, and then to a signal."""
 
 LAST_WORD: Final = 2**14
 NICE: Final = 5
-"""Workers give way to the server: people wait for pages, not for trainings."""
+"""Niceness of workers: they yield to the server, as people wait for pages, not for training."""
 
 SERVER: Final = "GAMCORE_SERVER"
 POOLS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 
 
-ORPHANED: Final = "The server stopped while this went on: begin it again."
+ORPHANED: Final = "The server stopped while this was running: start it again."
 CANCELLED: Final = {"state": "cancelled", "message": "Cancelled."}
 
 
 class StoppedError(Exception):
-    """The work was cancelled, or nobody is left to want it."""
+    """The work was cancelled, or its server is gone."""
 
 
 class OrphanedError(StoppedError):
-    """The server that began the work is gone."""
+    """The server that started the work is gone."""
 
 
 def begin(folder: Path, module: str, limits: Limits) -> subprocess.Popen[bytes]:
-    """Let `python -m MODULE FOLDER` work on a folder, and know what it may use: limits it reads as this server did."""
+    """Start `python -m MODULE FOLDER` with the limits in its environment, where it reads them as this server did."""
     paths = [str(Path(__file__).parents[2]), *_inherited()]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), SERVER: str(os.getpid()), **limits.environment()}
-    if limits.threads:  # that libraries start by themselves
+    if limits.threads:  # of the pools that libraries start by themselves
         environment |= dict.fromkeys(POOLS, str(limits.threads))
-    # A session of its own: an interrupt typed at the server does not reach the worker before the server is gone.
+    # A session of its own, so that Ctrl-C at the server does not reach the worker before the server is gone.
     keep_spare(folder, LAST_WORD)
     with (folder / processes.LOG).open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
@@ -76,7 +76,7 @@ def _inherited() -> list[str]:
 
 
 def process_of(folder: Path) -> psutil.Process | None:
-    """Return the folder's worker, if it lives: a process id alone may have been given to another."""
+    """Return the folder's worker if it is alive; the start time is compared, as process ids are reused."""
     try:
         record = read_json(folder / "process.json")
         process = psutil.Process(record["pid"])
@@ -88,7 +88,7 @@ def process_of(folder: Path) -> psutil.Process | None:
 
 def end_of(folder: Path) -> dict[str, Any]:
     """Return how the work ended, with its state and message; it may still be running."""
-    alive = process_of(folder) is not None  # before looking for the end: a worker writes its end, then goes
+    alive = process_of(folder) is not None  # checked before the end is read: a worker writes its end, then exits
     if (end := processes.read_end(folder)) is not None:
         return end
     if not alive and (folder / "cancel").exists():
@@ -99,20 +99,20 @@ def end_of(folder: Path) -> dict[str, Any]:
 
 
 def write_end(folder: Path, end: dict[str, Any]) -> None:
-    """Write how the work ended, unless that is written already, or the folder was taken away meanwhile."""
+    """Write how the work ended, unless that is already written or the folder was removed meanwhile."""
     with contextlib.suppress(FileNotFoundError):
         if processes.read_end(folder) is None:
             processes.write_end(folder, end)
 
 
 def ask_to_stop(folder: Path) -> None:
-    """Leave word in a folder, unless it was taken away meanwhile, that its work is not wanted any more."""
+    """Leave a request to stop in a folder, unless the folder was removed meanwhile."""
     with contextlib.suppress(FileNotFoundError):
         (folder / "cancel").touch()
 
 
 def _has_begun(folder: Path) -> bool:
-    """Return whether a worker was there, or should long have been: between the folder and the process is a moment."""
+    """Return whether a worker has started or is overdue: it starts shortly after its folder is made."""
     return (folder / "process.json").is_file() or time.time() - folder.stat().st_mtime > START_SECONDS
 
 
@@ -125,7 +125,7 @@ def _last_words(folder: Path) -> str:
 
 
 def look_for_a_stop(folder: Path) -> None:
-    """Raise StoppedError in a worker that nobody wants any more."""
+    """Raise StoppedError in a worker that was cancelled or whose server is gone."""
     if (folder / "cancel").exists():
         raise StoppedError("Cancelled.")
     server = os.environ.get(SERVER)
@@ -134,10 +134,10 @@ def look_for_a_stop(folder: Path) -> None:
 
 
 def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[type[Exception], ...], what: str) -> int:
-    """Do a child's work and write how it ended; the exit code is 0 where it ended as it should.
+    """Do a child's work and write how it ended; return the exit code, 1 if the work failed.
 
-    work : returns what to tell beyond that. refused : errors whose message is for the person who waits; of others they
-    get a number, and the log the rest.
+    work : returns further entries for end.json. refused : errors whose message is meant for the user; for others
+    the user gets a number, and the log has the rest.
     """
     if server := os.environ.get(SERVER):
         processes.leave_with(int(server), partial(_last_word, folder))
@@ -153,15 +153,15 @@ def work_on(folder: Path, work: Callable[[], dict[str, Any]], refused: tuple[typ
         end["message"] = str(error)
     except MemoryError:
         end["message"] = "There was not enough memory: use fewer rows or features."
-    except Exception as error:  # whatever it is, the page must be told
+    except Exception as error:  # whatever it is, the page must learn of it
         number = processes.incident()
-        end["message"] = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): its log has the rest."
+        end["message"] = f"{what} failed unexpectedly (error {number}, {type(error).__name__}): see its log."
     processes.write_end(folder, end)
     return 0 if end["state"] != "failed" else 1
 
 
 def _last_word(folder: Path) -> None:
-    """Say why the work ended, unless the worker sees by itself that its server is gone."""
+    """Write why the work ended, unless the worker itself notices in time that its server is gone."""
     time.sleep(GRACE_SECONDS)
     write_end(folder, {"state": "interrupted", "message": ORPHANED})
 
@@ -170,7 +170,7 @@ def _last_word(folder: Path) -> None:
 
 
 def cancel(folder: Path) -> None:
-    """Ask the work to stop; a worker that does not listen is terminated, then killed."""
+    """Ask the work to stop; a worker that does not react is terminated, then killed."""
     ask_to_stop(folder)
     threading.Thread(target=_insist, args=(folder,), daemon=True, name=f"cancel-{folder.name}").start()
 

@@ -1,7 +1,7 @@
-"""Work that child processes do, in the order it was asked for, as many at once as there are slots.
+"""The queue of jobs: child processes do them in order of submission, as many at once as there are slots.
 
-A job has a record (see meta.py) and a folder jobs/<id> (see child.py). It waits ("queued"), goes on ("running") or has
-ended; how is in its folder, written by its worker, or by the keeper for a worker that cannot any more.
+A job has a record (see database.py) and a folder jobs/<id> (see process.py). Its state is "queued", "running" or
+"ended"; how it ended is written to its folder by its worker, or by the keeper if the worker no longer can.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from gamcore.numbers import fixed, size
 from shapewise import processes
 from shapewise.access.permissions import LOCAL, Person, may
 from shapewise.access.quotas import OWN
@@ -32,14 +33,14 @@ def submit(
     space: Workspace, kind: str, about: dict[str, Any], memory: int = 0, seconds: float = 0.0, disk: int = 0,
     what: str = "",
 ) -> str:  # fmt: skip
-    """Queue work, and start it where a slot is free; the job's id.
+    """Queue work, and start it if a slot is free; return the job's id.
 
-    memory : bytes it will need, as estimated; seconds : that it may take at most; disk : bytes of what it makes.
-    StoreError where that is more than a job may use or this person may keep, or they have enough jobs already.
-    what : it is about, for the audit log.
+    memory : estimated bytes that it needs; seconds : estimated time; disk : bytes of the files that it makes.
+    what : what the job is about, for the audit log. StoreError if a limit of jobs or a quota of this person would be
+    exceeded, or they already have too many jobs.
     """
     _check(space, memory, seconds)
-    with space.meta.reading() as connection:  # before anything is written; what others begin meanwhile is counted below
+    with space.meta.reading() as connection:  # before anything is written; jobs queued meanwhile are counted below
         _check_queue(connection, space)
     space.check_room(disk)
     identifier = new_id()
@@ -64,13 +65,14 @@ def _check(space: Workspace, memory: int, seconds: float) -> None:
     limits = space.limits
     if limits.memory and memory + OWN > limits.memory:
         raise StoreError(
-            f"This would need about {(memory + OWN) / 1e9:.1f} GB of memory, more than the "
-            f"{limits.memory / 1e9:.1f} GB of a job here: use fewer rows, features or pairs."
+            f"This would need about {size(memory + OWN)} of memory, more than the "
+            f"{size(limits.memory)} allowed per job: use fewer rows, features or pairs."
         )
     if limits.seconds and seconds > limits.seconds:
         raise StoreError(
-            f"This would take about {seconds / 3600:.1f} hours, more than the {limits.seconds / 3600:.1f} of a job "
-            "here: use fewer rows or features, or a faster preset."
+            f"This would take about {fixed(seconds / 3600, 1)} hours, more than the "
+            f"{fixed(limits.seconds / 3600, 1)} allowed "
+            "per job: use fewer rows or features, or a faster preset."
         )
 
 
@@ -82,7 +84,7 @@ def _check_queue(connection: sa.Connection, space: Workspace) -> None:
 
 
 def folder(space: Workspace, kind: str, identifier: str) -> Path:
-    """Return the folder of a job of this person, or of anybody's for an administrator."""
+    """Return the folder of a job of this person; for an administrator, of any job."""
     return space.root / "jobs" / str(_row(space, kind, identifier).id)
 
 
@@ -95,7 +97,7 @@ def _row(space: Workspace, kind: str, identifier: str) -> sa.Row[Any]:
 
 
 def end_of(space: Workspace, kind: str, identifier: str) -> dict[str, Any]:
-    """Return how a job stands, with its state and message; of one that waits, its place."""
+    """Return the state and message of a job; for a queued one, also its place in the queue."""
     row = _row(space, kind, identifier)
     if row.state == "queued":
         keeper(space).wake()
@@ -104,7 +106,7 @@ def end_of(space: Workspace, kind: str, identifier: str) -> dict[str, Any]:
 
 
 def place(space: Workspace, row: sa.Row[Any]) -> int:
-    """Return the place of a job among those that wait, whoever's they are; 1 is next."""
+    """Return the place of a job among the queued jobs of all people; 1 is next."""
     before = sa.or_(job.c.created < row.created, sa.and_(job.c.created == row.created, job.c.id < row.id))
     with space.meta.reading() as connection:
         count = sa.select(sa.func.count()).where(job.c.state == "queued", before)
@@ -112,7 +114,7 @@ def place(space: Workspace, row: sa.Row[Any]) -> int:
 
 
 def ids(space: Workspace, kind: str, active: bool = False) -> list[str]:
-    """Return the jobs of this person, the newest first; only those that have not ended, where asked."""
+    """Return the ids of this person's jobs of a kind, newest first; with `active`, only those that have not ended."""
     chosen = sa.select(job.c.id).where(job.c.kind == kind, job.c.owner == space.person.id)
     chosen = chosen.where(job.c.state != "ended") if active else chosen
     with space.meta.reading() as connection:
@@ -120,7 +122,7 @@ def ids(space: Workspace, kind: str, active: bool = False) -> list[str]:
 
 
 def everyones(space: Workspace, most: int = 100) -> Iterator[tuple[str, str, str, str, str]]:
-    """Id, kind, owner, time and state of all jobs, the newest first; for an administrator."""
+    """Yield id, kind, owner, time and state of the latest jobs, newest first; for an administrator."""
     if not may(space.person, "administer"):
         raise DeniedError("Only an administrator sees everybody's jobs.")
     with space.meta.reading() as connection:
@@ -132,7 +134,7 @@ def everyones(space: Workspace, most: int = 100) -> Iterator[tuple[str, str, str
 
 
 def cancel(space: Workspace, kind: str, identifier: str) -> None:
-    """Ask a job to stop; one that waits never starts."""
+    """Ask a job to stop; a queued one never starts."""
     row = _row(space, kind, identifier)
     never = sa.update(job).where(job.c.id == identifier, job.c.state == "queued").values(state="ended")
     with space.meta.writing() as connection:
@@ -144,7 +146,7 @@ def cancel(space: Workspace, kind: str, identifier: str) -> None:
         child.write_end(target, child.CANCELLED)
     elif not (target / "end.json").is_file():
         child.cancel(target)
-        if child.process_of(target) is None:  # nobody is left who would free its slot
+        if child.process_of(target) is None:  # nobody else would free its slot
             with space.meta.writing() as connection:
                 connection.execute(sa.update(job).where(job.c.id == identifier).values(state="ended"))
 
@@ -155,12 +157,12 @@ def is_stopping(space: Workspace, kind: str, identifier: str) -> bool:
 
 
 def log_of(space: Workspace, kind: str, identifier: str) -> str:
-    """Return the last of what a job printed."""
+    """Return the end of what a job printed."""
     return processes.tail(folder(space, kind, identifier), 6000)
 
 
 def forget(space: Workspace, kind: str, identifier: str) -> None:
-    """Take a job of this person's that has ended off the disk; it may be gone already."""
+    """Delete an ended job of this person; it may be gone already."""
     with contextlib.suppress(StoreError):
         if end_of(space, kind, identifier)["state"] in ("queued", "running"):
             return

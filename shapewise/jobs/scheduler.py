@@ -1,7 +1,7 @@
-"""What starts jobs and watches over them: a thread of the server, while there is something to start or to watch.
+"""Start and watch jobs, in a thread of the server that runs while there is something to start or watch.
 
-Several servers may serve one workspace: each claims jobs in a transaction that counts what goes on, so that no job is
-started twice and no slot is filled twice. A server watches the workers that it started itself.
+Several servers may serve one workspace: each claims jobs in a transaction that counts the running ones, so that no job
+is started twice and no slot is filled twice. A server watches the workers that it started itself.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ MODULES: Final = {"runs": "shapewise.workers.train", "packs": "shapewise.workers
 
 @cache
 def _here(pid: int) -> str:
-    """Return a process of this machine, so that no other is taken for it: ids are given again."""
+    """Return a name for a process of this machine; it includes the start time, as process ids are reused."""
     return f"{socket.gethostname()}:{pid}:{psutil.Process(pid).create_time():.2f}"
 
 
 def _is_gone(server: str, alone: bool) -> bool:
-    """Return whether a server has ended. alone : whether all servers are on this machine, as those of an embedded
-    database are: then another name is one of before, as every container has its own. Of other machines nothing is
-    known."""
+    """Return whether a server has ended; servers on other machines count as alive.
+
+    alone : whether all servers are on this machine, as with an embedded database. A different host name is then that of
+    an earlier container, which has ended."""
     host, _, rest = server.partition(":")
     if host != socket.gethostname():
         return alone
@@ -55,7 +56,7 @@ def _is_gone(server: str, alone: bool) -> bool:
 
 
 class Keeper:
-    """The keeper of one workspace's jobs in this process."""
+    """Starts and watches one workspace's jobs from this process."""
 
     def __init__(self, space: Workspace) -> None:
         self._space = space
@@ -67,7 +68,7 @@ class Keeper:
         self._recovered = -RECOVER_SECONDS
 
     def wake(self) -> None:
-        """Start what can be started now, and keep watch while anything waits or goes on."""
+        """Start what can be started now, and keep watching while jobs are queued or running."""
         with self._lock:
             busy = self._try(self._step)
             if busy and (self._thread is None or not self._thread.is_alive()):
@@ -83,7 +84,7 @@ class Keeper:
                     return
 
     def _try(self, act: Callable[[], bool | None]) -> bool:
-        """Do something; whether to come back, as where it failed: a busy record or a full disk may be better then."""
+        """Call `act`; return whether to call again. True after a failure: busy records or a full disk may recover."""
         try:
             return bool(act())
         except GoneError as error:
@@ -95,7 +96,7 @@ class Keeper:
             return True
 
     def _step(self) -> bool:
-        """See to workers, then start what waits; whether there is anything to come back for."""
+        """Check workers, then start queued jobs; return whether jobs are left to start or watch."""
         for identifier, process in list(self._own.items()):
             if process.poll() is None:
                 self._try(partial(self._look_at, identifier, process))
@@ -111,8 +112,8 @@ class Keeper:
             return bool(self._own) or int(connection.execute(waits).scalar_one()) > 0
 
     def _claim(self) -> str | None:
-        """Return the first job that waits and may start, made to be ours."""
-        with self._space.meta.reading() as connection:  # most looks find nothing: they need not wait for writers
+        """Claim the first queued job that may start; return its id, None if there is none."""
+        with self._space.meta.reading() as connection:  # the queue is usually empty: do not wait for writers then
             if connection.execute(sa.select(job.c.id).where(job.c.state == "queued").limit(1)).first() is None:
                 return None
         with self._space.meta.writing() as connection:
@@ -158,7 +159,7 @@ class Keeper:
         log.warning("Job %s is stopped: %s", identifier, message)
         folder = self._folder(identifier)
         model = read_json(folder / "model.json") if (folder / "model.json").is_file() else {}
-        child.write_end(folder, {"state": "failed", "message": message} | model)  # else nobody learns why it died
+        child.write_end(folder, {"state": "failed", "message": message} | model)  # else nobody would learn why it died
         process.kill()
         process.wait()
 
@@ -166,7 +167,7 @@ class Keeper:
         folder = self._folder(identifier)
         self._set_ended(identifier)
         del self._own[identifier], self._began[identifier]
-        if folder.is_dir():  # last: where the disk is full, others must go on; how it ended is read off the folder
+        if folder.is_dir():  # last, as this may fail on a full disk, and other jobs must go on
             child.write_end(folder, child.end_of(folder))
 
     def _set_ended(self, identifier: str) -> None:
@@ -174,7 +175,7 @@ class Keeper:
             connection.execute(sa.update(job).where(job.c.id == identifier).values(state="ended"))
 
     def _recover(self) -> None:
-        """End what was going on when its server went away."""
+        """End jobs that were running when their server went away."""
         with self._space.meta.reading() as connection:
             rows = connection.execute(sa.select(job.c.id, job.c.server).where(job.c.state == "running")).all()
         for identifier, server in rows:
@@ -183,7 +184,7 @@ class Keeper:
             if identifier in self._own or not gone:
                 continue
             if folder.is_dir() and child.process_of(folder) is not None:
-                continue  # it will see that its server is gone, and end by itself
+                continue  # it will notice that its server is gone and exit
             child.write_end(folder, {"state": "interrupted", "message": child.ORPHANED})
             self._set_ended(identifier)
 
@@ -199,6 +200,6 @@ def keeper(space: Workspace) -> Keeper:
 
 
 def forget(root: Path) -> None:
-    """Look no more after a workspace's jobs; its folder may then be taken away."""
+    """Stop managing a workspace's jobs; its folder may then be deleted."""
     with _lock:
         _keepers.pop(str(root.resolve()), None)

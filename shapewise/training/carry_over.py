@@ -45,8 +45,8 @@ def newest(tables: list[TableAbout], identifier: str) -> TableAbout | None:
 def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout]) -> tuple[TableAbout, list[str]]:
     """Store a table as the newer version of another, and return it with messages for the user.
 
-    The new version takes over the name, the roles and the hold-out rule. StoreError if it equals the older version, or
-    is already stored as something else.
+    The new version takes over the name, the roles, the names of columns and the hold-out rule. StoreError if it equals
+    the older version, or is already stored as something else.
 
     store : stores the table on its own.
     """
@@ -63,6 +63,8 @@ def add_version(space: Workspace, of: TableAbout, store: Callable[[], TableAbout
     columns = pq.read_schema(space.tables.path(table.id)).names
     roles = {name: role for name, role in of.roles.items() if name in columns}
     about |= {"roles": roles} if roles and not table.roles else {}
+    names = {name: one for name, one in of.names.items() if name in columns}
+    about |= {"names": names} if names and not table.names else {}
     space.edit("tables", table.id, lambda now: now | about)
     said = [] if new else [f"It is now the newer version of {of.name}."]
     said += _hold_out_alike(space, table, columns, of)
@@ -73,7 +75,7 @@ def _equal(space: Workspace, table: TableAbout, of: TableAbout) -> bool:
     """Return whether two tables are equal although their files differ."""
     if (table.rows, table.columns) != (of.rows, of.columns) or table.sampled or of.sampled:
         return False
-    return bool(space.tables.read(table.id).equals(space.tables.read(of.id)))
+    return bool(space.tables.read(table.id, {}).equals(space.tables.read(of.id, {})))
 
 
 def _check_link(space: Workspace, table: TableAbout, of: TableAbout) -> None:
@@ -158,7 +160,7 @@ def carried(spec: Spec, then: pd.DataFrame | None, to: str, now: pd.DataFrame) -
     if not features:
         return Carried(None, why="The newer version has none of the features.")
     made = replace(
-        spec, table=to, features=features, changes=_changes(spec.changes, set(now.columns)),
+        spec, table=to, codes=None, features=features, changes=_changes(spec.changes, set(now.columns)),
         categories=[name for name in spec.categories if name in now.columns],
         tables={name: to if table == spec.table else table for name, table in spec.tables.items()},
     )  # fmt: skip
@@ -187,4 +189,4 @@ def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
 
 def alike(one: Spec, other: Spec) -> bool:
     """Return whether two specifications train the same model."""
-    return replace(one, name="", bands=0) == replace(other, name="", bands=0)
+    return replace(one, name="", bands=0, codes=None) == replace(other, name="", bands=0, codes=None)

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import Table, TableError, as_table, kind_of, read_numbers
+from gamcore.data.table import Table, TableError, as_table, read_numbers
 from gamcore.decide.rules import All
+from gamcore.numbers import count, percent
 from gamcore.types import Bools
-from shapewise.training.spec import Spec
+from shapewise.training.spec import Spec, labels_as, labels_of
 
 HELD_OUT = 0.2
 
@@ -32,7 +33,7 @@ def held_out_rows(frame: pd.DataFrame, table: str, group: str | None = None, whe
     if group is not None:
         clusters, names = pd.factorize(frame[group], use_na_sentinel=False)
         if len(names) < 2:
-            raise TableError(f"The group column {group!r} has one value only: choose another, or none.")
+            raise TableError(f"The group column {group!r} has only one value: choose another, or none.")
         sizes = np.bincount(clusters, minlength=len(names))
         taken: list[int] = []
         filled = 0
@@ -53,14 +54,14 @@ def learnt_from(counts: dict[str, int]) -> str:
     if not rows or rows >= of:
         return ""
     return (
-        f"each of {counts['refits']} refits from {rows:,} of the training rows (1/{of / rows:.3g}), together from "
-        f"{counts['learnt']:,}, as memory held no more"
+        f"{counts['refits']} refits, each on {count(rows)} of the training rows ({percent(rows / of)}), "
+        f"together on {count(counts['learnt'])}: as many as fit in memory"
     )
 
 
 def band_rows(counts: dict[str, int]) -> str:
     """Name the rows from which the half-sample refits of the bands were drawn."""
-    return "the sample's rows (mostly wider than of the whole table)" if "set_aside" in counts else "the rows"
+    return "the sample's rows (so usually wider than with the whole table)" if "set_aside" in counts else "the rows"
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
     dropped = int((inside & ~belongs).sum())
     rows = inside & belongs
     _check_rows(values[rows], held[rows], spec)
-    weight = _read_weight(frame.loc[rows, spec.weight], held[rows]) if spec.weight else None
+    weight = _read_weight(table.take(rows, [spec.weight]), spec.weight, held[rows]) if spec.weight else None
     groups = read_groups(frame.loc[rows, spec.group]) if spec.group else None
     X = frame.loc[rows, spec.features]
     return Data(
@@ -141,11 +142,10 @@ def choose(frame: pd.DataFrame | Table, spec: Spec) -> tuple[Bools, Bools, pd.Se
     inside = All(tuple(spec.conditions)).holds(table)
     target = table.frame[spec.target]
     if spec.positive is not None:
-        labels = target.astype("string")
-        one = np.asarray(labels.isin(spec.positive).fillna(False), bool)
-        zero = np.asarray(
-            (labels.isin(spec.negative) if spec.negative else ~labels.isin(spec.positive)).fillna(False), bool
-        )
+        labels = labels_of(target)
+        positive, negative = (labels_as(target, levels) for levels in (spec.positive, spec.negative or []))
+        one = np.asarray(labels.isin(positive).fillna(False), bool)
+        zero = np.asarray((labels.isin(negative) if spec.negative else ~labels.isin(positive)).fillna(False), bool)
         zero = zero & np.asarray(target.notna(), bool)
         return inside, one | zero, pd.Series(one.astype(np.int64), index=table.frame.index)
     if table.kind(spec.target) not in ("number", "boolean"):
@@ -158,20 +158,20 @@ def read_groups(series: pd.Series) -> NDArray[Any]:
     return np.asarray(series.astype("string").fillna("").to_numpy())
 
 
-def _read_weight(series: pd.Series, held: Bools) -> NDArray[np.float64]:
-    weight = read_weights(series)
+def _read_weight(table: Table, name: str, held: Bools) -> NDArray[np.float64]:
+    weight = read_weights(table, name)
     if not (weight[held].any() and weight[~held].any()):
-        raise TableError(f"The weights in {series.name!r} are all zero in the training or in the held-out rows.")
+        raise TableError(f"The weights in {name!r} are all zero in the training or in the held-out rows.")
     return weight
 
 
-def read_weights(series: pd.Series) -> NDArray[np.float64]:
+def read_weights(table: Table, name: str) -> NDArray[np.float64]:
     """Return a column of weights (n,), which may be zero."""
-    if kind_of(series) not in ("number", "boolean"):
-        raise TableError(f"The weights in {series.name!r} are not numbers: choose another column on the Data page.")
-    weight = read_numbers(series)
+    if table.kind(name) not in ("number", "boolean"):
+        raise TableError(f"The weights in {name!r} are not numbers: choose another column on the Data page.")
+    weight = read_numbers(table.frame[name])
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise TableError(f"The weights in {series.name!r} must be non-negative numbers without gaps.")
+        raise TableError(f"The weights in {name!r} must be non-negative numbers without gaps.")
     return weight
 
 

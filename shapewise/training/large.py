@@ -22,8 +22,10 @@ from gamcore.boosting.row_files import ROW_BYTES, Files
 from gamcore.boosting.rows import in_range
 from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.binning import Bins
+from gamcore.data.codes import clear_codes
 from gamcore.data.table import Table, TableError, as_frame, learn_features
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
+from gamcore.numbers import size
 from gamcore.types import Bools
 from shapewise.jobs.process import StoppedError
 from shapewise.memory import give_back_early
@@ -115,7 +117,7 @@ def _check_disk(scratch: Path, n_rows: int, n_features: int) -> None:
     needed, free = n_rows * (n_features + ROW_BYTES) + SPARE_BYTES, shutil.disk_usage(scratch).free
     if free < needed:
         raise TableError(
-            f"Training on this table needs {needed / 1e9:,.1f} GB of disk in {scratch}, and {free / 1e9:,.1f} GB are "
+            f"Training on this table needs {size(needed)} of disk in {scratch}, and {size(free)} are "
             "free: make room, or choose fewer features."
         )
 
@@ -124,7 +126,7 @@ def _read(table: Path, n_rows: int, like: pd.DataFrame, spilling: Spilling, call
     """Read the table once and spill its training rows."""
     started, done = time.monotonic(), 0
     for frame in batches(table, like):
-        spilling.take(frame)
+        spilling.take(clear_codes(frame, spilling.spec.codes_of(spilling.spec.table) or {}))
         done += len(frame)
         if callback and callback(Progress.of_reading(done, n_rows, time.monotonic() - started)):
             raise StoppedError("Cancelled.")
@@ -153,8 +155,8 @@ def most_rows(n_rows: int, n_features: int, parameters: dict[str, Any], memory: 
             too_many = tried
     if fits < FEWEST_ROWS:
         raise TableError(
-            f"{memory / 1e6:,.0f} MB of memory hold no refit of {n_features} features: choose fewer features or pairs, "
-            "or close other programs."
+            f"{size(memory)} of memory cannot hold a refit of {n_features} features: choose fewer features "
+            "or pairs, or close other programs."
         )
     return fits
 

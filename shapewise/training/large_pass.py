@@ -23,7 +23,6 @@ from gamcore.data.table import (
     Table,
     Values,
     as_table,
-    kind_of,
     read_dates,
     read_feature,
     read_numbers,
@@ -71,28 +70,29 @@ class HeldOutOfTable:
         if group:
             self._groups = set(read_groups(sample.loc[held, group]).tolist())
         elif when:
-            order = _in_order(sample[when])
+            order = _in_order(as_table(sample), when)
             self._first = order[held & order.notna().to_numpy(bool)].min()
 
-    def rows(self, frame: pd.DataFrame, place: NDArray[np.int64]) -> Bools:
+    def rows(self, table: Table, place: NDArray[np.int64]) -> Bools:
         """Return whether each row (m,) is held out; `place` is its position in the sample, or -1."""
-        held = self._elsewhere(frame).copy()
+        held = self._elsewhere(table).copy()
         inside = place >= 0
         held[inside] = self._held[place[inside]]
         return held
 
-    def _elsewhere(self, frame: pd.DataFrame) -> Bools:
+    def _elsewhere(self, table: Table) -> Bools:
+        frame = table.frame
         if "group" in self._basis:
             return np.asarray(pd.Series(read_groups(frame[self._basis["group"]])).isin(self._groups), bool)
         if "time" in self._basis:
-            order = _in_order(frame[self._basis["time"]])
+            order = _in_order(table, self._basis["time"])
             return np.asarray((order >= self._first).fillna(False), bool)
         return np.zeros(len(frame), bool)
 
 
-def _in_order(series: pd.Series) -> pd.Series:
+def _in_order(table: Table, column: str) -> pd.Series:
     """Return a time column as comparable values."""
-    kind = kind_of(series)
+    series, kind = table.frame[column], table.kind(column)
     if kind == "category":
         return series.astype("string")
     return pd.Series(read_dates(series) if kind == "date" else read_numbers(series))
@@ -121,9 +121,9 @@ class Spilling:
 
     def take(self, frame: pd.DataFrame) -> None:
         """Process the next rows of the table."""
-        spec = self.spec
-        inside, belongs, values = choose(frame, spec)
-        held = self._held.rows(frame, self._matching.find(frame))
+        spec, table = self.spec, as_table(frame)
+        inside, belongs, values = choose(table, spec)
+        held = self._held.rows(table, self._matching.find(frame))
         self.counts["without_target"] += int((inside & ~belongs).sum())
         self.counts["set_aside"] += int((inside & belongs & held).sum())
         fitted = inside & belongs & ~held
@@ -133,7 +133,7 @@ class Spilling:
         columns: dict[str, NDArray[Any]] = {}
         if spec.weight and fitted.any():
             weight = np.zeros(len(frame))
-            weight[fitted] = read_weights(frame.loc[fitted, spec.weight])
+            weight[fitted] = read_weights(table.take(fitted, [spec.weight]), spec.weight)
             fitted &= weight > 0
             columns["weight"] = weight[fitted]
         if fitted.any():

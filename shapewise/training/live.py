@@ -1,4 +1,4 @@
-"""Live training: one refit in the server's own process, fast enough to answer a click.
+"""Live training: one refit in the server's own process, most often fast enough to answer a click.
 
 Kernels release the interpreter lock, so other sessions continue. A refit that takes too long is stopped at its best
 round so far and marked as incomplete.
@@ -19,9 +19,9 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import evaluate, fit
 
 LIVE_SECONDS = 0.5
-"""A refit is live if its estimate is below this."""
+"""Estimated seconds of a refit above which a page says that it takes a moment."""
 
-MOST_SECONDS = 2.0
+MOST_SECONDS = 30.0
 """A live refit is stopped after this time."""
 
 

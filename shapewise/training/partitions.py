@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.dates import as_date
-from gamcore.data.table import TableError, kind_of, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table, TableError, as_table, read_dates, read_numbers, read_texts
 from gamcore.decide.rules import Levels, Range, Rule
 
 MOST_PARTS: Final = 6
@@ -21,12 +21,12 @@ CALENDAR: Final = ("D", "W", "M", "Q", "Y")
 TablePart = tuple[str, Rule]
 
 
-def split(frame: pd.DataFrame, column: str) -> list[TablePart]:
+def split(frame: pd.DataFrame | Table, column: str) -> list[TablePart]:
     """Split the rows into at most MOST_PARTS parts, each a name and a rule; rows without a value are in none."""
-    if column not in frame.columns:
+    table = as_table(frame)
+    if column not in table:
         raise TableError(f"The table has no column {column!r}: choose another.")
-    series = frame[column]
-    kind = kind_of(series)
+    series, kind = table.frame[column], table.kind(column)
     if kind == "date":
         parts = _periods(series)
     elif kind == "number":
@@ -34,7 +34,7 @@ def split(frame: pd.DataFrame, column: str) -> list[TablePart]:
     else:
         parts = [(level, Levels(column, (level,))) for level in frequent_levels(series, MOST_PARTS)]
     if len(parts) < 2:
-        raise TableError(f"{column!r} has one value only: choose a column with at least two.")
+        raise TableError(f"{column!r} has only one value: choose a column with at least two.")
     return parts
 
 
@@ -45,13 +45,14 @@ def frequent_levels(series: pd.Series, most: int) -> list[str]:
     return [names[k] for k in np.argsort(-counts, kind="stable")[:most] if counts[k]]
 
 
-def periods(series: pd.Series, most: int = 24) -> tuple[NDArray[np.int64], list[str]]:
+def periods(table: Table, column: str, most: int = 24) -> tuple[NDArray[np.int64], list[str]]:
     """Return the period (n,) of each row by a time column, -1 if missing, and the names of the periods in order.
 
     Dates: the shortest of days, weeks, months, quarters and years that gives at most `most` periods; years if none
     does. Numbers: each value, or at most `most` equal ranges.
     """
-    if kind_of(series) == "date":
+    series = table.frame[column]
+    if table.kind(column) == "date":
         days = read_dates(series)
         dates = pd.Series(pd.to_datetime(days, unit="D"))
         for unit in CALENDAR:

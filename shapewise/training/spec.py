@@ -6,11 +6,14 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import pandas as pd
+from pandas.api import types
 
-from gamcore.data.table import TableError, kind_of
+from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.data.table import Table, TableError
 from gamcore.decide.rules import Levels, Range, Rule
 from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS
+from gamcore.numbers import count
 
 MOST_CLASSES = 50
 
@@ -34,6 +37,8 @@ class Spec:
     kind : "additive", or "tasks" for multi-task trees. The tasks are the levels of column `task`, or the outcomes, or
         the tables in `tables` (name: id), which include the specification's own.
     compare : whether independent and global trees are trained for comparison.
+    codes : those that mean missing, by table and column, as the model read them; None before it is trained, when the
+        tables' present ones count.
     """
 
     table: str
@@ -56,6 +61,7 @@ class Spec:
     tables: dict[str, str] = field(default_factory=dict)
     compare: bool = True
     bands: int = 30  # half-sample refits after the training; 0 for none
+    codes: dict[str, dict[str, list[str]]] | None = None
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Spec:
@@ -63,15 +69,20 @@ class Spec:
         known = {name: plain[name] for name in (f.name for f in fields(cls)) if name in plain}
         conditions = [_rule(kept) for kept in plain.get("conditions", [])]
         outcomes = [Outcome(**outcome) for outcome in plain.get("outcomes", [])]
-        return cls(**{**known, "conditions": conditions, "outcomes": outcomes})
+        codes = plain.get("codes", {})  # models trained before there were any
+        return cls(**{**known, "conditions": conditions, "outcomes": outcomes, "codes": codes})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification as plain JSON."""
         return {**asdict(self), "conditions": [rule.to_dict() for rule in self.conditions]}
 
-    def filter_words(self) -> str:
+    def codes_of(self, table: str) -> dict[str, list[str]] | None:
+        """Return the codes that mean missing in one of its tables; None before it is trained."""
+        return None if self.codes is None else self.codes.get(table, {})
+
+    def filter_words(self, names: Names = AS_THEY_ARE) -> str:
         """Return the row filter in words; empty if there is none."""
-        return " and ".join(rule.words() for rule in self.conditions)
+        return " and ".join(rule.words(names) for rule in self.conditions)
 
     def filter_columns(self) -> list[str]:
         """Return the columns that the row filter uses."""
@@ -85,18 +96,29 @@ class Spec:
 TargetKind = Literal["regression", "binary"]
 
 
-def suggest_task(series: pd.Series) -> TargetKind:
+def suggest_task(table: Table, target: str) -> TargetKind:
     """Return "regression" for a numeric column with more than 10 values, else "binary"."""
-    numeric = kind_of(series) == "number" and series.nunique() > 10
+    numeric = table.kind(target) == "number" and table.frame[target].nunique() > 10
     return "regression" if numeric else "binary"
+
+
+def labels_of(series: pd.Series) -> pd.Series:
+    """Return a target's cells as names of levels; a missing cell, which turns 1 into 1.0, does not change a name."""
+    texts = series.astype("string")
+    return texts.str.removesuffix(".0") if types.is_float_dtype(series.dtype) else texts
+
+
+def labels_as(series: pd.Series, levels: list[str]) -> list[str]:
+    """Return levels as `labels_of` names them, also those of models from before: 1.0 for 1."""
+    return [level.removesuffix(".0") for level in levels] if types.is_float_dtype(series.dtype) else levels
 
 
 def target_levels(series: pd.Series) -> list[str]:
     """Return the sorted levels of a target; TableError if there are more than MOST_CLASSES."""
-    levels = series.dropna().astype("string").unique().tolist()
+    levels = labels_of(series.dropna()).unique().tolist()
     if len(levels) > MOST_CLASSES:
         raise TableError(
-            f"{series.name!r} has {len(levels):,} different values: choose a number, or a column with at most "
+            f"{series.name!r} has {count(len(levels))} different values: choose a number, or a column with at most "
             f"{MOST_CLASSES} levels."
         )
     try:

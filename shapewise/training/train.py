@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import psutil
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn import metrics
 
 from gamcore.boosting.progress import Progress
+from gamcore.data.codes import with_codes
 from gamcore.data.table import TableError
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor, from_saved
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.multitask.model import TaskModel
 from shapewise.memory import give_back, plain_pool
+from shapewise.store.projects import roots
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 from shapewise.training.dataset import Data
 from shapewise.training.estimator import learner
@@ -38,24 +41,26 @@ BESIDE = 100 * 2**20
 
 
 def evaluate(data: Data, model: Estimator) -> dict[str, float]:
-    """Return the held-out metrics, with those of the baseline (mean or prevalence of the training rows)."""
+    """Return the held-out metrics, with the mean or base rate of the training rows and the metric of always
+    predicting it. It is the base rate that the model's curves are measured from."""
     y = data.y[data.held_out].to_numpy()
     weight = None if data.weight is None else data.weight[data.held_out]
     train_weight = None if data.weight is None else data.weight[~data.held_out]
     base = _baseline(data, train_weight)
+    usual = float(np.average(data.y[~data.held_out], weights=train_weight))
     predictions = predicted(model, data.X[data.held_out], None if data.task is None else data.task[data.held_out])
     if data.binary:
         return {
             "auc": float(metrics.roc_auc_score(y, predictions, sample_weight=weight)),
             "log_loss": float(metrics.log_loss(y, predictions, sample_weight=weight, labels=[0, 1])),
             "baseline_log_loss": float(metrics.log_loss(y, base, sample_weight=weight, labels=[0, 1])),
-            "base_rate": float(np.average(data.y, weights=data.weight)),
+            "base_rate": usual,
         }
     return {
         "rmse": float(metrics.root_mean_squared_error(y, predictions, sample_weight=weight)),
         "baseline_rmse": float(metrics.root_mean_squared_error(y, base, sample_weight=weight)),
         "r2": _share_explained(y, predictions, base, weight),
-        "mean": float(np.average(data.y, weights=data.weight)),
+        "mean": usual,
     }
 
 
@@ -95,7 +100,30 @@ def fit(
     model.fit(data.X[fitted], data.y[fitted], **known)
     if isinstance(model.model_, TaskModel):
         model.model_ = replace(model.model_, aliases=data.aliases)
+    _read_codes(model, spec, data)
     return model
+
+
+def _read_codes(model: Estimator, spec: Spec, data: Data) -> None:
+    """Let a fitted model read codes as missing itself, for tables and programs that know nothing of them."""
+    codes: dict[str, list[str]] = {}
+    for table in spec.tables.values() or [spec.table]:
+        codes |= spec.codes_of(table) or {}
+    model.model_ = replace(model.model_, bins=with_codes(model.model_.bins, codes, data.aliases))
+
+
+def with_present_codes(workspace: Workspace, spec: Spec) -> Spec:
+    """Return a specification with the codes that mean missing in its tables today; TableError where these differ on a
+    feature, as one model could not read them."""
+    tables = list(dict.fromkeys([spec.table, *spec.tables.values()]))
+    codes = {table: workspace.tables.names(table).codes() for table in tables}
+    for name in spec.features:
+        having = (
+            [t for t in tables if name in pq.read_schema(workspace.tables.path(t)).names] if len(tables) > 1 else []
+        )
+        if len({codes[table].get(name, ()) for table in having}) > 1:
+            raise TableError(f"The tables differ in what means missing in column {name!r}: make it the same on Data.")
+    return replace(spec, codes={table: {name: list(of) for name, of in codes[table].items()} for table in tables})
 
 
 def _of_tasks(about: ModelAbout) -> dict[str, float]:
@@ -110,7 +138,7 @@ def read_all(workspace: Workspace, spec: Spec) -> Data:
     read: dict[str, pd.DataFrame] = {}
 
     def frames(table: str) -> pd.DataFrame:
-        read[table] = read[table] if table in read else workspace.tables.read(table)
+        read[table] = read[table] if table in read else workspace.tables.read(table, spec.codes_of(table))
         return read[table]
 
     def held_out_by(table: str) -> dict[str, str]:
@@ -127,6 +155,7 @@ def train(
     workspace: Workspace, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None
 ) -> ModelAbout:
     """Train a model by a specification and store it."""
+    spec = with_present_codes(workspace, spec)
     if any(workspace.tables.about(table).sampled for table in (spec.table, *spec.tables.values())):
         return _train_on_disk(workspace, spec, n_jobs, callback)
     data = read_all(workspace, spec)
@@ -147,7 +176,7 @@ def _train_on_disk(
     check_kind(spec)
     started = time.monotonic()
     with plain_pool():
-        sample = workspace.tables.read(spec.table)
+        sample = workspace.tables.read(spec.table, spec.codes_of(spec.table))
     give_back()
     group, when = (name if name in sample.columns else None for name in (spec.group, spec.time))
     basis = workspace.tables.hold_out_by(spec.table, group, when)
@@ -155,6 +184,7 @@ def _train_on_disk(
     place = TrainingPlace(workspace.tables.path(spec.table), scratch, _budget(workspace.limits.memory))
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
+    _read_codes(model, spec, data)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
     base = model.model_.base  # over all rows, as in its plots
@@ -190,6 +220,8 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
             "without_target": data.dropped,
         },
         n_pairs=0 if isinstance(model.model_, TaskModel) else len(model.model_.pairs),
+        project=roots(workspace.tables.listed()).get(spec.table, spec.table),
+        steps=workspace.tables.about(spec.table).steps,
     )
 
 
@@ -243,7 +275,7 @@ def train_parts(
     about = workspace.models.about(identifier)
     spec = Spec.from_dict(about.spec)
     data = read_all(workspace, spec)
-    frame = workspace.tables.read(spec.table).loc[data.X.index]
+    frame = workspace.tables.read(spec.table, spec.codes_of(spec.table)).loc[data.X.index]
     old, made, problems = workspace.models.parts(identifier), [], []
     for label, condition in split(frame[~data.held_out], column):
         part, started = data.only(condition.holds(frame)), time.monotonic()

@@ -1,1 +1,1 @@
-"""What the child processes run."""
+"""The programs that child processes run."""

@@ -23,11 +23,11 @@ from shapewise.store.atomic_files import in_place_of, read_json, size_of
 from shapewise.store.workspace import StoreError, Workspace
 
 OWN: Final = 0.3
-"""Share of a report's time that reading the model takes; drawing is the rest."""
+"""Share of a report's time spent on reading the model; the rest is drawing."""
 
 
 def main(folder: Path) -> int:
-    """Make one pack; the exit code is 0 where it ended as it should."""
+    """Make one pack; return the exit code, 1 if the work failed."""
     record = read_json(folder / "about.json")
 
     def work() -> dict[str, Any]:
@@ -51,11 +51,11 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
         return
     estimator = from_saved(space.models.load(about["model"]))
     if not isinstance(estimator, GAMRegressor | GAMClassifier):
-        raise StoreError("Tables are scored by models of one target: choose another.")
+        raise StoreError("Only models with one target can score tables: choose another.")
 
     def step(share: float) -> None:
         tell(share, "Scoring the rows")
-        space.check_room(size_of(making))  # what is over is noticed before the disk is full of it
+        space.check_room(size_of(making))  # an exceeded quota is noticed before the disk is full
 
     wanted = Wanted(space, about["table"], about["kind"], about["top"], tuple(about.get("keep", ())))
     write(wanted, estimator, making, card(space, about["model"]).text(), step)

@@ -1,7 +1,7 @@
 """The child process that trains: `python -m shapewise.workers.train RUN_FOLDER`.
 
-It reads the run's specification, writes its progress, and stops when it is asked to or when its parent is gone. A model
-is stored as soon as it is trained; the bands of its curves follow, and stopping them costs nothing else.
+It reads the run's specification, writes its progress, and stops when asked to or when its parent is gone. A model is
+stored as soon as it is trained; the bands of its curves follow, and stopping then loses only the bands.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shapewise.training.tuning import Budget, tune
 
 
 class _Reporter:
-    """Writes the rounds since the last report as one line, at most ten a second, and looks for a reason to stop."""
+    """Writes the rounds since the last report as one line, at most ten per second, and checks for a reason to stop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -42,7 +42,7 @@ class _Reporter:
     def __call__(self, progress: Progress) -> None:
         losses = _finite(progress.train_loss), _finite(progress.valid_loss)
         if (progress.part, progress.stage) != (self._told["part"], self._told.get("stage")):
-            self.write()  # a line is of one fit, of the ranking, or of the bands
+            self.write()  # each line is about one fit, the ranking, or the bands
         self._told |= {
             "part": progress.part, "stage": progress.stage, "n_pairs": progress.n_pairs, "n_refits": progress.n_refits,
             "most": progress.max_rounds, "seconds": round(progress.seconds, 2),
@@ -55,7 +55,7 @@ class _Reporter:
         child.look_for_a_stop(self._folder)
 
     def write(self) -> None:
-        """Append what has not been told yet."""
+        """Append what has not been reported yet."""
         if self._told["points"]:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self._told) + "\n")
@@ -67,14 +67,14 @@ def _finite(value: float) -> float | None:
 
 
 def main(folder: Path) -> int:
-    """Work on one run; the exit code is 0 where it ended as it should."""
+    """Work on one run; return the exit code, 1 if the work failed."""
     about = read_json(folder / "about.json")
 
     def work() -> dict[str, Any]:
         reporter, space = _Reporter(folder), jobs.space_of(folder)
         if not space.tables.about(
             about["spec"]["table"]
-        ).sampled:  # there memory is short, and reading takes long enough
+        ).sampled:  # for those, memory is short and reading is slow anyway
             threading.Thread(target=warmup, daemon=True, name="warm-up").start()  # while the table is read
         try:
             model = _work(space, about, folder, reporter)
@@ -83,15 +83,15 @@ def main(folder: Path) -> int:
             model = about.get("model") or trained(folder)
             if model is None:
                 raise
-            return {"model": model, "message": str(stop)}  # what was stopped was only to make it surer
+            return {"model": model, "message": str(stop)}  # the model itself is complete
         return {"model": model}
 
     return child.work_on(folder, work, (TableError, StoreError, ModelFileError), "Training")
 
 
 def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _Reporter) -> str | None:
-    """Return what is asked for: a model with bands, only bands, parts by a column, or better settings; the model, if
-    any."""
+    """Do what is requested: train a model with bands, add bands, train parts by a column, or tune settings; return the
+    id of the model, if any."""
     spec, n_jobs = Spec.from_dict(about["spec"]), about["n_jobs"]
     if about.get("budget"):
         _search(
@@ -118,7 +118,7 @@ def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _
 
 
 def _search(data: Data, spec: Spec, budget: Budget, n_jobs: int, folder: Path, reporter: _Reporter) -> None:
-    """Search for settings; what was tried until a stop is kept."""
+    """Tune settings; when stopped, keep the trials so far."""
     stopped: list[StoppedError] = []
 
     def tell(progress: Progress) -> bool:

@@ -1,0 +1,117 @@
+"""Versions of a table with computed columns and changed types, and how newer versions repeat them.
+
+The table as it was loaded stays; each set of steps makes a version of its own, which names the table it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shapewise.columns.steps import Step, replay
+from shapewise.columns.stored import derive, kinds_of_stored, steps_of
+from shapewise.store.workspace import StoreError, TableAbout, Workspace
+from shapewise.training.carry_over import add_version
+
+Tell = Callable[[float], object]
+
+
+def _nobody(share: float) -> None:
+    """Tell nobody about progress."""
+
+
+def as_loaded(space: Workspace, table: TableAbout) -> TableAbout | None:
+    """Return the table that a version with steps was made of, itself if it has none; None where that was deleted."""
+    if not table.steps:
+        return table
+    return next((one for one in space.tables.listed() if one.id == table.made_of), None)
+
+
+class _AlreadyHereError(Exception):
+    """That a derived table was stored before."""
+
+    def __init__(self, table: TableAbout) -> None:
+        super().__init__(table.id)
+        self.table = table
+
+
+@dataclass(frozen=True)
+class _Making:
+    """A version with steps to make. apply : those that `source` lacks; steps, made_of : for the record."""
+
+    source: TableAbout
+    apply: Sequence[Step]
+    steps: Sequence[Step]
+    made_of: str
+    notes: Sequence[str] = ()
+
+    def store(self, space: Workspace, of: TableAbout, tell: Tell) -> tuple[TableAbout, list[str]]:
+        """Store it as the newer version of `of`; one that is there already is returned as it is."""
+        there = {table.id for table in space.tables.listed()}
+
+        def derived() -> TableAbout:
+            made = derive(space, self.source, self.apply, tell)
+            if made.id in there:
+                raise _AlreadyHereError(made)
+            return made
+
+        try:
+            made, said = add_version(space, of, derived)
+        except _AlreadyHereError as here:
+            return here.table, ["This version was here already: it is opened."]
+        about = {"steps": [step.to_dict() for step in self.steps], "made_of": self.made_of,
+                 "notes": [*made.notes, *self.notes]}  # fmt: skip
+        space.edit("tables", made.id, lambda now: now | about)
+        return space.tables.about(made.id), said
+
+
+def keep(space: Workspace, of: TableAbout, steps: Sequence[Step], tell: Tell = _nobody) -> tuple[TableAbout, list[str]]:
+    """Store a table with steps as the newer version of `of`, and return it with messages for the user.
+
+    steps : all of them, from the table as it was loaded; without any, that is returned. Where it was deleted, they
+    begin with those of `of`. Raises StepError, FormulaError, TableError or StoreError.
+    """
+    of = space.tables.about(of.id)  # its roles may have changed since
+    source = as_loaded(space, of)
+    if source is None:
+        return _Making(of, steps[len(of.steps) :], steps, of.made_of).store(space, of, tell)
+    if not steps:
+        return source, []
+    return _Making(source, steps, steps, source.id).store(space, of, tell)
+
+
+def add_newer(
+    space: Workspace, of: TableAbout, store: Callable[[], TableAbout], tell: Tell = _nobody
+) -> tuple[TableAbout, list[str]]:
+    """Store a table as the newer version of another and repeat its steps; return the version to work on, and messages.
+
+    What a newer version does not allow is left out, and said. store : stores the table on its own.
+    """
+    tables = space.tables.listed()
+    with_steps = of if of.steps else next((one for one in tables if one.made_of == of.id), None)
+    if with_steps is None:
+        return add_version(space, of, store)
+    source = as_loaded(space, with_steps)
+    table, said = add_version(space, source or with_steps, store)
+    replayed = replay(steps_of(with_steps.steps), kinds_of_stored(space, table.id))
+    said += replayed.said()
+    if not replayed.steps:
+        space.edit("tables", table.id, lambda about: about | {"replaces": with_steps.id})
+        return space.tables.about(table.id), said
+    making = _Making(table, replayed.steps, replayed.steps, table.id, replayed.said())
+    made, more = making.store(space, with_steps if source else table, tell)
+    return made, [*said, *more]
+
+
+def fit_to_model(
+    space: Workspace, table: TableAbout, steps: Sequence[Step], tell: Tell = _nobody
+) -> tuple[TableAbout, list[str]]:
+    """Store a version of a table with the columns that a model computes, and return it with messages.
+
+    steps : those of the model's own table. StoreError where the table allows none of them.
+    """
+    replayed = replay(steps, kinds_of_stored(space, table.id))
+    if not replayed.steps:
+        raise StoreError(" ".join(replayed.said()))
+    made, said = keep(space, table, [*steps_of(table.steps), *replayed.steps], tell)
+    return made, [*replayed.said(), *said]

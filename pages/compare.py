@@ -1,7 +1,8 @@
-"""The same feature in several models, or in parts of one model's rows, and how sure the difference is."""
+"""Compare a feature across models, or across parts of one model's rows, with the uncertainty of the difference."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -11,15 +12,17 @@ from gamcore.explain.curve_difference import CompareError, difference
 from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import NO_CLEAR_EFFECT, read_curve
 from gamcore.model.scales import Scale
+from gamcore.numbers import alike, fixed, percent
 from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
+from shapewise.training.naming import labels
 from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
-from shapewise.ui.session import state
+from shapewise.ui.session import current, state
 from shapewise.ui.session.frame import begin
-from shapewise.ui.session.words import count, date, md, metric, told_apart
+from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import cards
 
 MOST_MODELS = 6
@@ -29,42 +32,39 @@ begin(
     "Compare",
     "The same feature in several models, periods or segments: where the curves differ, and how certain that is.",
 )
-model, scale = cards.pick_effects()
-estimator = state.estimator(model.id)
+model, scale = cards.effects_in_view()
+estimator = state.additive(model.id)
 
 
 def comparable(other: ModelAbout) -> bool:
-    """Return whether another model's effects are in the same units, and of a column that this one has."""
+    """Return whether another model has the same units and shares a column with this one."""
     if other.of_tasks or other.id == model.id or other.kind != model.kind:
         return False
     columns = {bins.feature.column for bins in estimator.model_.bins}
     return not other.spec or bool(columns & set(other.spec.get("features", [])))
 
 
-def named(models: list[ModelAbout]) -> dict[str, ModelAbout]:
-    """Return the models by names that tell them apart."""
-    chosen: dict[str, ModelAbout] = {}
-    for about in models:
-        same = sum(other.name == about.name for other in models) > 1
-        label = f"{about.name} ({date(about.created)})" if same else about.name
-        chosen[label if label not in chosen else f"{label} {about.id[:4]}"] = about
-    return chosen
-
-
 def others() -> dict[str, ModelAbout]:
-    """This model and others to hold it against, by name."""
-    known = {other.id: other for other in state.workspace().models.listed() if comparable(other)}
+    """Return this model and those chosen for comparison, by name; those of this project and target come first."""
+    now = current.in_view()
+    every = {one.id: (label, project) for project in now.projects for one, label in zip(
+        project.models, [labels(project)[one.id] for one in project.models], strict=True)}  # fmt: skip
+    listed = [one for one in state.workspace().models.listed() if comparable(one)]
+    listed.sort(key=lambda one: (every[one.id][1] != now.project, one.target != model.target, one.name != model.name))
+    known = {other.id: other for other in listed}
     if not known:
         st.info("No other model shares a feature with this one: train another, or compare parts of the rows.",
                 icon=":material/compare_arrows:")  # fmt: skip
         return {}
+    names = {i: label if project == now.project else f"{label} · {project.name}" for i, (label, project)
+             in every.items()}  # fmt: skip
+    names = told_apart(names)
     asked = st.query_params.get("with")
     picked = st.multiselect(
         "With", list(known), default=[asked] if asked in known else list(known)[:1], max_selections=MOST_MODELS - 1,
-        key=f"others-{model.id}",
-        format_func=told_apart({i: f"{m.name} · {metric(m)} · {date(m.created)}" for i, m in known.items()}).get,
+        key=f"others-{model.id}", format_func=names.__getitem__,
     )  # fmt: skip
-    return named([model, *[known[identifier] for identifier in picked]])
+    return {names[one.id]: one for one in (model, *[known[identifier] for identifier in picked])}
 
 
 def parts() -> dict[str, ModelAbout]:
@@ -74,7 +74,7 @@ def parts() -> dict[str, ModelAbout]:
         st.info("Parts of the rows need the table that the model was trained on.", icon=":material/table:")
         return {}
     spec = Spec.from_dict(model.spec)
-    busy = runs.working_on(state.workspace(), model.id, "")  # before the parts: those that it makes are there after it
+    busy = runs.working_on(state.workspace(), model.id, "")  # read before the parts: see those of a finished run
     there = state.workspace().models.parts(model.id)
     made_by = Spec.from_dict(there[0].spec).filter_columns()[-1] if there else None
     columns = [name for name in state.columns(model.table) if name != spec.target]
@@ -82,6 +82,7 @@ def parts() -> dict[str, ModelAbout]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         column = st.selectbox(
             "Parts by", columns, columns.index(usual), key=f"parts-by-{model.id}",
+            format_func=state.names_of(model).column,
             help="A date gives periods, a category its levels, a number ranges of equal numbers of rows.",
         )  # fmt: skip
         if column != made_by and st.button(
@@ -118,7 +119,7 @@ def preview(column: str) -> None:
 
 @st.fragment(run_every=1.0)
 def watch(identifier: str) -> None:
-    """Show how far the parts are."""
+    """Show the progress of the parts."""
     run = runs.read(state.workspace(), identifier)
     if not run.goes_on:
         if run.message:
@@ -130,12 +131,12 @@ def watch(identifier: str) -> None:
 
 
 def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
-    """Return the feature's curve in each model, as far as they can be drawn on one axis; who is left out is said."""
+    """Return the feature's curve in each model that fits on one axis, and list the models left out."""
     curves: dict[str, Curve] = {}
     left = []
     for name, about in shown.items():
         try:
-            made = state.estimator(about.id).explain_shape(feature)
+            made = state.additive(about.id).explain_shape(feature)
         except (KeyError, ModelFileError):
             left.append(name)
             continue
@@ -146,15 +147,28 @@ def curves(shown: dict[str, ModelAbout], feature: str) -> dict[str, Curve]:
         else:
             curves[name] = made
     if left:
-        st.caption(f"Without a curve of {md(feature)} to compare: {'; '.join(md(name) for name in left)}.")
+        named = md(state.names_of(model).term(feature))
+        st.caption(f"Without a curve of {named} to compare: {'; '.join(md(name) for name in left)}.")
     return curves
+
+
+def has(about: ModelAbout, feature: str) -> bool:
+    """Return whether a model has a curve of a feature."""
+    return feature in {str(bins.feature.name) for bins in state.additive(about.id).model_.bins}
 
 
 def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
     """Return the held-out metrics side by side."""
-    rounded = {name: {key: round(value, 4) for key, value in about.metrics.items()} for name, about in shown.items()}
-    rows = {name: {"training rows": about.rows.get("training")} for name, about in shown.items()}
-    return pd.DataFrame([{"model": name, **rounded[name], **rows[name]} for name in shown])
+    every = pd.DataFrame([about.metrics for about in shown.values()])
+    names = {"auc": "AUC", "log_loss": "Log-loss", "baseline_log_loss": "Log-loss of guessing",
+             "base_rate": "Base rate", "rmse": "RMSE", "r2": "R²"}  # fmt: skip
+    table = pd.DataFrame({"Model": list(shown)})
+    for key in every:
+        values = every[key].tolist()
+        texts = map(percent, values) if key == "base_rate" else alike(values, 4) if key == "rmse" else [
+            fixed(value, 3 if key in ("auc", "r2") else 4) for value in values]  # fmt: skip
+        table[names.get(key, key)] = list(texts)
+    return table.assign(**{"Training rows": [count(about.rows.get("training", np.nan)) for about in shown.values()]})
 
 
 def said(minus: Curve, first: str, second: str) -> str:
@@ -168,10 +182,12 @@ def said(minus: Curve, first: str, second: str) -> str:
 
 
 def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
-    """Show the curves of a feature over each other, and a difference."""
+    """Show a feature's curves on one plot, and a difference between two of them."""
     shown_curves = curves(shown, feature)
     if len(shown_curves) < 2:
-        st.caption(f"Fewer than two of them have a curve of {md(feature)}: choose another feature.")
+        st.caption(
+            f"Fewer than two models have a curve of {md(state.names_of(model).term(feature))}: choose another feature."
+        )
         return
     listed = list(shown_curves)
     first, second = listed[0], listed[1]
@@ -184,15 +200,20 @@ def show(shown: dict[str, ModelAbout], feature: str, scale: Scale) -> None:
         minus = difference(shown_curves[first], shown_curves[second], scale) if first != second else None
     except CompareError as error:
         st.caption(md(error))
-    title = f"{feature}: {said(minus, first, second)}" if minus else f"{feature} in {len(shown_curves)} models"
+    named = state.names_of(model)
+    minus = state.seen(model, minus) if minus else None
+    title = (
+        f"{named.term(feature)}: {said(minus, first, second)}"
+        if minus
+        else f"{named.term(feature)} in {len(shown_curves)} models"
+    )
     words = (title, f"effects · difference: {second} minus {first}", state.goal(model))
-    drawn = {name: made.on(scale) for name, made in shown_curves.items()}
+    drawn = {name: state.seen(model, made.on(scale)) for name, made in shown_curves.items()}
     plot = plots.comparison(drawn, minus, words)
     cards.figure(plot, f"compare-{model.id}-{feature}", f"{model.name} compared", state.card(model))
     st.caption(
-        "Each curve is centred on its own rows; for the difference both are centred on the rows of the two. Its band "
-        "takes refits of both: fitted to the same rows, shared noise cancels; fitted to different rows, the "
-        "variances add up."
+        "Both curves are centred on the same rows before subtracting. If the models share rows, shared noise cancels; "
+        "otherwise it adds up."
     )
 
 
@@ -214,7 +235,11 @@ if without:
         f"({BANDS} refits), and the difference gets a band as well."
     )
 with st.container(border=True):
-    feature = st.selectbox("Feature, by importance", names, key="feature", persist_state="session")
+    shared = [name for name in names if all(has(about, name) for about in chosen.values())]
+    feature = st.selectbox(
+        "Feature, by importance", shared or names, key="feature", persist_state="session",
+        format_func=state.names_of(model).term,
+    )  # fmt: skip
     show(chosen, feature, scale)
 with st.container(border=True):
     st.subheader("Held-out metrics", anchor=False)

@@ -6,43 +6,51 @@ import streamlit as st
 
 from gamcore.data.table import TableError
 from gamcore.decide.rules import RuleError
-from shapewise.decisions import boards as stored
+from shapewise.ui.decide import arms, readout
 from shapewise.ui.decide import plan as planning
-from shapewise.ui.decide import readout
 from shapewise.ui.session import state
 from shapewise.ui.session.frame import begin
-from shapewise.ui.session.words import date, md, told_apart
-from shapewise.ui.widgets import cards, guide, reach
+from shapewise.ui.session.words import md
+from shapewise.ui.widgets import boards, cards, guide, reach
 
 VIEWS = {"plan": "Plan", "read": "Read-out"}
+SOURCES = {"plan": "A test to plan", "test": "A test that has run", "board": "A board of strategies"}
 
 begin("Experiment", "How long to test, and what the test measured. This is the only place where a lift is measured.")
-tables = state.workspace().tables.listed()
-here = {table.id for table in tables}
-boards = {board.id: board for board in stored.boards(state.workspace()) if board.table in here}
-if not boards:
-    guide.show(True)
-    page, words, label = ("strategies", "There is no board of strategies yet.", "Make one")
-    if not tables:
-        page, words, label = ("data", "There is no board of strategies yet, and no table.", "Load a table")
-    cards.empty("science", words, label, page)
-opened, first = st.session_state.get("experiment-opened", (0, "plan"))  # another opening has a control of its own
-now = state.current("board", list(reversed(boards))) or next(reversed(boards))
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    chosen = st.selectbox(
-        "Board", list(boards), list(boards).index(now),
-        format_func=told_apart({i: f"{b.name} ({date(b.created)})" for i, b in boards.items()}).__getitem__,
+now, known = boards.boards_in_view()
+source = "test"
+if now.table is not None:
+    source = st.segmented_control(
+        "Begin with", list(SOURCES), default="board" if known else "test", required=True,
+        format_func=SOURCES.__getitem__, key=f"experiment-source-{now.project.id if now.project else ''}-{bool(known)}",
+        help="A test that has run needs only its table: one row per customer, with the arm and the outcomes. A test of "
+        "strategies begins with their board.",
     )  # fmt: skip
-    state.choose("board", chosen)
+if source == "plan" and now.table is not None:
+    planning.show_table(now.table, state.table(now.table.id))
+    st.stop()
+if source == "test" and now.table is not None:
+    arms.show(now.table)
+    st.stop()
+if not known:
+    guide.show(True)
+    page, words, label = ("strategies", "There is no board of strategies in this project yet.", "Make one")
+    if now.table is None:
+        page, words, label = ("home", "There is no board of strategies yet, and no table.", "Load a table")
+    cards.empty("science", words, label, page)
+opened, first = st.session_state.get("experiment-opened", (0, "plan"))  # each opening has its own control
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    board = boards.pick(known)
     view = st.segmented_control(
         "Show", list(VIEWS), default=first, required=True, format_func=VIEWS.__getitem__,
         key=f"experiment-view-{opened}",
         persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
-board = boards[chosen]
 made = board.read()
 for place, strategy in enumerate(made.strategies, 1):
-    st.caption(f"{place} · **{md(strategy.name)}** {md(strategy.action)}: {md(strategy.rule.words())}")
+    st.caption(
+        f"{place} · **{md(strategy.name)}** {md(strategy.action)}: {md(strategy.rule.words(state.names(board.table)))}"
+    )
 if view == "plan":
     if not made.strategies:
         st.caption("The board has no strategy yet: add one on the page Strategies.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,23 +13,25 @@ from gamcore import ModelFileError
 from gamcore.viz import files as export
 from shapewise.store.workspace import ModelAbout, Workspace
 from shapewise.training import runs
+from shapewise.training.naming import labels
 from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
 from shapewise.ui.explain import score as elsewhere
-from shapewise.ui.session import state
+from shapewise.ui.session import current, sidebar, state
 from shapewise.ui.session.frame import begin
-from shapewise.ui.session.words import date, duration, md, metric
+from shapewise.ui.session.words import count, date, duration, md, metric
+from shapewise.ui.train import settings
 from shapewise.ui.widgets import cards, downloads, sharing
 
 
 @st.dialog("Delete this model?")
 def confirm_delete(model: ModelAbout) -> None:
-    """Ask once."""
+    """Confirm before deleting."""
     st.markdown(f"**{md(model.name)}**, trained {date(model.created)}. This cannot be undone.")
     if st.button("Delete model", icon=":material/delete:"):
         state.workspace().delete("models", model.id)
-        st.query_params.pop("model", None)
-        st.session_state.pop("model_id", None)
+        current.leave(model)
+        st.toast(f"{md(model.name)} was deleted.", icon=":material/delete:")
         st.rerun()
 
 
@@ -41,8 +45,25 @@ def rename(model: ModelAbout) -> None:
 
 
 def _file(space: Workspace, identifier: str) -> bytes:
-    """Return a model's file, for those who may see it at the press of the button."""
+    """Return a model's file, checking access when the button is pressed."""
     return space.models.path(identifier).read_bytes()
+
+
+def setting_table(plain: dict[str, Any]) -> pd.DataFrame:
+    """Return how a model was trained, in words: one row per setting, the changes to the preset last."""
+    if not plain:
+        return pd.DataFrame({"Setting": ["Trained elsewhere"], "Value": ["its file does not say how"]})
+    spec = Spec.from_dict(plain)
+    rows = {
+        "Target": f"{spec.target} is {' or '.join(spec.positive)}" if spec.positive else spec.target,
+        "Held against": " or ".join(spec.negative) if spec.negative else "all other levels" if spec.positive else "",
+        "Rows": spec.filter_words() if spec.conditions else "all",
+        "Features": ", ".join(spec.features), "Read as categories": ", ".join(spec.categories),
+        "Weight": spec.weight, "Group": spec.group, "Time": spec.time, "Task": spec.task, "Preset": spec.preset,
+        "Refits for bands": count(spec.bands), "Seed": str(spec.seed),
+        **{settings.label(name): str(value) for name, value in spec.changes.items()},
+    }  # fmt: skip
+    return pd.DataFrame([(name, value) for name, value in rows.items() if value], columns=["Setting", "Value"])
 
 
 def bring_in() -> None:
@@ -57,47 +78,50 @@ def bring_in() -> None:
         st.error(md(error), icon=":material/error:")
         return
     st.session_state["model_upload"] = version + 1
-    state.choose("model", model.id)
+    current.open_model(model.id)
     st.rerun()
 
 
-begin("Models", "Every model trained or imported here.")
-models = state.workspace().models.listed()
-if not models:
-    with st.expander("Bring in a model file"):
-        bring_in()
-    cards.no_model()
+def select() -> None:
+    """Put the model of the chosen row in view."""
+    rows = st.session_state[LISTING]["selection"]["rows"]
+    if rows and rows[0] < len(models):
+        current.open_model(models[rows[0]].id)
 
+
+begin("Models", "The models of this project, and what to do with them.")
+now = current.in_view()
+models = now.project.models if now.project else ()
+if not models and now.missing is None:
+    with st.expander("Import a model file"):
+        bring_in()
+model = cards.any_model_in_view()
+names = labels(now.project) if now.project else {}
 listing = pd.DataFrame(
     {
-        "Name": [m.name for m in models],
+        "Model": [names[m.id] for m in models],
         "Target": [m.target for m in models],
-        "Table": [m.table_name for m in models],
-        "Kind": [m.kind.replace("_", " ") for m in models],
-        "Pairs": [m.n_pairs for m in models],
         "Held-out metric": [metric(m) for m in models],
+        "Pairs": [m.n_pairs for m in models],
         "Preset": [m.spec.get("preset", "") for m in models],
+        "Kind": [m.kind.replace("_", " ") for m in models],
         "Trained in": [duration(m.seconds) if m.seconds else "" for m in models],
         "Date": [date(m.created) for m in models],
     }
 )
-current = state.current_model()
-# By id: since the list was read it may have got its bands or a note, or have gone.
-shown = next((place for place, one in enumerate(models) if current and one.id == current.id), 0)
-event = st.dataframe(
+# Another list, or another model in view, is another table: rows then mean other models.
+LISTING = f"models-{hash((model.id, *(m.id for m in models)))}"
+st.dataframe(
     listing,
     hide_index=True,
-    on_select="rerun",
-    selection_mode="single-row",
-    key=f"models-{hash(tuple(m.id for m in models))}",  # another list: rows mean other models
-    selection_default={"selection": {"rows": [shown], "columns": [], "cells": []}},
-    alt="One row per model; select one to act on it.",
+    on_select=select,
+    selection_mode="single-row-required",
+    key=LISTING,
+    selection_default={"selection": {"rows": [models.index(model)], "columns": [], "cells": []}},
+    alt="One row per model; the selected one is in view.",
 )
-picked = event["selection"]["rows"]
-model = models[picked[0] if picked else shown]
-state.choose("model", model.id)
 
-st.subheader(md(model.name), anchor=False)
+st.subheader(md(names[model.id]), anchor=False)
 st.caption(
     f"{md(model.target)} from {md(model.table_name)} · {date(model.created)}. Select a row above for another model."
 )
@@ -117,7 +141,7 @@ with st.container(horizontal=True):
     there = tables <= {t.id for t in state.workspace().tables.listed()}
     why = "Train again with the same settings." if there else "Its table has been deleted."
     if st.button("Retrain", icon=":material/refresh:", disabled=not there, help=why):
-        run = runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs())
+        run = sidebar.follow(runs.start(state.workspace(), Spec.from_dict(model.spec), state.n_jobs()))
         st.switch_page("pages/train.py", query_params={"table": model.table, "run": run})
     renewed.retrain(model)
     if state.mine("models", model.id, "delete") and st.button("Delete", icon=":material/delete:"):
@@ -135,6 +159,8 @@ if box.open:
     with box:
         elsewhere.code(model)
 with st.expander("Settings"):
-    st.json(model.spec)
-with st.expander("Bring in a model file"):
+    st.dataframe(setting_table(model.spec), hide_index=True, alt="One row per setting of the training.")
+    st.download_button("As JSON", json.dumps(model.spec, indent=2), export.file_name(model.name, "settings", "json"),
+                       "application/json", icon=":material/download:")  # fmt: skip
+with st.expander("Import a model file"):
     bring_in()

@@ -1,4 +1,4 @@
-"""A model at a glance: how good it is, what matters, its strongest shapes on one scale, and what moved with time."""
+"""A model at a glance: quality, importance, strongest shapes on one scale, and drift over time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gamcore.data.binning import encode_table
 from gamcore.explain.concurvity import Tradeoff, tradeoffs
 from gamcore.explain.curves import Importance
 from gamcore.explain.sentences import read_curve
+from gamcore.numbers import fixed
 from gamcore.viz import plots
 from shapewise.ui.explain import over_time, quality
 from shapewise.ui.session import state
@@ -27,13 +28,13 @@ MOST_TRADES = 3
 MEASURES = {"mean_abs": "Mean effect", "range": "Range", "permutation": "Permutation"}
 
 begin("Overview", "How good the model is, and what moves its predictions.")
-model, scale = cards.pick_effects()
-estimator = state.estimator(model.id)
+model, scale = cards.effects_in_view()
+estimator = state.additive(model.id)
 cards.metrics(model)
 
 
 def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
-    """Importances to draw, and as a table with all measures that are known."""
+    """Return the importances to draw, and a table of all known measures."""
     ranking = estimator.importance(scale)
     table = ranking.frame()
     if measure != "permutation":
@@ -48,7 +49,7 @@ def ranking(measure: str) -> tuple[Importance, pd.DataFrame]:
 
 
 def importance() -> list[str]:
-    """Return the bars of importance; the names of the features that are asked for, most important first."""
+    """Show the importance bars, and return the names of the listed features, most important first."""
     st.subheader("What matters", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         there = list(MEASURES) if state.data(model) is not None else list(MEASURES)[:2]
@@ -61,7 +62,8 @@ def importance() -> list[str]:
         search = st.text_input("Find a feature", placeholder="Part of a name")
     measured, table = ranking(measure)
     if search:
-        table = table[table["feature"].str.contains(search, case=False, regex=False)]
+        texts = table["feature"] + "\n" + table["feature"].map(state.names_of(model).term)
+        table = table[texts.str.contains(search, case=False, regex=False)]
         if table.empty:
             st.caption(f"No feature has {md(search)} in its name.")
             return []
@@ -70,7 +72,10 @@ def importance() -> list[str]:
     part = measured.only(set(table["feature"]))
     unit = "rise of the loss" if measure == "permutation" else None
     drawn = measure if measure != "permutation" else "mean_abs"
-    plot = replace(plots.importance(part, shown, drawn, unit, state.goal(model)), numbers=table)
+    named = state.names_of(model)
+    table_shown = table.assign(feature=table["feature"].map(named.term))
+    plot = plots.importance(state.seen(model, part), shown, drawn, unit, state.goal(model))
+    plot = replace(plot, numbers=table_shown)
     cards.figure(plot, f"importance-{model.id}-{measure}", model.name, state.card(model), titled=False)
     return [str(name) for name in table.loc[~table["pair"], "feature"]]
 
@@ -79,7 +84,7 @@ def importance() -> list[str]:
 def trades(identifier: str, bands: int) -> list[Tradeoff]:
     """Return the features of a model whose curves trade off over some of its training rows."""
     about = state.workspace().models.about(identifier)
-    data, estimator = state.data(about), state.estimator(identifier)
+    data, estimator = state.data(about), state.additive(identifier)
     if data is None or len(estimator.model_.terms) > 300:
         return []
     places = np.flatnonzero(~data.held_out)
@@ -92,13 +97,15 @@ def warn() -> None:
     tradeoffs = trades(model.id, model.bands)
     if not tradeoffs:
         return
+    named = state.names_of(model)
     said = "; ".join(
-        f"**{md(pair.first)}** and **{md(pair.second)}** ({pair.correlation:.2f})" for pair in tradeoffs[:MOST_TRADES]
+        f"**{md(named.term(pair.first))}** and **{md(named.term(pair.second))}** ({fixed(pair.correlation, 2)})"
+        for pair in tradeoffs[:MOST_TRADES]
     )
     more = f", and {len(tradeoffs) - MOST_TRADES} more" if len(tradeoffs) > MOST_TRADES else ""
     st.warning(
         f"Curves that trade off: {said}{more}. These features go together, and refits disagree which of the two has "
-        "the effect: where one curve is higher, the other is lower. Their sum is surer than each alone.",
+        "the effect: where one curve is higher, the other is lower. Their sum is more certain than either alone.",
         icon=":material/swap_vert:",
     )
 
@@ -113,9 +120,10 @@ def multiples(names: list[str]) -> None:
     grid = [st.columns(COLUMNS) for _ in range(0, len(curves), COLUMNS)]
     for k, curve in enumerate(curves):
         with grid[k // COLUMNS][k % COLUMNS].container(border=True, height="stretch"):
-            cards.small(plots.small(curve, limits), f"small-{model.id}-{k}")
+            seen = state.seen(model, curve)
+            cards.small(plots.small(seen, limits), f"small-{model.id}-{k}")
             if curve.has_whole:
-                st.caption(md(model.headlines.get(curve.feature) or read_curve(curve)))
+                st.caption(md(model.headlines.get(curve.feature) or read_curve(seen)))
             if st.button("Open", key=f"open-{k}", icon=":material/open_in_full:", type="tertiary"):
                 st.switch_page("pages/shapes.py", query_params={"model": model.id, "feature": curve.feature})
 

@@ -1,4 +1,4 @@
-"""Which features act together: the ranking of all pairs, and the joint effect of those in the model."""
+"""Interactions: the ranking of all pairs, and the joint effect of the pairs in the model."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ import streamlit as st
 
 from gamcore.boosting.pair_ranking import elbow
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.model.losses import LOSSES
 from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.explain import pair as joint
-from shapewise.ui.session import state
+from shapewise.ui.session import engine, state
 from shapewise.ui.session.frame import begin
-from shapewise.ui.session.words import count
+from shapewise.ui.session.words import count, md
 from shapewise.ui.train import live
 from shapewise.ui.widgets import cards
 
 MOST_FITTED = 60
 MOST_LISTED = 500
-MOST_ADDS = 3e9  # rows of all pairs together that are ranked at once here
-FEWEST_ROWS = 2_000  # that are ranked on at least
+MOST_ADDS = 3e9  # rows times pairs that are ranked at once
+FEWEST_ROWS = 2_000  # least number of rows to rank on
 WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen ones"}
 
 
 @state.kept(show_spinner="Ranking all pairs", max_entries=16)
 def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """Return all pairs on the training rows, what the model's are worth on the held-out rows, and how many rows were
-    ranked on: all, unless the table is so wide and long that somebody would wait."""
+    """Return the ranking of all pairs on training rows, the worth of the model's pairs on held-out rows, and the number
+    of rows ranked on. Large tables are ranked on a random sample of their training rows."""
     data, estimator = state.data(state.workspace().models.about(model)), state.estimator(model)
     assert data is not None
     rows, held = np.flatnonzero(~data.held_out), data.held_out
@@ -42,15 +43,15 @@ def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     if rows.size > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
     weight = [None if data.weight is None else data.weight[part] for part in (rows, held)]
-    threaded = copy.copy(estimator).set_params(n_jobs=state.n_jobs())  # the other is everybody's
+    threaded = copy.copy(estimator).set_params(n_jobs=state.n_jobs())  # the original is shared between sessions
     ranking = threaded.rank_pairs(data.X.iloc[rows], data.y.iloc[rows], weight[0])
     worth = estimator.pair_worth(data.X[held], data.y[held], weight[1])
     return ranking, worth, rows.size
 
 
 def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[int | str | list[list[str]], bool]:
-    """Return how many pairs, or which; and whether these are the model's. At first they are, or those that stand out
-    where it has none."""
+    """Return the number of pairs or the chosen pairs, and whether they are the model's own. The default is the model's
+    pairs, or the strongest ones if it has none."""
     fitted = [list(pair) for pair in joint.names(state.estimator(about.id))]
     own = spec.parameters().get("interactions", 0)
     strong = elbow(ranking["strength"].to_numpy())
@@ -68,60 +69,68 @@ def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[int | 
     first = ranking[["feature_1", "feature_2"]].head(MOST_LISTED).to_numpy().tolist()
     labels = {f"{a} × {b}": [a, b] for a, b in [*fitted, *first]}
     kept = st.multiselect(
-        "Which", list(labels), default=list(labels)[: len(fitted) or strong], key=f"chosen-{about.id}"
+        "Which",
+        list(labels),
+        default=list(labels)[: len(fitted) or strong],
+        key=f"chosen-{about.id}",
+        format_func=state.names_of(about).term,
     )
     return [labels[label] for label in kept], len(kept) == len(fitted) and all(
         labels[label] in fitted for label in kept
     )
 
 
-def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> live.Shown | None:
-    """Choose pairs and refit; the refit where it is live and not the model itself."""
+def panel(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[live.Shown | None, bool]:
+    """Choose pairs and refit; return the refit, None where the choice is the model's own, and whether it is awaited."""
     wanted, is_own = choice(about, spec, ranking)
     key = f"pairs-{about.id}"
     changed = spec if is_own else replace(spec, changes={**spec.changes, "interactions": wanted})
     n_features = len(state.estimator(about.id).model_.bins)
     on = live.switch(key, live.rows_of(about), n_features, changed)
-    draft = live.shown(key, changed) if on else None
+    draft = live.shown(key, changed, spec) if on else None
     if draft is not None:
-        live.metric(draft)
+        live.metric(draft, about)
     if is_own:
-        return None
+        return None, False
     live.full_model(key, replace(changed, name=f"{about.name} · pairs"))
-    return draft
+    return draft, on and draft is None
 
 
 def ranking_card(about: ModelAbout, ranking: pd.DataFrame, worth: pd.DataFrame, rows: int) -> None:
-    """Show the bars, and what they say in words."""
+    """Show the ranking as bars, with a caption."""
     loss = state.estimator(about.id).model_.loss.name
     beyond = int((ranking["strength"] > ranking.attrs["chance"]).sum())
     strong = elbow(ranking["strength"].to_numpy())
+    term = state.names_of(about).term
+    ranking, worth = (
+        one.assign(feature_1=one["feature_1"].map(term), feature_2=one["feature_2"].map(term))
+        for one in (ranking, worth)
+    )
     plot = replace(
         plots.pair_ranking(ranking, worth, loss), words=f"All {len(ranking)} pairs by strength; {strong} stand out.",
         numbers=ranking.merge(worth, on=["feature_1", "feature_2"], how="left"),
     )  # fmt: skip
     cards.figure(plot, f"ranking-{about.id}", about.name, state.card(about), titled=False)
     of = " of the sample" if "sample" in about.rows else ""
-    path = getattr(state.estimator(about.id), "pair_path_", ())
-    tried = ""
-    if len(path) > 2:
-        steps = ", ".join(f"{n} ({mean_loss:.4g})" for n, mean_loss in path)
-        tried = f" Numbers of pairs that were tried, with their validation loss (the last in all refits): {steps}."
+    error = LOSSES[loss].error
     st.caption(
-        f"{count(len(ranking))} pairs, ranked on {count(rows)} training rows{of} by what acting together explains "
-        f"beyond each alone; the bars level off after {strong}, and {count(beyond)} are above what chance gives "
-        "(dotted)."
-        + (
-            " The right side shows how much each pair lowers the loss on rows the model never saw."
-            if len(worth)
-            else ""
-        )
-        + tried
+        f"{count(beyond)} of {count(len(ranking))} pairs interact more than chance would produce (dotted line), "
+        f"measured on {count(rows)} training rows{of}: how much a cut of both features lowers the {error}."
+        + (" The dots say what pairs in the model gain on held-out rows." if len(worth) else "")
+        + _useless(worth)
     )
 
 
+def _useless(worth: pd.DataFrame) -> str:
+    """Say which of the model's pairs do not help on held-out rows."""
+    bad = [f"{row.feature_1} × {row.feature_2}" for row in worth.itertuples() if row.worth <= 0]
+    if not bad:
+        return ""
+    return f" **{md(', '.join(bad))}** {'does' if len(bad) == 1 else 'do'} not help there: leave them out."
+
+
 begin("Pairs", "Which features interact, and what they do together beyond their separate effects.")
-model, scale = cards.pick_effects()
+model, scale = cards.effects_in_view()
 estimator: GAMRegressor | GAMClassifier = state.estimator(model.id)
 spec = live.base_spec(model.spec, estimator)
 shown: Any = estimator
@@ -130,18 +139,21 @@ if len(estimator.model_.bins) < 2:
     st.stop()
 if spec is None:
     st.caption("The ranking of all pairs needs the table that the model was trained on.")
-else:
+elif engine.prepared():  # if not, it says so, and the model's pairs are shown meanwhile
     ranking, worth, rows = ranked(model.id)
     if ranking.empty:
         st.info("Fewer than two features of the model vary: there is no pair to rank.", icon=":material/grid_on:")
         st.stop()
     drawing, side = st.columns([3, 1])
     with side.container(border=True):
-        tried = panel(model, spec, ranking)
+        tried, waiting = panel(model, spec, ranking)
     if tried is not None:
         shown = tried.now.estimator
     with drawing.container(border=True):
         ranking_card(model, ranking, worth, rows)
+    if waiting:
+        st.caption(":material/progress_activity: The heat map is being redrawn with these pairs.")
+        st.stop()
 if not shown.model_.pairs:
     st.info("This model has no pairs: choose how many above, and train.", icon=":material/grid_on:")
     st.stop()

@@ -1,4 +1,4 @@
-"""Who is in the workspace, what they use and did: for administrators of a shared deployment."""
+"""Members, their usage and the audit log: for administrators of a shared deployment."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from shapewise.ui.session.words import count, date, md, size, told_apart
 begin("People", "Members, what they use, and the audit log.")
 space = state.workspace()
 if not space.may("administer"):
-    st.error("This page is for administrators: ask one of them.", icon=":material/lock:")
+    st.error("Only administrators can open this page.", icon=":material/lock:")
     st.stop()
 
 members = people.members(space)
 row = st.container(horizontal=True)
 row.metric("People", count(len(members)), border=True)
-row.metric("Things", count(sum(one.things for one in members)), border=True)
+row.metric("Items", count(sum(one.things for one in members)), border=True)
 row.metric("On disk", size(sum(one.bytes for one in members)), border=True)
 of = {one.person.id: one for one in members}
 label = told_apart({one.person.id: one.person.name for one in members})
 
-people_tab, jobs_tab, deleted_tab, log_tab = st.tabs(["People", "Jobs", "Deleted", "What was done"])
+people_tab, jobs_tab, deleted_tab, log_tab = st.tabs(["People", "Jobs", "Deleted", "Audit log"])
 with people_tab:
     listing = pd.DataFrame(
         {
             "Name": [one.person.name for one in members],
             "Role": [one.person.role for one in members],
             "Last here": [date(one.seen) if one.seen else "never" for one in members],
-            "Things": [one.things for one in members],
+            "Items": [one.things for one in members],
             "On disk": [size(one.bytes) for one in members],
         }
     )
@@ -42,7 +42,7 @@ with people_tab:
     others = [identifier for identifier in of if identifier != space.person.id]
     heirs_of_all = [identifier for identifier, one in of.items() if one.seen]
     if not others:
-        st.caption("Nobody else has signed in yet.")
+        st.caption("No one else has signed in yet.")
     else:
         with st.container(border=True):
             who = st.selectbox("Person", others, format_func=label.__getitem__)
@@ -57,9 +57,9 @@ with people_tab:
                     st.rerun()
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 heirs = [identifier for identifier in heirs_of_all if identifier != who]
-                to = st.selectbox("Give all they own to", heirs, format_func=label.__getitem__)
+                to = st.selectbox("Transfer everything to", heirs, format_func=label.__getitem__)
                 if st.button("Hand over", disabled=not of[who].things, help="For somebody who leaves the team."):
-                    st.toast(f"{count(people.hand_over(space, who, to))} things went to {md(of[to].person.name)}.")
+                    st.toast(f"{count(people.hand_over(space, who, to))} items now belong to {md(of[to].person.name)}.")
                     st.rerun()
 
 with jobs_tab:
@@ -89,7 +89,7 @@ with deleted_tab:
     for kind, identifier, name, owner, when in gone[:50]:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{kind.capitalize()} **{md(name)}** of {md(label.get(owner, owner))}, deleted {date(when)}")
-            if st.button("Bring back", key=f"back-{identifier}", type="tertiary", icon=":material/undo:"):
+            if st.button("Restore", key=f"back-{identifier}", type="tertiary", icon=":material/undo:"):
                 try:
                     people.bring_back(space, identifier)
                 except StoreError as error:
@@ -102,7 +102,7 @@ with log_tab:
     frame = pd.DataFrame(
         [(one.at, label.get(one.person, one.person), one.action, one.kind, one.thing, one.detail, one.before, one.after)
          for one in audit_log],
-        columns=["When", "Who", "Did", "Kind", "Thing", "Detail", "Before", "After"],
+        columns=["When", "Who", "Action", "Kind", "Item", "Detail", "Before", "After"],
     )  # fmt: skip
     st.dataframe(frame, hide_index=True, alt="One row per action, the latest first.")
     st.caption("The latest 500. The log is append-only; before and after are hashes of an item's description.")

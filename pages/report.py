@@ -1,4 +1,4 @@
-"""A report for a review: which plots and tables in which order, with what comments, as slides, PDF or a web page."""
+"""A report: for whom, plots, tables and comments in a chosen order, as slides, PDF or a web page."""
 
 from __future__ import annotations
 
@@ -7,34 +7,49 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore.viz import files as export
+from shapewise.decisions import arm_tests
 from shapewise.decisions import boards as stored
+from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.errors import StoreError
 from shapewise.reports import file_jobs as packs
 from shapewise.reports import recipes
-from shapewise.reports.recipes import Recipe, ReportItem
+from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, Recipe, ReportItem
 from shapewise.ui.report import recipe as ingredients
-from shapewise.ui.session import state
+from shapewise.ui.report import settings
+from shapewise.ui.session import current, state
 from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import date, md, told_apart
 from shapewise.ui.widgets import artifacts as packing
 from shapewise.ui.widgets import cards, sharing
 
 NEW = ""
+HELP = {
+    "director": f"At most {MOST_SLIDES} slides: the decision, who gets what, what was measured, and why.",
+    "analyst": "The decision, what was measured on all metrics, and the models behind the strategies.",
+    "audit": "How to read it, risks, groups that are reached, rules as code run and compared, and the model cards.",
+}
 
 begin("Report", "The report for the review: the decision first, then the evidence.")
-model = cards.pick_model()
+now = current.in_view()
+if now.missing is not None:
+    cards.missing(now)
+model = now.model if now.model is not None and not now.model.of_tasks else None
+here = {table.id for table in now.project.tables} if now.project else set()
 boards = {one.id: one for one in stored.boards(state.workspace())}
+tests = {one.id: one for one in arm_tests.tests(state.workspace(), here)}
+if model is None and not tests and not any(board.table in here for board in boards.values()):
+    model = cards.model_in_view()
 kept = {one.id: one for one in recipes.recipes(state.workspace())}
 
 
-def named(one: Recipe | Board) -> str:
-    """Return a thing in a list."""
+def named(one: Recipe | Board | StoredTest) -> str:
+    """Return the label of a recipe, a board or a test."""
     return f"{one.name} ({date(one.created)})"
 
 
 def pick_recipe() -> Recipe:
-    """Return a recipe that was kept, or a new one with what most reviews want."""
+    """Return a saved recipe, or a new one with the usual contents for its audience."""
     chosen = NEW
     following = st.session_state.pop("recipe-next", None)
     if following in kept:
@@ -43,7 +58,7 @@ def pick_recipe() -> Recipe:
         labels = told_apart({NEW: "A new report", **{i: named(one) for i, one in kept.items()}})
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.selectbox("Recipe", list(labels), format_func=labels.__getitem__, key="recipe",
-                                  help="A saved report, applied to the model above.")  # fmt: skip
+                                  help="A saved report, applied to the model in view.")  # fmt: skip
             if chosen:
                 sharing.button("reports", chosen, kept[chosen].name)
             if (
@@ -54,15 +69,20 @@ def pick_recipe() -> Recipe:
                 confirm_delete(kept[chosen])
     if chosen:
         return opened(kept[chosen])
-    estimator = state.estimator(model.id)
-    names = estimator.importance().ranked_features()
-    newest = next((one for one in reversed(boards.values()) if one.table == model.table), None)
-    return recipes.usual(model, names, ingredients.pairs_of(estimator), newest)
+    audience = st.segmented_control(
+        "For", list(AUDIENCES), default="director", required=True, key="audience", persist_state="session",
+        format_func=AUDIENCES.__getitem__,
+    )  # fmt: skip
+    st.caption(HELP[audience])
+    names = state.additive(model.id).importance().ranked_features() if model is not None else []
+    newest = next((one for one in reversed(boards.values()) if one.table in here), None)
+    test = next(iter(tests.values()), None) if newest is None else None
+    return recipes.usual(model, names, newest, test, audience)
 
 
 @st.dialog("Delete this recipe?")
 def confirm_delete(recipe: Recipe) -> None:
-    """Ask once."""
+    """Confirm before deleting."""
     st.markdown(f"**{md(recipe.name)}**, with its order and its comments. Files made by it stay.")
     if st.button("Delete recipe", icon=":material/delete:"):
         state.workspace().delete("reports", recipe.id)
@@ -71,42 +91,52 @@ def confirm_delete(recipe: Recipe) -> None:
 
 
 def head(recipe: Recipe, key: str) -> Recipe:
-    """Title, subtitle, board and scale: what the recipe has, until somebody changes it."""
+    """Edit the title, subtitle, source and scale, which start as the recipe has them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Title", recipe.name, max_chars=120, key=f"title-{key}", persist_state="session")
-        subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
-                                 persist_state="session", help="Under the title, before the date.")  # fmt: skip
+        subtitle = recipe.subtitle
+        if not recipe.is_brief:
+            subtitle = st.text_input("Subtitle", recipe.subtitle, max_chars=200, key=f"subtitle-{key}",
+                                     persist_state="session", help="On the cover, before the date.")  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        labels = told_apart({NEW: "No strategies", **{i: named(one) for i, one in boards.items()}})
-        board = recipe.board if recipe.board not in boards else NEW  # one that is not shared with this person stays
-        if boards:
-            at = list(labels).index(recipe.board) if recipe.board in boards else 0
-            board = st.selectbox("Board of strategies", list(labels), at, format_func=labels.__getitem__,
-                                 key=f"board-{key}", persist_state="session")  # fmt: skip
+        decides = recipe.board or recipe.test
+        every: dict[str, Board | StoredTest] = {
+            i: one for i, one in boards.items() if one.table in here or i == decides
+        }
+        every |= tests
+        labels = told_apart({NEW: "Nothing: a report of a model", **{i: named(one) for i, one in every.items()}})
+        chosen = decides if decides not in every else NEW  # keep a board that is not shared with this user
+        if every:
+            at = list(labels).index(decides) if decides in every else 0
+            chosen = st.selectbox("Board or test that decides", list(labels), at, format_func=labels.__getitem__,
+                                  key=f"board-{key}", persist_state="session")  # fmt: skip
         scale = recipe.scale
-        if model.kind.endswith("classifier"):
+        if model is not None and model.kind.endswith("classifier"):
             usual = scale if scale in cards.SCALE_WORDS else "points"
             scale = st.segmented_control(
                 "Scale", list(cards.SCALE_WORDS), default=usual, required=True, key=f"scale-{key}",
                 format_func=cards.SCALE_WORDS.__getitem__, persist_state="session",
             )  # fmt: skip
-    return replace(recipe, name=name.strip() or model.name, subtitle=subtitle.strip(), board=board, scale=scale)
+    made = replace(recipe, name=name.strip() or recipe.name, subtitle=subtitle.strip(), scale=scale)
+    if chosen == decides:
+        return made
+    return replace(made, board=chosen if chosen in boards else "", test=chosen if chosen in tests else "")
 
 
 def mine(recipe: Recipe) -> bool:
-    """Return whether this person may change a recipe that was kept."""
+    """Return whether this user may change a saved recipe."""
     return recipe.id in kept and state.mine("reports", recipe.id)
 
 
 def opened(recipe: Recipe) -> Recipe:
-    """Return a recipe as it was when this session began to edit it, and the way to what somebody else made of it
+    """Return a recipe as it was when this session began to edit it, and offer the version that another user has saved
     since."""
     place = f"opened-{recipe.id}"
     draft: Recipe = st.session_state.setdefault(place, recipe)
     if draft != recipe:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(
-                ":material/info: Somebody has changed this recipe since you opened it. What you keep is kept beside."
+                ":material/info: Someone has changed this recipe since you opened it. Saving yours makes a new recipe."
             )
             if st.button("Open theirs", type="tertiary"):
                 st.session_state[place] = recipe
@@ -115,39 +145,47 @@ def opened(recipe: Recipe) -> Recipe:
 
 
 def make(recipe: Recipe) -> None:
-    """Make a file, and keep the recipe."""
+    """Show the controls that make a file and save the recipe."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(
             "As", list(export.KINDS), default="pptx", required=True, format_func=export.KINDS.__getitem__, key="kind"
         )
         busy = any(one.goes_on for one in packs.packs(state.workspace(), "report"))
         if st.button("Make the report", type="primary", icon=":material/slideshow:", disabled=busy or not recipe.items):
+            identifier = model.id if model is not None else ""
             try:
-                packing.begun(packs.start_report(state.workspace(), recipe, model.id, kind), "report")
+                packing.begun(packs.start_report(state.workspace(), recipe, identifier, kind), "report")
             except StoreError as error:
                 st.error(md(error), icon=":material/error:")
             else:
                 st.rerun()
-        if st.button("Keep as a recipe", icon=":material/bookmark:", disabled=not recipe.items,
+        if st.button("Save as a recipe", icon=":material/bookmark:", disabled=not recipe.items,
                      help="Saves its order and comments, to be used with another model later."):  # fmt: skip
-            saved = recipes.save(state.workspace(), recipe, st.session_state.get(f"opened-{recipe.id}"))
-            beside = saved.id != recipe.id and mine(recipe)
-            beside_words = ", beside what somebody else made of it meanwhile" if beside else ""
-            st.session_state["recipe-saved"] = f"{md(saved.name)} is kept{beside_words}."
-            st.session_state["recipe-next"] = saved.id  # a widget's own value cannot be set after it is drawn
-            st.session_state.pop(f"opened-{recipe.id}", None)
-            st.session_state[f"opened-{saved.id}"] = saved
-            st.rerun()
+            save(recipe)
     saved = st.session_state.pop("recipe-saved", None)
     if saved:
         st.caption(f":material/check: {saved}")
 
 
+def save(recipe: Recipe) -> None:
+    """Save a recipe and open it."""
+    saved = recipes.save(state.workspace(), recipe, st.session_state.get(f"opened-{recipe.id}"))
+    beside = saved.id != recipe.id and mine(recipe)
+    beside_words = ", beside what somebody else made of it meanwhile" if beside else ""
+    st.session_state["recipe-saved"] = f"{md(saved.name)} is kept{beside_words}."
+    st.session_state["recipe-next"] = saved.id  # a widget's own value cannot be set after it is drawn
+    st.session_state.pop(f"opened-{recipe.id}", None)
+    st.session_state[f"opened-{saved.id}"] = saved
+    st.rerun()
+
+
 recipe = pick_recipe()
-# What is in the fields belongs to the recipe as it was opened, on whichever model it is made.
-key = f"{recipe.id}-{hash(recipe):x}" if recipe.id else f"new-{model.id}"
+# The fields belong to the recipe as it was opened, whatever the model.
+source = model.id if model is not None else now.table.id if now.table is not None else ""
+key = f"{recipe.id}-{hash(recipe):x}" if recipe.id else f"new-{recipe.audience}-{source}"
 with st.container(border=True):
     recipe = head(recipe, key)
+    recipe = settings.show(recipe, boards.get(recipe.board), tests.get(recipe.test), key)
     buttons = st.container()
 made = st.container()
 items: list[ReportItem] = ingredients.edit(recipe, model, key)
@@ -155,7 +193,7 @@ with buttons:
     make(replace(recipe, items=tuple(items)))
 with made:
     packing.show("report")
-st.caption(
-    "The model card, and what it does not say, stand at the end of each report. Files need neither a browser nor the "
-    "network."
-)
+if recipe.is_brief:
+    st.caption("Each part is one slide; longer comments go into its notes.")
+else:
+    st.caption("The model cards, and what they do not say, stand at the end, unless they are among the parts.")

@@ -1,127 +1,173 @@
-"""One shape function at a time."""
+"""One shape function at a time: the curve first, then what one can do with it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-import plotly.graph_objects as go
+import numpy as np
 import streamlit as st
 
+from gamcore.data.binning import encode_table
 from gamcore.explain.curves import FEW_ROWS, Curve
+from gamcore.explain.observed import Observed, observed
 from gamcore.explain.sentences import read_curve
-from gamcore.model.scales import say
-from gamcore.viz import plotly_figures as figures
+from gamcore.explain.shown import shown
+from gamcore.model.scales import Scale, say
 from gamcore.viz import plots
-from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
-from shapewise.ui.explain import brush
+from shapewise.ui.explain import brush, feature_list, left_out
 from shapewise.ui.session import state
 from shapewise.ui.session.frame import begin
-from shapewise.ui.session.words import count, md
+from shapewise.ui.session.words import count
 from shapewise.ui.train import live
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, headlines
 
-begin("Shapes", "What the model learned about each feature: its effect on the prediction, all else equal.")
-model, scale = cards.pick_effects()
-estimator = state.estimator(model.id)
-names = estimator.importance().ranked_features()
+ACTS = {"segment": "Mark a segment", "left": "What if it were left out", "settings": "Try other settings"}
+ACT_ICONS = {"segment": "select_all", "left": "do_not_disturb_on", "settings": "tune"}
+HEIGHT = 400
 
-asked = st.query_params.get("feature")
-if asked in names and st.session_state.get("asked_feature") != asked:
-    st.session_state["asked_feature"] = st.session_state["feature"] = asked
-if st.session_state.get("feature") not in names:
-    st.session_state["feature"] = names[0]
-
-
-def move(step: int) -> None:
-    """Go to the next or the previous feature by importance."""
-    place = (names.index(st.session_state["feature"]) + step) % len(names)
-    st.session_state["feature"] = names[place]
+begin("Shapes")
+model = cards.model_in_view()
+estimator = state.additive(model.id)
+data = state.data(model)
+scale: Scale = state.scale(estimator.model_.loss.name)
 
 
 def notes(curve: Curve) -> str:
     """Return what the plot alone does not say."""
     few = int((curve.counts < FEW_ROWS).sum())
-    nothing = f"the average effect, {say(curve.zero, curve.scale).lstrip('+')}"
-    value = "level" if curve.labels else "value"
+    nothing = f"as average ({say(curve.zero, curve.scale).lstrip('+')})"
+    value = "levels" if curve.labels else "values"
     missing = (
-        f"Missing cells ({count(curve.missing[3])} training rows) have an effect of their own; a {value} never seen in "
-        f"training gets {nothing}."
+        f"Missing cells ({count(curve.missing[3])} training rows) have their own effect; {value} not seen in training "
+        f"are scored {nothing}."
         if curve.missing[3]
-        else f"No cell was missing in training, so a missing one gets {nothing}; so does a {value} never seen."
+        else f"Training had no missing cells. Missing cells and new {value} are scored {nothing}."
     )
     if curve.rare:
-        missing += f" {count(len(curve.rare))} levels with few rows share one bar, and one effect: (rare)."
+        missing += f" {count(len(curve.rare))} levels with few rows share one bar and one effect: (rare)."
     cut = " The axis opens on the middle 99% of rows: drag it to see the rest." if plots.is_cut(curve) else ""
     thin = f" {few} of {curve.scores.size} bins have under {FEW_ROWS} rows and are grey." if few else ""
     return missing + cut + thin
 
 
-def panel(about: ModelAbout, spec: Spec, changed: Spec) -> live.Shown | None:
-    """Return the Live panel: what its settings give, where they are not the model's own."""
-    place = st.container()
-    changed = live.knobs(about.id, changed)
-    if not changed.features:
-        place.error("Turn on at least one feature.", icon=":material/error:")
-        return None
-    n_features = sum(bins.feature.column in changed.features for bins in estimator.model_.bins)
-    with place:
-        on = live.switch(about.id, live.rows_of(about), n_features, changed)
-        draft = live.shown(about.id, changed) if on else None
-        if draft is not None:
-            live.metric(draft)
-    if changed == spec:
-        return None
-    live.full_model(about.id, replace(changed, name=f"{about.name} · tried"))
-    return draft
+@state.kept(show_spinner=False, max_entries=64)
+def dots(identifier: str, place: int, scale: Scale) -> list[Observed]:
+    """Return the observed means of a feature, over the held-out and over the training rows."""
+    about = state.workspace().models.about(identifier)
+    rows, model_ = state.data(about), state.additive(identifier).model_
+    if rows is None:
+        return []
+    codes = encode_table(rows.X, (model_.bins[place],))[0]
+    y = rows.y.to_numpy(np.float64)
+    parts = ((rows.held_out, "observed, held-out rows"), (~rows.held_out, "observed, training rows"))
+    return [
+        observed(model_.bins[place], codes[part], y[part], loss=model_.loss, scale=scale, name=name,
+                 weight=None if rows.weight is None else rows.weight[part])
+        for part, name in parts if part.any()
+    ]  # fmt: skip
 
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    feature = st.selectbox("Feature, by importance", names, key="feature", persist_state="session")
-    st.button("Previous", icon=":material/chevron_left:", on_click=move, args=(-1,))
-    st.button("Next", icon=":material/chevron_right:", on_click=move, args=(1,))
-st.query_params["feature"] = st.session_state["asked_feature"] = feature
+def switches(curve: Curve) -> tuple[bool, bool]:
+    """Show what can be drawn with the curve; return whether observed means and the whole-curve band are."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        cards.pick_scale(curve.loss)
+        seen = st.toggle(
+            "Observed", key="observed", persist_state="session", disabled=data is None,
+            help="The mean of the target in each part of the axis. It also has what goes along with the feature: "
+            "where it differs from the curve, other features explain the difference.",
+        )  # fmt: skip
+        whole = curve.has_whole and st.toggle(
+            "Whole-curve band", True, key="whole-band", persist_state="session",
+            help="The wide band holds for the whole curve at once; the narrow one at any single value.",
+        )  # fmt: skip
+    return seen, whole
 
-spec, tried = live.base_spec(model.spec, estimator), None
-if spec is None:
+
+def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Shown | None, bool]:
+    """Show the settings that move a curve most; return a refit with them, and whether one is on its way."""
+    with slot:
+        changed = live.knobs(model.id, spec)
+        if changed == spec:
+            st.caption("Move a slider: the curve is refitted, and the one before stays faint.")
+            return None, False
+        draft = live.shown(model.id, changed, spec)
+        if draft is None:
+            return None, True
+        live.metric(draft, model)
+        live.full_model(model.id, replace(changed, name=model.name))
+    return draft, False
+
+
+with st.container(horizontal=True, gap="medium"):  # beside each other where there is room
+    listing, reading = st.container(width=290, key="feature-list"), st.container(width="stretch")
+with listing:
+    feature = feature_list.choose(model, scale)
+place = next(k for k, of in enumerate(estimator.model_.bins) if of.feature.name == feature)
+bins, element = estimator.model_.bins[place], f"shape-{model.id}-{place}"
+own = estimator.explain_shape(feature)
+with reading:
+    above = st.container()
+    shown_switches = st.container()
     drawing = st.container()
-    st.caption("Live training needs the table that the model was trained on.")
-else:
-    changed = live.switches(model.id, spec)
-    drawing, side = st.columns([7, 2])
-    with side.container(border=True):
-        tried = panel(model, spec, changed)
-with drawing, st.container(border=True):
-    curve = live.curve_of(tried.now, feature) if tried else estimator.explain_shape(feature)
-    if curve is None:
-        st.caption(f"{md(feature)} is turned off: this is its curve in the model.")
-        tried, curve = None, estimator.explain_shape(feature)
-    goal, curve = state.goal(model), curve.on(scale)
-    before = tried.curve_before(feature) if tried else None
-    before = before.on(scale) if before else None
-    detail = state.detail(model, curve, draft=tried is not None)
-    title = headlines.of(model, feature) if tried is None else f"{feature}, one refit with these settings"
-    place = next(k for k, of in enumerate(estimator.model_.bins) if of.feature.name == feature)
-    bins, element = estimator.model_.bins[place], f"shape-{model.id}-{place}"
-    markable = tried is None and bins.feature.part == "value" and state.data(model) is not None
-    rule = brush.marked(model, curve) if markable else None
+    act = st.pills(
+        "What next", list(ACTS), format_func=lambda name: f":material/{ACT_ICONS[name]}: {ACTS[name]}",
+        key=brush.ACT, persist_state="session", label_visibility="collapsed",
+    )  # fmt: skip
+    below = st.container()
+with shown_switches:
+    seen, whole = switches(own)
+scale = state.scale(own.loss)
+spec = live.base_spec(model.spec, estimator)
+tried, waiting = None, False
+if act in ("left", "settings") and spec is None:
+    below.caption("A refit needs the table that the model was trained on.")
+elif act == "settings" and spec is not None:
+    tried, waiting = trial(spec, below.container(border=True))
 
-    plot = plots.curve(curve, goal, detail, before=before, title=title)
-    if rule is not None:
-        plot = plots.marked(plot, curve, rule, brush.label(model, rule))
-    drawn: go.Figure | None = None
-    if markable:
-        drawn = figures.draw(plot, state.mode())
-        figures.brushable(drawn, curve, state.mode())
-    take = (lambda: brush.take(model, curve, bins, element)) if markable else None
-    cards.figure(plot, element, model.name, state.card(model), drawn=drawn, on_box=take)
+curve = (live.curve_of(tried.now, feature) if tried else None) or own
+if not whole:
+    curve = replace(curve, whole=np.empty((2, 0)))
+curve = curve.on(scale)
+before = tried.curve_before(feature) if tried else None
+markable = tried is None and bins.feature.part == "value" and data is not None
+rule = brush.marked(model, own.on(scale)) if markable else None
+named = state.names_of(model)
+title = headlines.of(model, feature) if tried is None else f"{named.term(feature)}, one refit with these settings"
+read = read_curve(shown(own.on(scale), named))
+if tried is None and own.has_whole:
+    title = title or read
+plot = plots.curve(
+    shown(curve, named), state.goal(model), state.detail(model, curve, draft=tried is not None), title=title,
+    height=HEIGHT, before=shown(before.on(scale), named) if before else None,
+    observed=dots(model.id, place, scale) if seen else (),
+)  # fmt: skip
+if rule is not None:
+    plot = plots.marked(plot, curve, rule, brush.label(model, rule))
+with above:
+    cards.headline(plot, element)
+with drawing:
+    if waiting:
+        with st.container(height=HEIGHT, border=True, vertical_alignment="center", horizontal_alignment="center"):
+            st.caption(":material/progress_activity: The curve is being redrawn with these settings.")
+    else:
+        take = partial(brush.take, model, curve, bins, element) if markable else None
+        cards.figure(plot, element, model.name, state.card(model), titled=False,
+                     over=curve if markable else None, on_box=take)  # fmt: skip
+with below:
+    if act == "segment" and markable:
+        with st.container(border=True):
+            brush.panel(model, own, bins)
+    elif act == "segment" and bins.feature.part != "value":
+        st.caption("Months and weekdays come from a date: use a range of the date itself in a segment.")
+    elif act == "segment" and data is None:
+        st.caption("A segment needs the table that the model was trained on.")
+    elif act == "left" and spec is not None:
+        with st.container(border=True):
+            left_out.show(model, feature, spec)
     if tried is None:
-        sureness.line(model, curve.band)
-        headlines.edit(model, feature, read_curve(curve))
+        sureness.line(model, own.band)
+        headlines.edit(model, feature, read)
     st.caption(notes(curve))
-if markable:
-    with drawing, st.container(border=True):
-        brush.panel(model, estimator.explain_shape(feature), bins)
-elif tried is None and bins.feature.part != "value":
-    st.caption("Months and weekdays are read off a date: use a range of the date itself in a segment.")

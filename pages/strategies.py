@@ -1,4 +1,4 @@
-"""From curves to decisions: segments, strategies in their order, and whom each reaches."""
+"""From curves to decisions: segments, ordered strategies, and the rows that each reaches."""
 
 from __future__ import annotations
 
@@ -12,55 +12,46 @@ from gamcore.decide.rules import RuleError
 from gamcore.decide.strategies import StrategySet
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
-from shapewise.store.workspace import StoreError, TableAbout
+from shapewise.store.workspace import StoreError
 from shapewise.ui.decide import board as deck
 from shapewise.ui.decide import export as handover
 from shapewise.ui.decide import segments as library
 from shapewise.ui.explain import scenarios
 from shapewise.ui.session import state
 from shapewise.ui.session.frame import begin
-from shapewise.ui.session.words import date, md, told_apart
-from shapewise.ui.widgets import cards, guide, reach, sharing
+from shapewise.ui.session.words import md
+from shapewise.ui.widgets import boards, cards, guide, reach, sharing
 
 VIEWS = {
-    "segments": "Segments", "overlap": "Overlap", "scenarios": "Across scenarios", "alike": "Reach by group",
+    "segments": "Segments", "overlap": "Overlap", "scenarios": "Across models", "alike": "Reach by group",
     "files": "Export",
 }  # fmt: skip
 
 begin("Strategies", "Who gets which message, in what order, and how many customers that reaches.")
-if not state.workspace().tables.listed():
+now, known = boards.boards_in_view()
+if now.table is None:
     guide.show(True)
-    cards.empty("table", "There is no table yet.", "Load a table", "data")
+table = cards.table_in_view()
 
 
-def pick_board(table: TableAbout) -> Board | None:
-    """Return the board in hand, changeable; new ones and imports."""
-    known = {board.id: board for board in stored.boards(state.workspace(), table.id)}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = None
-        if known:
-            now = state.current("board", list(reversed(known))) or next(reversed(known))
-            chosen = st.selectbox(
-                "Board", list(known), list(known).index(now),
-                format_func=told_apart({i: f"{b.name} ({date(b.created)})" for i, b in known.items()}).__getitem__,
-            )  # fmt: skip
-            state.choose("board", chosen)
-        if st.button("New board", icon=":material/add:", type="secondary" if known else "primary"):
-            made = stored.add_board(state.workspace(), StrategySet(f"Strategies for {table.name}"), table.id)
-            state.choose("board", made.id)
-            st.rerun()
-        if st.button("Import", icon=":material/upload:"):
-            handover.bring(table.id)
-        if chosen:
-            with st.popover("Rename", icon=":material/edit:"):
-                st.text_input(
-                    "Name of the board", known[chosen].name, key=f"rename-{chosen}", max_chars=120, on_change=rename,
-                    args=(chosen,),
-                )  # fmt: skip
-            sharing.button("boards", chosen, known[chosen].name, [table.id])
-            if state.mine("boards", chosen, "delete") and st.button("Delete", icon=":material/delete:"):
-                confirm_delete(known[chosen])
-    return known.get(chosen)
+def acts(board: Board | None) -> None:
+    """Show what can be done with the board in view, and how another is made."""
+    if st.button("New board", icon=":material/add:", type="secondary" if board else "primary"):
+        made = stored.add_board(state.workspace(), StrategySet(f"Strategies for {table.name}"), table.id)
+        boards.open_board(made.id)
+        st.rerun()
+    if st.button("Import", icon=":material/upload:"):
+        handover.bring(table.id)
+    if board is None:
+        return
+    with st.popover("Rename", icon=":material/edit:"):
+        st.text_input(
+            "Name of the board", board.name, key=f"rename-{board.id}", max_chars=120, on_change=rename,
+            args=(board.id,),
+        )  # fmt: skip
+    sharing.button("boards", board.id, board.name, [board.table])
+    if state.mine("boards", board.id, "delete") and st.button("Delete", icon=":material/delete:"):
+        confirm_delete(board)
 
 
 def rename(identifier: str) -> None:
@@ -72,7 +63,7 @@ def rename(identifier: str) -> None:
 
 @st.dialog("Delete this board?")
 def confirm_delete(board: Board) -> None:
-    """Ask once."""
+    """Confirm before deleting."""
     st.markdown(f"**{md(board.name)}**, its order, plan and read-out. Segments and models stay.")
     if st.button("Delete board", icon=":material/delete:"):
         with contextlib.suppress(StoreError):  # gone already
@@ -82,19 +73,9 @@ def confirm_delete(board: Board) -> None:
         st.rerun()
 
 
-def go_to_a_board() -> None:
-    """Show where nobody asked for a table: the one of the board that is asked for, or of the newest one."""
-    if "table" in st.query_params or ("table_id" in st.session_state and "board" not in st.query_params):
-        return
-    known = {board.id: board for board in stored.boards(state.workspace())}
-    asked = st.query_params.get("board")
-    if known:
-        state.choose("table", known[asked if asked in known else next(reversed(known))].table)
-
-
-go_to_a_board()
-table = cards.pick_table()
-board = pick_board(table)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    board = boards.pick(known) if known else None
+    acts(board)
 refused = st.session_state.pop("board-refused", None)
 if refused:
     st.error(md(refused), icon=":material/error:")
@@ -107,7 +88,7 @@ if board is None:
 
 made = board.read()
 try:
-    ledger = reach.ledger(table.id, made)
+    ledger = reach.ledger(board.table, made)
 except (TableError, RuleError) as error:
     st.error(md(error), icon=":material/error:")
     st.stop()

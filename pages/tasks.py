@@ -1,4 +1,4 @@
-"""A model of several tasks: what they share, what is their own, and one row."""
+"""A multi-task model: what the tasks share, how each differs, and one row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import streamlit as st
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.tasks import TASK, Agreement
+from gamcore.multitask.model import TreePart
+from gamcore.numbers import fixed, percent
+from gamcore.numbers import number as measured
 from gamcore.viz import files as export
 from gamcore.viz import plots
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
-from shapewise.ui.session import state
+from shapewise.ui.session import engine, state
 from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, downloads
@@ -35,30 +38,32 @@ FLAGS = {
 FIRST = ("reverses", "differs", "agrees", "flat", "absent")
 
 begin("Tasks", "One model of several tasks: what they share and how each differs.")
-model, scale = cards.pick_effects(of_tasks=True)
-estimator = state.estimator(model.id)
+model, scale = cards.effects_in_view(of_tasks=True)
+estimator = state.trees(model.id)
 tasks = [str(task) for task in estimator.tasks_]
 mode = state.mode()
 cards.metrics(model)
+if not engine.prepared():
+    st.stop()
 
 
 @state.kept(copies=True, show_spinner="Comparing the curves of all tasks", max_entries=64)
 def compared(identifier: str, feature: str) -> Agreement:
-    """Return how a feature's curve in each task goes with the common one."""
-    return state.estimator(identifier).agreement(feature)
+    """Return how a feature's curve in each task agrees with the common one."""
+    return state.trees(identifier).agreement(feature)
 
 
 @state.kept(copies=True, show_spinner=False, max_entries=256)
-def curve(identifier: str, feature: str, place: int | None, part: str) -> Curve:
-    """Return a feature's curve in the task at a place; None: of the common trees, over all tasks."""
-    estimator = state.estimator(identifier)
+def curve(identifier: str, feature: str, place: int | None, part: TreePart) -> Curve:
+    """Return a feature's curve in the task at `place`; for None, that of the common trees over all tasks."""
+    estimator = state.trees(identifier)
     return estimator.explain_shape(feature, None if place is None else estimator.tasks_[place], part)
 
 
 @state.kept(copies=True, show_spinner="Comparing tasks", max_entries=16)
 def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
     """Return how alike tasks are over some features, by name."""
-    cosines = state.estimator(identifier).similarity(list(features))
+    cosines = state.trees(identifier).similarity(list(features))
     return cosines.set_axis(cosines.index.astype(str), axis=0).set_axis(cosines.columns.astype(str), axis=1)
 
 
@@ -66,29 +71,34 @@ def alike(identifier: str, features: tuple[str, ...]) -> pd.DataFrame:
 def rows_of(identifier: str) -> Data:
     """Return the rows of a stored model."""
     spec = Spec.from_dict(state.workspace().models.about(identifier).spec)
-    return read_rows(spec, state.frame, lambda table: state.workspace().tables.about(table).held_out_by)
+    return read_rows(
+        spec,
+        lambda table: state.table(table, spec.codes_of(table)).frame,
+        lambda table: state.workspace().tables.about(table).held_out_by,
+    )
 
 
 def importance() -> list[str]:
-    """Common and specific importance; the features, the most important first."""
+    """Show common and specific importance; return the features, most important first."""
     st.subheader("What matters, overall and to one task", anchor=False)
-    ranking = estimator.importance()
+    ranking = state.seen(model, estimator.importance())
     ranked = ranking.frame()
     most = ranked[ranked["feature"] != TASK].iloc[0]
     words = f"Bars of importance in common and in specific trees; {most['feature']} matters most."
     plot = replace(plots.task_importance(ranking), words=words, numbers=ranked)
     cards.figure(plot, f"task-importance-{model.id}", model.name, state.card(model), titled=False)
-    st.caption("How much the splits on each feature took off the loss of the training rows, as a share of all.")
-    return [name for name in ranked["feature"] if name != TASK]
+    st.caption("The share of the reduction in training loss that comes from splits on each feature.")
+    return [name for name in estimator.importance().frame()["feature"] if name != TASK]
 
 
 def multiples(names: list[str]) -> None:
-    """Show one feature over the tasks, on one scale, flagged where a task goes its own way."""
+    """Show one feature across the tasks on one scale, and flag the tasks that reverse the common curve."""
     st.subheader("One feature over the tasks", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        common = _shared(names)
-        first = names.index(common[0]) if common else 0
-        feature = st.selectbox("Feature", names, first, key=f"task-feature-{model.id}")
+        shared = _shared(names)
+        first = names.index(shared[0]) if shared else 0
+        named = state.names_of(model)
+        feature = st.selectbox("Feature", names, first, key=f"task-feature-{model.id}", format_func=named.term)
         part = st.segmented_control(
             "Of",
             list(PARTS),
@@ -98,7 +108,8 @@ def multiples(names: list[str]) -> None:
             key=f"task-part-{model.id}",
         )
     compared_curves = compared(model.id, feature)
-    order = sorted(range(len(tasks)), key=lambda t: FIRST.index(compared_curves.verdict[t]))
+    likeness_of = np.nan_to_num(compared_curves.correlation, nan=1.0)
+    order = sorted(range(len(tasks)), key=lambda t: (FIRST.index(compared_curves.verdict[t]), likeness_of[t]))
     present = [t for t in order if compared_curves.verdict[t] != "absent"]
     _say(compared_curves)
     shown = present
@@ -106,8 +117,8 @@ def multiples(names: list[str]) -> None:
         last = int(np.ceil(len(present) / MULTIPLES))
         page = st.number_input(f"Page, of {last}", 1, last, key=f"task-page-{model.id}-{feature}") - 1
         shown = present[page * MULTIPLES : (page + 1) * MULTIPLES]
-    common = curve(model.id, feature, None, "common")
-    own = [curve(model.id, feature, t, part) for t in shown]
+    common = state.seen(model, curve(model.id, feature, None, "common"))
+    own = [state.seen(model, curve(model.id, feature, t, part)) for t in shown]
     curves = [one.on(scale) for one in own]
     beside = [replace(common, base=one.base).on(scale) for one in own]  # in points: both at the task's base rate
     limits = plots.common_limits([*beside, *curves])
@@ -116,7 +127,7 @@ def multiples(names: list[str]) -> None:
         with columns[k % 3].container(border=True):
             cards.small(plots.small(one, limits, other, tasks[t], 190), f"multiple-{model.id}-{t}")
             mark = ":material/warning: " if compared_curves.verdict[t] == "reverses" else ""
-            st.caption(f"{mark}{md(feature)} {FLAGS[compared_curves.verdict[t]]}")
+            st.caption(f"{mark}{md(named.term(feature))} {FLAGS[compared_curves.verdict[t]]}")
     everything = pd.concat([one.frame().assign(task=tasks[t]) for t, one in zip(shown, curves, strict=True)])
     downloads.button(
         "CSV", lambda: export.safe_csv(everything), export.file_name(model.name, feature, "csv"),
@@ -141,8 +152,8 @@ def _band(agreement: Agreement) -> str:
 
 def _shared(names: list[str]) -> list[str]:
     """Return those of some features that every task has."""
-    everywhere = zip(estimator.model_.bins, estimator.model_.owned.all(axis=0), strict=True)
-    shared = {bins.feature.name for bins, all_have in everywhere if all_have}
+    model = estimator.model_
+    shared = {model.bins[j].feature.name for j in np.flatnonzero(model.owned.all(axis=0))}
     return [name for name in names if name in shared]
 
 
@@ -158,18 +169,18 @@ def likeness(names: list[str]) -> None:
         st.caption(_pair_words(cosines, len(features)))
         return
     cards.figure(plots.similarity(cosines), f"alike-{model.id}", model.name, state.card(model), titled=False)
-    more = f" The {MOST_ALIKE} tasks of most rows are shown." if len(tasks) > MOST_ALIKE else ""
+    more = f" The {MOST_ALIKE} tasks with the most rows are shown." if len(tasks) > MOST_ALIKE else ""
     st.caption(
         f"Based on the curves of {len(features)} features that all tasks have; 1 is the same shape, -1 reversed.{more}"
     )
 
 
 def _pair_words(cosines: pd.DataFrame, n_features: int) -> str:
-    """Return two tasks need no matrix."""
+    """Return a sentence for two tasks, which need no matrix."""
     value, (a, b) = float(cosines.iloc[0, 1]), cosines.index
     return (
-        f"The curves of {md(a)} and {md(b)} over the {n_features} features that both have are alike by {value:.2f}: "
-        "1: same shape, 0: unrelated, -1: reversed."
+        f"Similarity of the curves of {md(a)} and {md(b)} over the {n_features} features that both have: "
+        f"{fixed(value, 2)} (1: same shape, 0: unrelated, -1: reversed)."
     )
 
 
@@ -192,19 +203,23 @@ def one_row() -> None:
             f"Held-out row, of {count(places.size)}", 1, int(places.size), key=f"row-{model.id}-{task}"
         )
     row = data.X.iloc[[places[number - 1]]]
-    breakdown = estimator.explain_rows(row, task)
-    plot = plots.waterfall(breakdown, 0, state.goal(model), scale)
+    breakdown, named = state.seen(model, estimator.explain_rows(row, task)), state.names_of(model)
+    cells = {
+        named.column(str(name)): named.level(str(name), str(row.iloc[0][name]).removesuffix(" 00:00:00"))
+        for name in row.columns
+    }
+    plot = plots.waterfall(breakdown, 0, state.goal(model), scale, cells)
     plot = replace(
         plot,
         name=f"{task} row {number}",
-        numbers=breakdown.parts(0, {name: str(row.iloc[0][name]) for name in row.columns}),
+        numbers=breakdown.parts(0, cells),
     )
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     score, truth = float(breakdown.scores[0]), data.y.iloc[places[number - 1]]
-    words = f"a chance of {1 / (1 + np.exp(-score)):.1%}" if data.binary else f"{score:,.4g}"
-    was = "yes" if truth else "no"
+    words = f"a chance of {percent(1 / (1 + np.exp(-score)))}" if data.binary else measured(score, 4)
+    was = ("yes" if truth else "no") if data.binary else measured(float(truth), 4)
     st.caption(
-        f"Predicted: {words}; it was {was if data.binary else f'{truth:,.4g}'}. The parts add up exactly: each is what "
+        f"Predicted: {words}; it was {was}. The parts add up exactly: each is what "
         "the splits on a feature change on the row's way through the trees."
     )
 

@@ -1,1 +1,1 @@
-"""What the pages share: the only part of the application that knows streamlit."""
+"""What the pages share: the only part of the application, besides the pages, that uses Streamlit."""

@@ -1,4 +1,4 @@
-"""Ways to load a table: samples, an upload, a file in an allow-listed folder of the server."""
+"""Ways to load a table: samples, an upload, or a file in an allow-listed folder on the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shapewise.ingest.read import read_file
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import carry_over as versions
-from shapewise.ui.session import state
+from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
@@ -33,8 +33,11 @@ CARDS = {
 }  # fmt: skip
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
 WAIT_SECONDS = 0.5
+LOADED = "table_just_loaded"
+"""That a table was loaded: what comes next is to look at it, on Data."""
+
 SMALL_BYTES = 2**23
-"""Of plain text, which is read at once: it takes little memory, and small files should not wait for large ones."""
+"""Size below which a text file skips the queue: it takes little memory, and should not wait for large files."""
 
 Store = Callable[[], TableAbout]
 Around = Callable[[Store], TableAbout]
@@ -45,20 +48,21 @@ def _plainly(store: Store) -> TableAbout:
 
 
 def _keep(store: Store, known: set[str], around: Around = _plainly) -> None:
-    """Store a table and take it in hand; why not, where it cannot be. around : what is done with the storing."""
+    """Store a table and make it current, or show why it cannot be stored. around : a wrapper of `store`."""
     try:
         table = around(store)
     except (ReaderError, StoreError) as error:
         st.error(md(error), icon=":material/error:")
         return
-    state.choose("table", table.id)
+    current.open_table(table.id)
+    st.session_state[LOADED] = True
     if table.id in known:
         st.toast(f"This table has already been loaded, as {md(table.name)}.", icon=":material/info:")
     st.rerun()
 
 
 def read(source: Path, name: str) -> TableAbout:
-    """Read a file in a child process, with progress, and store what it gives; ReaderError or StoreError in words."""
+    """Read a file in a child process, showing progress, and store its table. Raises ReaderError or StoreError."""
     space = state.workspace()
     left = space.left()
     bar = st.progress(0.0, "")
@@ -68,7 +72,11 @@ def read(source: Path, name: str) -> TableAbout:
         bar.progress(0.0, f"Reading {md(name)}")
         most = min(loader.ReadLimits.memory, space.limits.memory or loader.ReadLimits.memory)
         limits = loader.ReadLimits(memory=most, table=space.limits.table_memory, disk=left)
-        loaded = loader.load(source, name, into, limits, lambda share, words: bar.progress(share, md(words)) and None)
+
+        def tell(share: float, words: str) -> None:
+            bar.progress(share, md(words))
+
+        loaded = loader.load(source, name, into, limits, tell)
         sample = (into / "sample.parquet", loaded.sampled) if loaded.sampled else None
         bar.progress(1.0, "Storing the table")
         return space.tables.add_file(
@@ -83,9 +91,9 @@ def _turns(at_once: int) -> threading.BoundedSemaphore:
 
 @contextmanager
 def _turn(wait: Callable[[], object]) -> Iterator[None]:
-    """One of as many readings at once as there are slots for jobs: each may take as much memory as a job.
+    """Hold one of as many reading slots as there are job slots: a reading may take as much memory as a job.
 
-    wait : called again and again until it is this one's turn.
+    wait : called repeatedly until a slot is free.
     """
     turns = _turns(state.workspace().limits.slots or 2**31)
     while not turns.acquire(timeout=WAIT_SECONDS):
@@ -100,9 +108,9 @@ def _known() -> set[str]:
     return {table.id for table in state.workspace().tables.listed()}
 
 
-def samples() -> None:
-    """Show a card a sample table; one click loads it."""
-    st.subheader("Start with a sample", anchor=False)
+def samples(heading: str = "Start with a sample") -> None:
+    """Show a card per sample table; one click loads it."""
+    st.subheader(heading, anchor=False)
     for column, (file, (title, icon, text)) in zip(st.columns(3), CARDS.items(), strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f":material/{icon}: **{title}**")
@@ -113,7 +121,7 @@ def samples() -> None:
 
 
 def _sample(file: str) -> TableAbout:
-    """Store a sample: our own file, so no child has to guard its reading."""
+    """Store a sample: our own file, so it needs no child process."""
     loaded = read_file(file, (SAMPLES / file).read_bytes())
     return state.workspace().tables.add(loaded.frame, Path(file).stem, loaded.notes)
 
@@ -142,8 +150,7 @@ def _read_upload(file: IO[bytes], name: str) -> TableAbout:
 
 
 def from_folder(around: Around = _plainly) -> None:
-    """Big files, and folders of Parquet files, in the folder that GAMCORE_DATA_FOLDER allows; nothing where it is not
-    set."""
+    """Show the files, and folders of Parquet files, in the folder GAMCORE_DATA_FOLDER; nothing if it is not set."""
     allowed = os.environ.get(FOLDER_VARIABLE)
     if not allowed:
         return
@@ -159,17 +166,17 @@ def from_folder(around: Around = _plainly) -> None:
 
 
 def _offered(folder: Path) -> list[str]:
-    """Return what can be loaded below a folder: files, and folders that hold Parquet files, by their paths in it."""
+    """Return what can be loaded below a folder: files, and folders of Parquet files, as relative paths."""
     files = [path for path in folder.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".gz") and path.is_file()]
     folders = {path.parent for path in files if path.suffix.lower() == ".parquet"} - {folder}
-    # A folder of partitions (year=2026/month=1) is offered as a whole, at its top.
+    # A folder of partitions (year=2026/month=1) is offered as a whole, by its top folder.
     tops = {next(p for p in (one, *one.parents) if "=" not in p.name) for one in folders} - {folder}
     return sorted(str(path.relative_to(folder)) for path in {*files, *tops} if path.is_relative_to(folder))
 
 
 @st.dialog("Load another table", width="large")
 def dialog() -> None:
-    """Show all ways to load, in a dialog."""
+    """Show all ways to load a table in a dialog."""
     samples()
     upload()
     from_folder()
@@ -177,10 +184,10 @@ def dialog() -> None:
 
 @st.dialog("Delete this table?")
 def confirm_delete(table: TableAbout) -> None:
-    """Ask once; models trained on the table stay."""
+    """Ask before deleting a table; models trained on it stay."""
     st.markdown(f"**{md(table.name)}**, {count(table.rows)} rows. Models trained on it stay, but cannot be retrained.")
     if st.button("Delete table", icon=":material/delete:"):
         versions.delete(state.workspace(), table.id)
-        st.query_params.pop("table", None)
-        st.session_state.pop("table_id", None)
+        current.leave()
+        st.toast(f"{md(table.name)} was deleted.", icon=":material/delete:")
         st.rerun()

@@ -1,9 +1,10 @@
-"""Models of an older version of a table on a newer one: trained again, and held against what they were."""
+"""Models of an older version of a table: retrained on a newer one, and compared."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from gamcore.data.column_names import Names
 from gamcore.explain.curve_drift import CurveMoves, curve_moves
 from gamcore.model.losses import default_loss
 from gamcore.model.scales import Scale, say
@@ -12,15 +13,16 @@ from shapewise.training import runs
 from shapewise.training.carry_over import Carried, alike, carried, counterpart, newest
 from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
-from shapewise.ui.session import state
+from shapewise.ui.session import sidebar, state
 from shapewise.ui.session.words import count, date, md, metric, told_apart
 from shapewise.ui.widgets import cards
+from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
 ModelPair = tuple[ModelAbout, ModelAbout]
 
 
 def show(then: TableAbout, now: TableAbout) -> None:
-    """Show each model of the older version: its way onto the newer one, or what became of its curves."""
+    """Show each model of the older version, with the button that retrains it or its changes since."""
     models = [model for model in state.workspace().models.listed() if model.table == then.id and model.spec]
     if not models:
         st.caption("The older version has no model to retrain.")
@@ -31,7 +33,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
     pairs: list[ModelPair] = []
     for model in models:
         spec = Spec.from_dict(model.spec)
-        if any(alike(spec, other) for other in shown):  # trained twice alike: once is enough here
+        if any(alike(spec, other) for other in shown):  # same settings: show one of them
             continue
         shown.append(spec)
         carried_over = carried(spec, state.frame(then.id), now.id, state.frame(now.id))
@@ -50,7 +52,7 @@ def show(then: TableAbout, now: TableAbout) -> None:
 
 
 def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run | None) -> None:
-    """Show one model, and what can be done with it."""
+    """Show one model with its actions."""
     failed = st.session_state.pop(f"again-failed-{model.id}", None)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{md(model.name)}** · {_metrics(model, twin)}")
@@ -76,12 +78,12 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
 
 
 def _metrics(model: ModelAbout, twin: ModelAbout | None) -> str:
-    """Return the held-out metric, then and now."""
+    """Return the held-out metric on both versions, in words."""
     return f"{metric(model)} then, {metric(twin)} now" if twin else f"{metric(model)} on the older version"
 
 
 def _told(carried: Carried) -> list[str]:
-    """Return what becomes of a specification, in sentences."""
+    """Return in sentences how a specification changes on the newer version."""
     lines = [carried.why] if carried.why else []
     if carried.left_out:
         lines.append(f"Without the features that are gone: {', '.join(carried.left_out)}.")
@@ -101,7 +103,7 @@ def begin(spec: Spec, model: str) -> None:
 
 @st.fragment(run_every=2.0)
 def _watch(identifier: str, model: str) -> None:
-    """Show how far a training is; the page is rerun when it is done."""
+    """Show the progress of a training, and rerun the page when it is done."""
     try:
         run = runs.read(state.workspace(), identifier)
     except StoreError:
@@ -116,9 +118,11 @@ def _watch(identifier: str, model: str) -> None:
 
 @state.kept(show_spinner="Comparing the curves", max_entries=32)
 def _moves(then: str, now: str, bands: tuple[int, int], scale: Scale) -> CurveMoves:
-    old, new = state.estimator(then), state.estimator(now)
-    return curve_moves(*({name: one.explain_shape(name) for name in one.importance().ranked_features()}
-                         for one in (old, new)), scale)  # fmt: skip
+    old, new = state.additive(then), state.additive(now)
+    then_curves, now_curves = (
+        {name: one.explain_shape(name) for name in one.importance().ranked_features()} for one in (old, new)
+    )
+    return curve_moves(then_curves, now_curves, scale)
 
 
 def _curves(pairs: list[ModelPair]) -> None:
@@ -134,55 +138,60 @@ def _curves(pairs: list[ModelPair]) -> None:
     scale = state.scale(loss.name)
     moves = _moves(old.id, new.id, (old.bands, new.bands), scale)
     if not moves.moves:
-        st.caption("The two have no curve in common.")
+        st.caption("The two models have no curve in common.")
     else:
+        named = state.names_of(new)
         first = moves.frame().iloc[0]
         st.markdown(
-            f"{md(first['feature'])} moved most: by {say(first['distance'], scale).lstrip('+')} on average over the "
-            "rows of the newer version."
+            f"{md(named.term(first['feature']))} moved most: by {say(first['distance'], scale).lstrip('+')} on average "
+            "over the rows of the newer version."
         )
-        _table(moves, loss.unit(scale, state.goal(new)))
+        _table(moves, loss.unit(scale, state.goal(new)), named)
     if moves.left:
         st.caption(f"Not compared: {'; '.join(f'{md(name)} ({md(why)})' for name, why in moves.left[:8])}.")
 
 
-def _table(moves: CurveMoves, units: str) -> None:
-    size, percent = st.column_config.NumberColumn(format="%.3g"), st.column_config.NumberColumn(format="percent")
+def _table(moves: CurveMoves, units: str, named: Names) -> None:
+    percent = st.column_config.NumberColumn(format=PERCENT)
     names = {"feature": "Feature", "distance": "Moved by", "band_then": "Band then", "band_now": "Band now",
              "clear": "Clearly apart", "covered": "Rows in both"}  # fmt: skip
     frame = moves.frame().rename(columns=names)
+    frame["Feature"] = frame["Feature"].map(named.term)
+    size = measured(frame["Moved by"])
     missing = [name for name in ("Band then", "Band now", "Clearly apart") if frame[name].isna().all()]
     st.dataframe(
-        frame.drop(columns=missing), hide_index=True, height=min(38 + 35 * len(frame), 420),
+        hundredfold(frame, ["Clearly apart", "Rows in both"]).drop(columns=missing), hide_index=True,
+        height=min(38 + 35 * len(frame), 420),
         column_config={
             "Moved by": st.column_config.NumberColumn(
-                format="%.3g", help="Mean distance of the two curves, both centred, over the rows of the newer version."
+                format=size, help="Mean distance between the two centred curves, over the rows of the newer version."
             ),
-            "Band then": size, "Band now": size,
+            "Band then": st.column_config.NumberColumn(format=size),
+            "Band now": st.column_config.NumberColumn(format=size),
             "Clearly apart": st.column_config.NumberColumn(
-                format="percent", help="Share of the newer rows where the band of the difference lies off zero.",
+                format=PERCENT, help="Share of the newer rows where the band of the difference excludes zero.",
             ),
             "Rows in both": percent,
         },
         alt="One row per curve, the most moved first.",
     )  # fmt: skip
-    bands = "" if missing else " Bands are their mean half-widths, point by point."
-    st.caption(f"In {md(units)}, over the {count(len(frame))} features that both have.{bands}")
+    bands = "" if missing else " Bands: mean pointwise half-width."
+    st.caption(f"In {md(units)}, for the {count(len(frame))} features that both have.{bands}")
 
 
 def retrain(model: ModelAbout) -> None:
-    """Show a button that trains a model again on the newest version of its table, where there is one."""
+    """Show a button that retrains a model on the newest version of its table, if there is one."""
     tables = state.workspace().tables.listed()
     latest = newest(tables, model.table) if model.spec else None
     if latest is None:
         return
     label = "Retrain on the newest"
-    if not st.button(label, icon=":material/update:", help=f"Of {date(latest.created)}, with the same settings."):
+    if not st.button(label, icon=":material/update:", help=f"Version of {date(latest.created)}, same settings."):
         return
     then = state.frame(model.table) if model.table in {table.id for table in tables} else None
     made = carried(Spec.from_dict(model.spec), then, latest.id, state.frame(latest.id))
     for sentence in _told(made):
         st.toast(md(sentence), icon=":material/info:")
     if made.spec:
-        run = runs.start(state.workspace(), made.spec, state.n_jobs())
+        run = sidebar.follow(runs.start(state.workspace(), made.spec, state.n_jobs()))
         st.switch_page(cards.PAGES / "train.py", query_params={"table": latest.id, "run": run})

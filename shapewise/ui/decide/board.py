@@ -1,4 +1,4 @@
-"""The priority board on a page: cards in their order, and what each move does to the others."""
+"""The priority board on a page: strategies in order of priority, and the reach of each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore.data.table import TableError
-from gamcore.decide.rules import EVERYBODY, RuleError
+from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet
+from gamcore.numbers import exact, percent
 from gamcore.viz import plots
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
@@ -18,13 +19,15 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.widgets import cards, evidence, reach
 from shapewise.ui.widgets import rule_builder as builder
+from shapewise.ui.widgets.columns import EXACT, WHOLE_PERCENT
+from shapewise.ui.widgets.tiles import tile
 
 NEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OWN = "A rule of your own"
 
 
 def model_of(strategy: Strategy) -> ModelAbout | None:
-    """Return the model that a strategy was read off, where it is still here."""
+    """Return the model behind a strategy; None if there is none or it was deleted."""
     try:
         return state.workspace().models.about(strategy.model) if strategy.model else None
     except StoreError:
@@ -32,7 +35,7 @@ def model_of(strategy: Strategy) -> ModelAbout | None:
 
 
 def act(identifier: str, change: Callable[[StrategySet], StrategySet]) -> str:
-    """Change the strategies of a board as it is now; why not, where that is refused, which the page says as well."""
+    """Change the stored strategies of a board. Return why this was refused, else ""; the page shows it too."""
     try:
         stored.change(state.workspace(), identifier, strategies=change)
     except (RuleError, StoreError) as error:
@@ -42,15 +45,15 @@ def act(identifier: str, change: Callable[[StrategySet], StrategySet]) -> str:
 
 
 def place_of(made: StrategySet, name: str) -> int:
-    """Return where a strategy is by now; StoreError where it is not on the board any more."""
+    """Return the current place of a strategy; StoreError if it was removed from the board."""
     for place, strategy in enumerate(made.strategies):
         if strategy.name == name:
             return place
-    raise StoreError(f"{name} is not on this board any more: somebody removed it.")
+    raise StoreError(f"{name} is no longer on this board: somebody removed it.")
 
 
 def move(identifier: str, name: str, by: int) -> None:
-    """Give a strategy another place in the order."""
+    """Move a strategy by a number of places."""
 
     def moved(made: StrategySet) -> StrategySet:
         place = place_of(made, name)
@@ -68,31 +71,30 @@ def _remove(identifier: str, name: str) -> None:
 
 
 def funnel(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """Show all, eligible, reached and unassigned rows."""
-    row = st.container(horizontal=True)
-    plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
+    """Show all, eligible, reached and rows not reached."""
+    row = st.grid(min_column_width=150)
     reached, eligible = int(ledger.exclusive.sum()), max(ledger.eligible, 1)
-    row.metric("All rows", count(ledger.rows), "in the table", **plain)
-    row.metric("Eligible", count(ledger.eligible), f"{ledger.eligible / max(ledger.rows, 1):.1%} of all", **plain)
-    row.metric("Reached by a strategy", count(reached), f"{reached / eligible:.1%} of the eligible", **plain)
-    row.metric("Unassigned", count(ledger.remainder), f"{ledger.remainder / eligible:.1%} of the eligible", **plain)
+    tile(row, "All rows", count(ledger.rows), "in the table")
+    tile(row, "Eligible", count(ledger.eligible), f"{percent(ledger.eligible / max(ledger.rows, 1))} of all")
+    tile(row, "Reached", count(reached), f"{percent(reached / eligible)} of eligible")
+    tile(row, "Not reached", count(ledger.remainder), f"{percent(ledger.remainder / eligible)} of eligible")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/filter_alt: **Eligible:** {md(made.gate.words())}")
+        st.markdown(f":material/filter_alt: **Eligible:** {md(made.gate.words(state.names(board.table)))}")
         if st.button("Change", icon=":material/edit:", type="tertiary", key="change-gate"):
             builder.begin("gate-draft", made.gate)
             gate(board)
     st.caption(
         f"{' + '.join(count(n) for n in [*ledger.exclusive, ledger.remainder])} = {count(ledger.eligible)}: exclusive "
-        "reaches and who is left add up to the eligible."
+        "reaches and rows not reached add up to the eligible rows."
     )
 
 
 @st.dialog("Who is eligible?", width="large")
 def gate(board: Board) -> None:
-    """Change the gate of a board."""
-    st.caption("Only these rows can get a strategy; all others stay as they are.")
+    """Edit the gate of a board in a dialog."""
+    st.caption("Only these rows can get a strategy; all other rows stay as they are.")
     if builder.groups_of(stored.board(state.workspace(), board.id).read().gate) is None:
-        st.caption("The present rule nests deeper than these fields can show: what you set replaces it.")
+        st.caption("The current rule nests deeper than these fields can show: what you set replaces it.")
     rule = builder.edit("gate-draft", board.table)
     if st.button("Set", type="primary", disabled=rule is None) and rule is not None:
         refused = act(board.id, lambda made: replace(made, gate=rule))
@@ -103,7 +105,7 @@ def gate(board: Board) -> None:
 
 
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """Show the cards, and the bars beside them."""
+    """Show the cards, and the plot of reach."""
     if not made.strategies:
         st.caption("No strategy yet: add one from a segment, or write a rule.")
     for place, strategy in enumerate(made.strategies):
@@ -120,12 +122,12 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
     head, buttons = st.columns([4, 3], vertical_alignment="center")
     with head:
         st.markdown(f"**{place + 1} · {md(strategy.name)}** &nbsp; {md(strategy.action)}")
-        scenario = f" · read off *{md(strategy.scenario)}*" if strategy.scenario else ""
-        st.caption(f"{md(strategy.rule.words())}{scenario}")
+        scenario = f" · from *{md(strategy.scenario)}*" if strategy.scenario else ""
+        st.caption(f"{md(strategy.rule.words(state.names(board.table)))}{scenario}")
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         for icon, to, word, off, keys in (
             ("arrow_upward", -1, "Higher", place == 0, f"Alt+{place + 1}" if 0 < place < 9 else None),
-            ("arrow_downward", 1, "Lower", place == last, None),  # which is the next one's way up
+            ("arrow_downward", 1, "Lower", place == last, None),  # the same move as the next card's "Higher"
         ):
             st.button(
                 "", icon=f":material/{icon}:", key=f"{word}-{board.id}-{place}", on_click=move, disabled=off,
@@ -138,48 +140,58 @@ def _card(board: Board, made: StrategySet, ledger: Ledger, place: int, strategy:
         st.button(
             "", icon=":material/delete:", key=f"remove-{board.id}-{place}", on_click=_remove,
             args=(board.id, strategy.name),
-            help="Remove it from the board; the segment is kept",
+            help="Remove from the board; the segment is kept",
         )  # fmt: skip
-    plain = {"border": False, "delta_color": "off", "delta_arrow": "off"}
-    row = st.container(horizontal=True)
-    row.metric("Exclusive reach", count(ledger.exclusive[place]), f"of {count(ledger.raw[place])} that match", **plain)
+    row = st.grid(min_column_width=150)
+    tile(
+        row,
+        "Exclusive reach",
+        count(ledger.exclusive[place]),
+        f"of {count(ledger.raw[place])} that match",
+        border=False,
+    )
     lost = [f"{count(ledger.lost_to[place, j])} to {md(names[j])}" for j in range(place) if ledger.lost_to[place, j]]
-    row.metric("Lost to higher", count(ledger.lost[place]), ", ".join(lost) or "none", **plain)
-    _opportunity(row, strategy, plain)
+    tile(row, "Taken by higher", count(ledger.lost[place]), ", ".join(lost) or "none", border=False)
+    _opportunity(row, strategy)
     low, mid, high = strategy.worth(int(ledger.exclusive[place]))
     if strategy.value:
-        row.metric(
-            "Scenario value", number(mid), f"{number(low)} to {number(high)}", **plain,
-            help=f"Exclusive reach × ({strategy.base:.1%} today × an assumed lift of {strategy.lift[1]:+.0%} "
-            f"({strategy.lift[0]:+.0%} to {strategy.lift[2]:+.0%}) × {strategy.value:g} a conversion - "
-            f"{strategy.cost:g} a customer). This is arithmetic on assumptions, not a measurement.",
+        tile(
+            row,
+            "Scenario value", number(mid), f"{number(low)} to {number(high)}", border=False,
+            hint=f"Exclusive reach × ({percent(strategy.base)} today × an assumed lift of "
+            f"{percent(strategy.lift[1], 0, signed=True)} "
+            f"({percent(strategy.lift[0], 0, signed=True)} to {percent(strategy.lift[2], 0, signed=True)}) × "
+            f"{exact(strategy.value)} per conversion - "
+            f"{exact(strategy.cost)} per customer). This is arithmetic on assumptions, not a measurement.",
         )  # fmt: skip
 
 
-def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy, plain: dict[str, object]) -> None:
-    """Show what held-out rows of the strategy's scenario say of its segment."""
+def _opportunity(row: st.delta_generator.DeltaGenerator, strategy: Strategy) -> None:
+    """Show the held-out evidence for a strategy's segment, from its own model."""
     model = model_of(strategy)
     try:
         measured = reach.evidence(model, strategy.rule) if model is not None else None
     except TableError:
         measured = None
     if measured is None:
-        row.metric("Opportunity", "not known", "no model of its scenario here", **plain, help=evidence.OPPORTUNITY)
+        tile(row, "Opportunity", "not known", "its model is not here", hint=evidence.OPPORTUNITY, border=False)
         return
-    row.metric(
+    tile(
+            row,
         "Opportunity", evidence.points(measured.opportunity, measured.binary),
-        evidence.between(measured.opportunity_interval, measured.binary, signed=True), **plain,
-        help=f"{evidence.OPPORTUNITY} Of all held-out rows of the scenario, before gate and priority.",
+        evidence.between(measured.opportunity_interval, measured.binary, signed=True), border=False,
+        hint=f"{evidence.OPPORTUNITY} Over all held-out rows of its model, before gate and priority.",
     )  # fmt: skip
-    row.metric(
-        "Model contrast", evidence.points(measured.contrast, measured.binary), evidence.agreeing(measured), **plain,
-        help=evidence.CONTRAST,
+    tile(
+            row,
+        "Model contrast", evidence.points(measured.contrast, measured.binary), evidence.agreeing(measured),
+        hint=evidence.CONTRAST, border=False,
     )  # fmt: skip
 
 
 @st.dialog("Change a strategy", width="large")
 def change(board: Board, name: str) -> None:
-    """Show all that a strategy is."""
+    """Edit all fields of a strategy in a dialog."""
     try:
         made = stored.board(state.workspace(), board.id).read()
         strategy = made.strategies[place_of(made, name)]
@@ -196,7 +208,7 @@ def change(board: Board, name: str) -> None:
 
 
 def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, Strategy], StrategySet]) -> None:
-    """Show the button under the fields."""
+    """Show the Save button; on click, store the strategy."""
     if not st.button("Save", type="primary", disabled=changed is None) or changed is None:
         return
     refused = act(board.id, lambda made: put(made, changed))
@@ -207,27 +219,30 @@ def _save(board: Board, changed: Strategy | None, put: Callable[[StrategySet, St
 
 
 def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
-    """Return the fields of a strategy; None while its rule is not complete."""
+    """Show the fields of a strategy, and return it; None while its rule or lifts are not valid."""
     left, right = st.columns([1, 3])
     name = left.text_input("Name", strategy.name, key=f"{key}-name", max_chars=60)
     action = right.text_input(
         "Action, in words", strategy.action, key=f"{key}-action", max_chars=200, placeholder="What they get"
     )
-    rule: object = strategy.rule
+    rule: Rule | None = strategy.rule
     nested = builder.groups_of(strategy.rule) is None
-    with st.expander(f"Who: {md(strategy.rule.words())}", expanded=not strategy.rule.columns and not strategy.action):
+    with st.expander(
+        f"Who: {md(strategy.rule.words(state.names(table)))}",
+        expanded=not strategy.rule.columns and not strategy.action,
+    ):
         if nested:
-            st.caption("This rule nests deeper than these fields can: change it as JSON.")
+            st.caption("This rule nests deeper than these fields can show: change it as JSON.")
         else:
             rule = builder.edit("strategy-draft", table)
     a, b, c, d = st.columns(4)
-    metric = a.text_input("Metric it is to move", strategy.metric, key=f"{key}-metric")
+    metric = a.text_input("Metric to move", strategy.metric, key=f"{key}-metric")
     base = b.number_input(
-        "Its rate today", 0.0, value=strategy.base, step=0.01, key=f"{key}-base", format="%.4g", help="Or mean."
+        "Rate today", 0.0, value=strategy.base, step=0.01, key=f"{key}-base", format=EXACT, help="Or mean."
     )
-    value = c.number_input("Value of a conversion", value=strategy.value, key=f"{key}-value", format="%.10g")
-    cost = d.number_input("Cost of reaching one", value=strategy.cost, key=f"{key}-cost", format="%.10g")
-    st.caption("Relative lifts that you assume: no model knows them, only an experiment measures them.")
+    value = c.number_input("Value per conversion", value=strategy.value, key=f"{key}-value", format=EXACT)
+    cost = d.number_input("Cost per customer", value=strategy.cost, key=f"{key}-cost", format=EXACT)
+    st.caption("Relative lifts are your assumptions: no model knows them, only an experiment measures them.")
     row = st.columns(3)
     lifts = [
         _lift(column, label, lift, f"{key}-{label}")
@@ -246,21 +261,21 @@ def fields(strategy: Strategy, key: str, table: str) -> Strategy | None:
 
 
 def _lift(column: st.delta_generator.DeltaGenerator, label: str, lift: float, key: str) -> float:
-    """Return a relative lift as a slider in percent; one that is not moved stays to its last digit."""
+    """Show a relative lift as a slider in percent, and return it; if not moved, it keeps all its digits."""
     percent = round(100 * lift)
-    percent_now = column.slider(label, min(-50, percent), max(200, percent), percent, format="%d%%", key=key)
+    percent_now = column.slider(label, min(-50, percent), max(200, percent), percent, format=WHOLE_PERCENT, key=key)
     return lift if percent_now == percent else percent_now / 100
 
 
 def next_name(made: StrategySet) -> str:
-    """Return the first letter that is free."""
+    """Return the first unused letter as a name."""
     taken = {strategy.name for strategy in made.strategies}
     return next((letter for letter in NEXT if letter not in taken), f"S{len(taken) + 1}")
 
 
 @st.dialog("Add a strategy", width="large")
 def add(board: Board) -> None:
-    """From a segment that was kept, one that a model suggests, or a rule of one's own."""
+    """Add a strategy from a saved segment, a suggested one, or an own rule."""
     made = stored.board(state.workspace(), board.id).read()
     if len(made.strategies) >= MOST_STRATEGIES:
         st.caption(f"A board has at most {MOST_STRATEGIES} strategies: join some.")
@@ -274,7 +289,7 @@ def add(board: Board) -> None:
             for one in reach.suggested(model)[:12]:
                 word = "above" if one.up else "below"
                 rule = reach.rounded(board.table, one.rule)
-                label = f"{rule.words()} ({word} average in {model.name})"
+                label = f"{rule.words(state.names(board.table))} ({word} average in {model.name})"
                 about = Strategy(next_name(made), rule, scenario=model.name, model=model.id)
                 known.setdefault(label, about)
     chosen = st.selectbox("From", list(known), min(1, len(known) - 1), key=f"add-from-{board.id}")
@@ -293,4 +308,4 @@ def overlaps(board: Board, made: StrategySet, ledger: Ledger) -> None:
         st.caption("Two strategies can overlap: add another.")
         return
     cards.figure(plots.overlap(ledger, names), f"overlap-{board.id}", board.name, titled=False)
-    st.caption("Eligible rows that both rules match, and their share of the rows of the rule at the left.")
+    st.caption("Eligible rows that both rules match, and their share of the rows of the rule on the left.")

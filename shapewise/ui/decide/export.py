@@ -1,9 +1,10 @@
-"""What leaves the board: sensitive features, who is reached alike, and the rules as JSON, SQL and Python."""
+"""Export of a board: sensitive features, parity of reach, and the rules as JSON, SQL and Python."""
 
 from __future__ import annotations
 
 import json
 import math
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -13,22 +14,24 @@ from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensi
 from gamcore.decide.rules import RuleError
 from gamcore.decide.rules_code import free_name, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
+from gamcore.numbers import exact, fixed
 from gamcore.viz import files as export
 from shapewise.decisions import boards as stored
 from shapewise.decisions.boards import Board
 from shapewise.decisions.proof import Proof, ProofError, prove
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import downloads
+from shapewise.ui.widgets import boards, downloads
+from shapewise.ui.widgets.columns import COUNT, PERCENT, hundredfold
 
 
 def flags(made: StrategySet) -> dict[str, str]:
-    """Sensitive columns that the rules go by."""
+    """Return the sensitive columns that the rules use."""
     return sensitive(list(made.cascade().columns))
 
 
 def warn(made: StrategySet) -> None:
-    """Say which sensitive features decide who gets what."""
+    """Show which sensitive features decide who gets what."""
     used = flags(made)
     if not used:
         st.caption("No rule uses a column whose name suggests sex, age, origin, belief, family, health or place.")
@@ -36,20 +39,21 @@ def warn(made: StrategySet) -> None:
     columns = "; ".join(f"{md(column)} ({what})" for column, what in used.items())
     by = [one.name for one in made.strategies if set(one.rule.columns) & set(used)]
     st.warning(
-        f"Sensitive features decide who gets {md(' and '.join(by)) or 'in'}: {columns}. Have this agreed before it "
-        "is rolled out.", icon=":material/shield_person:",
+        f"Sensitive features decide who gets {md(' and '.join(by)) or 'in'}: {columns}. Get this approved before "
+        "you roll it out.", icon=":material/shield_person:",
     )  # fmt: skip
 
 
 def alike(board: Board, made: StrategySet) -> None:
-    """Sensitive features in use, and the share of each group that is reached."""
+    """Show the sensitive features in use, and the share of each group that is reached."""
     warn(made)
     frame = state.frame(board.table)
     columns = list(frame.columns)
     known = sensitive(columns)
     by = st.selectbox(
         "Reach by groups of", [*known, *(name for name in columns if name not in known)], key=f"parity-{board.id}",
-        help="Sensitive columns first. Numbers are four groups of equal size.",
+        format_func=state.names(board.table).column,
+        help="Sensitive columns first. Numeric columns are split into four groups of equal size.",
     )  # fmt: skip
     names = [strategy.name for strategy in made.strategies]
     try:
@@ -57,44 +61,53 @@ def alike(board: Board, made: StrategySet) -> None:
     except (TableError, ValueError) as error:
         st.error(md(error), icon=":material/error:")
         return
+    named = partial(state.names(board.table).level, by)
+    attributes, rates = rates.attrs, rates.assign(**{GROUP: rates[GROUP].astype(str).map(named)})
     st.dataframe(
-        rates, hide_index=True, alt="Share of each group that each strategy reaches.",
+        hundredfold(rates, [*names, ANY]), hide_index=True, alt="Share of each group that each strategy reaches.",
         column_config={
-            **{name: st.column_config.NumberColumn(format="percent") for name in names},
-            ANY: st.column_config.NumberColumn("any strategy", format="percent"),
-            GROUP: st.column_config.TextColumn(by),
-            ROWS: st.column_config.NumberColumn("eligible rows", format="localized"),
+            **{name: st.column_config.NumberColumn(format=PERCENT) for name in names},
+            ANY: st.column_config.NumberColumn("any strategy", format=PERCENT),
+            GROUP: st.column_config.TextColumn(state.names(board.table).column(by)),
+            ROWS: st.column_config.NumberColumn("eligible rows", format=COUNT),
         },
     )  # fmt: skip
-    low = [(name, ratio) for name, ratio in rates.attrs["ratio"].items() if ratio < FOUR_FIFTHS]
+    low = [(name, ratio) for name, ratio in attributes["ratio"].items() if ratio < FOUR_FIFTHS]
     if low:
-        words = ", ".join(f"{'any strategy' if name == ANY else md(name)} {ratio:.2f}" for name, ratio in low)
+        words = ", ".join(f"{'any strategy' if name == ANY else md(name)} {fixed(ratio, 2)}" for name, ratio in low)
         st.caption(
-            f":material/warning: The lowest share in the highest, of groups with 30 rows: {words}. Under "
-            f"{FOUR_FIFTHS:g} the four-fifths rule would ask why."
+            f":material/warning: Lowest share divided by highest, over groups of at least 30 rows: {words}. Below "
+            f"{exact(FOUR_FIFTHS)}, the four-fifths rule asks for a reason."
         )
-    elif any(math.isnan(ratio) for ratio in rates.attrs["ratio"].values()):
-        st.caption("No two groups of 30 eligible rows, or a strategy that reaches nobody: parity cannot be assessed.")
+    elif any(math.isnan(ratio) for ratio in attributes["ratio"].values()):
+        st.caption(
+            "Parity cannot be assessed: fewer than two groups of 30 eligible rows, or a strategy reaches nobody."
+        )
     else:
-        st.caption(f"In all of them the lowest share is at least {FOUR_FIFTHS:g} of the highest (four-fifths rule).")
+        st.caption(
+            f"For every strategy, the lowest share is at least {exact(FOUR_FIFTHS)} of the highest (four-fifths rule)."
+        )
 
 
 @state.kept(show_spinner=False, max_entries=16)
 def _parity(table: str, made: str, column: str) -> pd.DataFrame:
     read = StrategySet.from_dict(json.loads(made))
     frame = state.rows_of(table, [column, *read.cascade().columns])
-    return parity(frame[column], read.assign(frame), [strategy.name for strategy in read.strategies])
+    return parity(state.table(table), column, read.assign(frame), [strategy.name for strategy in read.strategies])
 
 
 @state.kept(show_spinner="Running both exports on the table", max_entries=8)
 def _proof(table: str, made: str) -> Proof:
-    return prove(StrategySet.from_dict(json.loads(made)), state.frame(table))
+    return prove(StrategySet.from_dict(json.loads(made)), state.table(table, {}).frame, state.names(table).codes())
 
 
 def files(board: Board, made: StrategySet) -> None:
-    """Show the three files, and that they do the same."""
+    """Show the three files, and a check that they agree."""
     table = state.workspace().tables.about(board.table)
-    cascade, as_text = made.cascade(), json.dumps(made.to_dict(), ensure_ascii=False, indent=1)
+    cascade, as_text = (
+        made.cascade().on_codes(state.names(board.table).codes()),
+        json.dumps(made.to_dict(), ensure_ascii=False, indent=1),
+    )
     try:
         kinds = kinds_of(state.frame(board.table), cascade.columns)
         alias = free_name(state.columns(board.table))
@@ -107,7 +120,7 @@ def files(board: Board, made: StrategySet) -> None:
             name = export.file_name(board.name, "strategies", ending)
             downloads.button(label, text.encode, name, f"{label}-{board.id}", ":material/download:")
         key = f"proved-{board.id}"
-        if st.button("Prove them on this table", icon=":material/rule:", key=f"prove-{board.id}"):
+        if st.button("Check them on this table", icon=":material/rule:", key=f"prove-{board.id}"):
             st.session_state[key] = as_text
     if st.session_state.get(key) == as_text:
         try:
@@ -132,7 +145,7 @@ def files(board: Board, made: StrategySet) -> None:
 
 @st.dialog("Import strategies")
 def bring(table: str) -> None:
-    """Show a JSON file of strategies as a new board."""
+    """Import a JSON file of strategies as a new board."""
     file = st.file_uploader("A file that was exported as JSON", type=["json"])
     if file is None:
         return
@@ -152,5 +165,5 @@ def bring(table: str) -> None:
         )
     else:
         board = stored.add_board(state.workspace(), made, table)
-        state.choose("board", board.id)
+        boards.open_board(board.id)
         st.rerun()

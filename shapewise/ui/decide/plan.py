@@ -1,208 +1,191 @@
-"""The plan of an experiment on a page: what to measure, how long it takes, and what it could find."""
+"""The plan of a test on a page: what to measure, how long it takes, and the lift that shows by day."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from gamcore.decide.experiment_plan import ROLES, ExperimentError, ExperimentPlan
+from gamcore.data.table import Table, TableError
+from gamcore.decide.arms_plan import ExperimentPlan
+from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import Ledger, StrategySet
+from gamcore.numbers import percent
 from gamcore.viz import files as export
+from gamcore.viz import plots
+from shapewise.decisions import arm_tests, plans
 from shapewise.decisions import boards as stored
-from shapewise.decisions import plan_and_outcome as outcome
 from shapewise.decisions.boards import Board
+from shapewise.store.workspace import TableAbout
+from shapewise.ui.decide import plan_form
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
-from shapewise.ui.widgets import downloads
+from shapewise.ui.widgets import cards, downloads
+from shapewise.ui.widgets.tiles import tile
 
-DAYS = (7, 14, 28, 56)
-USUAL = {"metric": "conversion", "role": "primary", "base": 0.1, "lift": 0.1, "deviation": None}
-
-
-def read(board: Board, made: StrategySet) -> dict[str, Any]:
-    """Return what a board's plan was left at; at first, the metrics of its strategies."""
-    if board.plan:
-        return board.plan
-    named = {one.metric: one for one in made.strategies}
-    rows = [{**USUAL, "metric": name, "base": one.base, "lift": one.lift[1]} for name, one in named.items()]
-    return {"a_day": 1000.0, "share": 0.5, "power": 0.8, "metrics": rows or [dict(USUAL)]}
+Form = dict[str, Any]
+FEW = 6
+"""Comparisons that are listed below the chart at once."""
 
 
 def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
-    """Show the form and what it leads to."""
-    form = read(board, made)
+    """Show the form of a board's plan, and its result."""
+    named = {one.metric: one for one in made.strategies}
+    rows = [{**plans.USUAL, "metric": name, "base": one.base, "lift": one.lift[1]} for name, one in named.items()]
+    form = plans.form_of(board.plan, rows)
+    changed = _edited(board.id, form, lambda new: stored.change(state.workspace(), board.id, plan=new))
+    names = state.names(board.table)
+    who = [f"Eligible: {md(made.gate.words(names))}."]
+    who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
+            for k, one in enumerate(made.strategies, 1)]  # fmt: skip
+    if _result(board.id, board.name, lambda: plans.planned(changed, made, ledger), who):
+        _start(board, made, {**form, **changed})
+
+
+def show_table(table: TableAbout, rows: Table) -> None:
+    """Show the plan of a test of a table's customers, without strategies."""
+    kept = next(iter(plans.plans(state.workspace(), table.id)), None)
+    form = plans.form_of(kept.form if kept else {}, [] if kept else plans.likely_metrics(rows))
+    own = kept is None or state.mine(plans.KIND, kept.id)
+
+    def save(new: Form) -> None:
+        if own and state.workspace().may("create"):
+            plans.keep(state.workspace(), table.id, f"Plan on {table.name}", new, kept.id if kept else "")
+
+    key = f"plan-{table.id}"
+    changed = _edited(key, form, save, adjustable=True)
+    columns = [name for name in arm_tests.possible_outcomes(rows, "")
+               if name not in {row["metric"] for row in changed["metrics"]}]  # fmt: skip
+    _add(key, rows, columns, lambda row: save({**form, **changed, "metrics": [*changed["metrics"], row]}))
+    _result(key, table.name, lambda: plans.planned_for_all(changed), [])
+
+
+def _edited(key: str, form: Form, save: Callable[[Form], Any], adjustable: bool = False) -> Form:
     with st.container(border=True):
-        changed = _form(board, form)
-    _keep(board, form, changed)
-    with st.container(border=True):
+        changed = plan_form.edited(key, form, adjustable)
+    plan_form.keep(key, form, changed, save)
+    return changed
+
+
+def _add(key: str, rows: Table, columns: Sequence[str], save: Callable[[Form], None]) -> None:
+    """Offer a column of the table as a metric, with its rate or its mean as it is today."""
+
+    def add() -> None:
         try:
-            planned = outcome.planned(changed, made, ledger)
-        except ExperimentError as error:
-            st.error(md(error), icon=":material/error:")
+            row = plans.metric_of(rows, st.session_state[f"add-{key}"])
+        except (ExperimentError, TableError) as error:
+            st.toast(md(error), icon=":material/error:")
             return
-        _result(board, planned)
-    _begin(board, made, {**form, **changed})
+        save(row)
+        for name in (f"metrics-{key}", f"metrics-{key}-began", f"plan-seen-{key}", f"add-{key}"):
+            st.session_state.pop(name, None)
+
+    if columns:
+        st.selectbox(
+            "Add a column of the table", columns, None, key=f"add-{key}", on_change=add, width=320,
+            placeholder="Add a column of the table", label_visibility="collapsed",
+        )  # fmt: skip
 
 
-def _begin(board: Board, made: StrategySet, form: dict[str, Any]) -> None:
-    """Keep the board as it is tested: the read-out has to deal customers as the test did."""
+def _start(board: Board, made: StrategySet, form: Form) -> None:
+    """Show the button that freezes the board for the test: the read-out must assign customers as the test did."""
     tested = form.get("tested")
     with st.container(horizontal=True, vertical_alignment="center"):
+        if tested == made.to_dict():
+            st.caption(":material/check: The test runs with this board. The read-out uses it as it is.")
+            return
         if tested is None:
-            st.caption("Once the test begins, do not change the board: the read-out uses it as it is now.")
-        elif tested == made.to_dict():
-            st.caption(":material/check: The test uses the board as it is.")
+            st.caption("Freeze this board as the test plan. The read-out then uses it, whatever you change later.")
         else:
             st.caption(
-                ":material/warning: The board has changed since the test began: the read-out uses the earlier version."
+                ":material/warning: The board has changed since the test began. The read-out uses the earlier version."
             )
-        if tested != made.to_dict() and st.button("The test begins with this board", icon=":material/flag:"):
+        if st.button("Start test" if tested is None else "Restart with this board", icon=":material/flag:"):
             stored.change(state.workspace(), board.id, plan={**form, "tested": made.to_dict()})
             st.rerun()
 
 
-def _keep(board: Board, form: dict[str, Any], changed: dict[str, Any]) -> None:
-    """Store what somebody changed here; a page that is merely drawn again writes nothing."""
-    key = f"plan-seen-{board.id}"
-    seen = st.session_state.setdefault(key, {name: form[name] for name in changed})
-    if changed != seen:
-        st.session_state[key] = changed
-        stored.change(state.workspace(), board.id, plan={**form, **changed})
+def _result(key: str, name: str, make: Callable[[], ExperimentPlan], who: Sequence[str]) -> bool:
+    """Show weeks and customers, the detectable lift by days, and what each arm needs; False if there is no plan."""
+    with st.container(border=True):
+        try:
+            made = make()
+        except ExperimentError as error:
+            st.error(md(error), icon=":material/error:")
+            return False
+        _tiles(made)
+        shown = made.metrics[0]
+        if len(made.metrics) > 1:
+            shown = st.segmented_control("Metric", made.metrics, default=shown, required=True, key=f"by-day-{key}",
+                                         format_func=md, label_visibility="collapsed")  # fmt: skip
+        cards.figure(plots.detectable(made, shown), f"by-day-{key}-{shown}", name)
+        with st.expander("What each comparison needs", expanded=len(made.rows) <= FEW):
+            table = made.table()
+            st.dataframe(
+                table, hide_index=True, alt="Customers and days that each comparison needs.",
+                height=38 + 35 * min(len(table), 30),
+            )  # fmt: skip
+        _notes(made)
+        with st.container(horizontal=True):
+            downloads.button(
+                "CSV", lambda: export.safe_csv(_numbers(made)), export.file_name(name, "plan", "csv"),
+                f"plan-csv-{key}", ":material/download:",
+            )  # fmt: skip
+            downloads.button(
+                "One page", lambda: page(name, made, who).encode(), name=export.file_name(name, "plan", "md"),
+                key=f"plan-md-{key}", icon=":material/download:", tip="The plan as text, to agree on before the test.",
+            )  # fmt: skip
+    return True
 
 
-def _columns() -> dict[str, Any]:
-    """Return how the editor of metrics shows its columns."""
-    return {
-        "metric": st.column_config.TextColumn("Metric", required=True, help="More of it is better."),
-        "role": st.column_config.SelectboxColumn(
-            "Role", options=list(ROLES), required=True, default="primary",
-            help="Primary: decides. Guardrail: must not fall. Expected null: nothing there is changed, so it "
-            "should not move; a check of the set-up.",
-        ),
-        "base": st.column_config.NumberColumn(
-            "Today", required=True, default=0.1, format="%.4g", help="Its rate without the action, or its mean."
-        ),
-        "lift": st.column_config.NumberColumn(
-            "Lift worth finding", required=True, default=0.1, format="percent", help="Relative: 10% of 20% is 2 points."
-        ),
-        "deviation": st.column_config.NumberColumn(
-            "Standard deviation", format="%.4g", help="Of single values, where it is a mean. Empty for a rate."
-        ),
-    }  # fmt: skip
+def _numbers(made: ExperimentPlan) -> pd.DataFrame:
+    """Return all numbers of a plan."""
+    lifts = made.found_in((7, 14, 28, 56))
+    by_day = lifts[[day for day in lifts if str(day).isdigit()]].add_prefix("lift by day ")
+    return pd.concat([made.frame(), by_day], axis=1)
 
 
-def _form(board: Board, form: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a plan."""
-    st.subheader("What to measure", anchor=False)
-    first, left, right = st.columns(3)
-    a_day = first.number_input(
-        "Eligible customers per day", 1.0, value=float(form["a_day"]), step=100.0, key=f"a-day-{board.id}",
-        format="%.0f", help="Who passes the gate, before strategies share them out.",
-    )  # fmt: skip
-    share = left.slider(
-        "Treated", 5, 95, round(100 * form["share"]), 5, format="%d%%", key=f"share-{board.id}",
-        help="The rest is the control: they get nothing new. Half and half needs the fewest customers.",
-    )  # fmt: skip
-    power = right.slider(
-        "Power", 50, 99, round(100 * form["power"]), format="%d%%", key=f"power-{board.id}",
-        help="The probability of detecting the lift if it exists.",
-    )  # fmt: skip
-    edited = st.data_editor(
-        pd.DataFrame(_began(board, form), columns=list(USUAL)), key=f"metrics-{board.id}", num_rows="dynamic",
-        hide_index=True, column_config=_columns(), alt="Metrics of the experiment.",
-    )  # fmt: skip
-    rows = [
-        {name: None if value != value else value for name, value in row.items()} for row in edited.to_dict("records")
-    ]
-    return {"a_day": float(a_day), "share": share / 100, "power": power / 100, "metrics": rows}
-
-
-def _began(board: Board, form: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows that the editor began with: given others, it would lose its edits."""
-    key = f"metrics-began-{board.id}"
-    if f"metrics-{board.id}" not in st.session_state or key not in st.session_state:
-        st.session_state[key] = form["metrics"]
-    return list(st.session_state[key])
-
-
-def _result(board: Board, planned: ExperimentPlan) -> None:
-    """Show the days, customers, and the smallest lift by the length of the test."""
-    st.subheader("How long it takes", anchor=False)
-    row = st.container(horizontal=True)
-    plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
-    never = [one.strategy for one in planned.rows if not one.feasible]
-    if planned.days:
-        row.metric("Weeks", count(planned.weeks), f"{count(planned.days)} days for the slowest primary metric", **plain)
+def _tiles(made: ExperimentPlan) -> None:
+    """Show weeks, customers and comparisons."""
+    row = st.grid(min_column_width=170)
+    if made.days:
+        tile(row, "Weeks", count(made.weeks), f"{count(made.days)} days")
+        tile(row, "Customers", count(made.customers), "in all arms")
     else:
-        row.metric("Weeks", "never", "no strategy reaches anybody", **plain)
-    row.metric(
-        "Comparisons", count(planned.tests), f"alpha 5% / {planned.tests} at first (Holm)", **plain,
-        help="Strategies × metrics without expected nulls. Holm keeps the chance of any false positive at 5%.",
-    )  # fmt: skip
-    frame = planned.frame()
-    st.dataframe(
-        frame, hide_index=True, height=_height(frame), alt="Customers and days that each strategy and metric needs.",
-        column_config={"today": st.column_config.NumberColumn(format="%.4g"),
-                       "lift": st.column_config.NumberColumn("lift worth finding", format="percent"),
-                       **{name: st.column_config.NumberColumn(format="localized") for name in
-                          ("customers per day", "treated", "control", "days")}},
-    )  # fmt: skip
+        tile(row, "Weeks", "never", "nobody is reached")
+    over = f"5% / {made.tests} (Holm)" if made.adjustment == "Holm" else "5% (Dunnett)"
+    tile(row, "Comparisons", count(made.tests), over,
+         hint="Arms × metrics, and × strategies, without expected nulls. The chance of any false positive stays at 5%."
+         if made.adjustment == "Holm" else "Arms of each metric: the chance of any false positive among them is 5%.",
+         )  # fmt: skip
+
+
+def _notes(made: ExperimentPlan) -> None:
+    """Say who is left out, and how the numbers are meant."""
+    never = list(dict.fromkeys(row.strategy for row in made.rows if not row.feasible))
     if never:
         st.caption(
-            f":material/warning: Nobody is left for {md(', '.join(dict.fromkeys(never)))}: higher ones take all, or no "
+            f":material/warning: Nobody is left for {md(', '.join(never))}: higher strategies take everybody, or no "
             "row matches."
         )
-    smallest = planned.found_in(DAYS)
-    st.markdown("**The smallest lift it finds, by days**")
-    days = [str(day) for day in DAYS]
-    st.dataframe(
-        smallest.assign(**{day: 100 * smallest[day] for day in days}), hide_index=True, height=_height(frame),
-        alt="Smallest relative lift that is found, by days.",
-        column_config={day: st.column_config.NumberColumn(f"{day} days", format="%.1f%%") for day in days},
-    )  # fmt: skip
     st.caption(
-        f"{planned.power:.0%} power, two-sided, normal formula, {planned.share:.0%} treated. Read it once, after whole "
-        "weeks: checking every day until something is significant finds too much."
+        f"{percent(made.power, 0)} power, two-sided. Read it once, after whole weeks: checking every day until "
+        "something is significant gives false positives."
     )
-    with st.container(horizontal=True):
-        downloads.button(
-            "CSV", lambda: export.safe_csv(frame.merge(smallest, on=["strategy", "metric"])),
-            export.file_name(board.name, "plan", "csv"), f"plan-csv-{board.id}", ":material/download:",
-        )  # fmt: skip
-        downloads.button(
-            "One page", lambda: page(board, planned).encode(), name=export.file_name(board.name, "plan", "md"),
-            key=f"plan-md-{board.id}", icon=":material/download:", tip="The plan as text, to agree on before the test.",
-        )  # fmt: skip
 
 
-def _height(frame: pd.DataFrame) -> int:
-    """Return all rows of a table without scrolling, up to thirty."""
-    return 38 + 35 * min(len(frame), 30)
-
-
-def page(board: Board, planned: ExperimentPlan) -> str:
-    """Return the plan on a page, as Markdown."""
-    made = board.read()
-    lines = [
-        f"# Test plan: {md(board.name)}",
-        "",
-        f"Eligible: {md(made.gate.words())}. Treated: {planned.share:.0%}.",
-        "",
-    ]
-    for k, one in enumerate(made.strategies, 1):
-        lines.append(f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words())}")
-    lines += ["", f"Length: {planned.weeks} weeks ({planned.days} days for the slowest primary metric).", ""]
-    lines += ["| strategy | metric | role | today | lift worth finding | treated | control | days |", "|---" * 8 + "|"]
-    for row in planned.rows:
-        days = row.days if row.feasible else "-"
-        lines.append(
-            f"| {md(row.strategy)} | {md(row.metric.name)} | {row.metric.role} | {row.metric.base:g} | "
-            f"{row.metric.lift:.0%} | {row.treated:,} | {row.control:,} | {days} |"
-        )
+def page(name: str, made: ExperimentPlan, who: Sequence[str]) -> str:
+    """Return the plan as one page of Markdown. who : lines that say who gets what."""
+    table = made.table()
+    lines = [f"# Test plan: {md(name)}", "", f"Arms: {md(made.split())}. The first is the control.", "", *who, ""]
+    lines += [f"Length: {made.weeks} weeks ({made.days} days for the slowest primary metric).", ""]
+    lines += [f"| {' | '.join(table.columns)} |", "|---" * table.shape[1] + "|"]
+    lines += [f"| {' | '.join(md(cell) for cell in row)} |" for row in table.itertuples(index=False)]
+    over = f"{made.adjustment} over {made.tests} comparisons at 5%"
     lines += [
-        "", f"Power {planned.power:.0%}; two-sided; Holm over {planned.tests} comparisons at 5%. First the sample "
-        "ratio (no verdict below p = .001); expected nulls check the set-up. Read once, at the end.", "",
+        "", f"Power {percent(made.power, 0)}; two-sided; {over}. First the sample ratio (no verdict below p = .001); "
+        "expected nulls check the set-up. Read once, at the end.", "",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -1,8 +1,9 @@
-"""Segments of a table on a page: those that were kept, and those that its models suggest."""
+"""Segments of a table on a page: saved ones, and those that its models suggest."""
 
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 import streamlit as st
 
@@ -12,12 +13,13 @@ from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md, told_apart
 from shapewise.ui.widgets import downloads, evidence, reach
+from shapewise.ui.widgets.columns import COUNT, PERCENT, POINTS, hundredfold, measured
 
 MOST = 40
 
 
 def show(table: TableAbout) -> None:
-    """Kept segments, then what models suggest."""
+    """Show saved segments, then suggested ones."""
     kept = stored.segments(state.workspace(), table.id)
     models = {m.id: m for m in state.workspace().models.listed() if m.table == table.id and not m.of_tasks}
     if kept:
@@ -26,44 +28,47 @@ def show(table: TableAbout) -> None:
             _line(one)
     if not models:
         st.caption(
-            "A model of this table suggests segments: train one, and mark some on its curves on the page Shapes."
+            "A model of this table suggests segments: train one, or mark segments on its curves on the page Shapes."
         )
         return
-    st.markdown("**What a model sets apart**")
+    st.markdown("**Segments that a model suggests**")
     names = told_apart({i: model.name for i, model in models.items()})
     chosen = st.selectbox("Model", list(models), format_func=names.__getitem__, key=f"suggest-{table.id}")
     model = models[chosen]
     suggested = reach.suggested(model)
     if not suggested:
-        st.caption("Its curves single out no segment: measure its bands on Shapes, or train on more rows.")
+        st.caption("Its curves suggest no segment: measure its bands on Shapes, or train on more rows.")
         return
-    listed = [(one.rule.words(), one.evidence) for one in suggested]
+    listed = [(one.rule.words(state.names(table.id)), one.evidence) for one in suggested]
     frame, binary = evidence.table(listed), suggested[0].evidence.binary
-    percent = st.column_config.NumberColumn(format="percent")
-    sizes = {"held-out rows": st.column_config.NumberColumn(format="localized"), "reach": percent}
-    rates = dict.fromkeys(("opportunity", "lower", "upper", "model contrast"), percent) if binary else {}
-    inside = st.column_config.NumberColumn("rate inside", format="percent") if binary else "mean inside"
+    gaps, shares = ["opportunity", "lower", "upper", "model contrast"], ["reach", "refits agree"]
+    form = {name: POINTS if binary else measured(frame[gaps]) for name in gaps} | dict.fromkeys(shares, PERCENT)
+    form |= {"held-out rows": COUNT, "mean inside": PERCENT if binary else measured(frame["mean inside"])}
+    config: dict[str, Any] = {name: st.column_config.NumberColumn(format=one) for name, one in form.items()}
+    if binary:
+        config["mean inside"] = st.column_config.NumberColumn("rate inside", format=PERCENT)
     picked = st.dataframe(
-        frame, hide_index=True, key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
-        column_config={**sizes, **rates, "refits agree": percent, "mean inside": inside},
+        hundredfold(frame, [*shares, *([*gaps, "mean inside"] if binary else [])]), hide_index=True,
+        key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
+        column_config=config,
         alt="Segments suggested by the model, with evidence from held-out rows.",
     )  # fmt: skip
     st.caption(
-        f"Cuts are the model's; rows, rates and opportunity are of held-out rows; {suggested[0].evidence.tried} ranges "
-        "were looked at. Pick a row to keep it."
+        f"Cuts come from the model; rows, rates and opportunity from held-out rows. "
+        f"{suggested[0].evidence.tried} ranges were examined. Select a row to save it."
     )
     name = export.file_name(model.name, "segments", "csv")
     downloads.button("CSV", lambda: export.safe_csv(frame), name, f"segments-csv-{chosen}", ":material/download:")
     for place in picked["selection"]["rows"]:
         rule = suggested[place].rule
-        if st.checkbox("rounded", key=f"suggested-rounded-{chosen}", help=evidence.ROUNDED):
+        if st.checkbox("Round", key=f"suggested-rounded-{chosen}", help=evidence.ROUNDED):
             rule = reach.rounded(table.id, rule)
         card = evidence.card(model, rule, suggested[place].evidence.tried)
         evidence.keep(model, rule, card, f"suggested-{chosen}-{place}")
 
 
 def _line(one: stored.SavedSegment) -> None:
-    """Show one kept segment."""
+    """Show one saved segment."""
     facts = one.told()
     said = ""
     if facts is not None:
@@ -79,6 +84,6 @@ def _line(one: stored.SavedSegment) -> None:
 
 
 def _forget(identifier: str) -> None:
-    """Delete a kept segment; it may be gone already."""
+    """Delete a saved segment; it may be gone already."""
     with contextlib.suppress(StoreError):
         state.workspace().delete("segments", identifier)

@@ -1,8 +1,9 @@
-"""Mark a range or some levels on a curve, by dragging or typing, and see who is there."""
+"""Mark a range or some levels on a curve, by dragging or typing, and see the evidence for the segment."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import evidence, reach
+from shapewise.ui.widgets.columns import EXACT
 
-LINE_AXES = ("x", "x3")
+ACT = "shapes-act"
+"""What one does with a curve; a drag over it means to mark a segment."""
 
 
 def _key(name: str, model: ModelAbout, curve: Curve) -> str:
@@ -32,7 +35,7 @@ def _days(value: date | float | None) -> float | None:
 
 
 def marked(model: ModelAbout, curve: Curve) -> Rule | None:
-    """Return what is marked on a curve in this session."""
+    """Return the marked segment of a curve in this session; None if nothing valid is marked."""
     saved = {
         name: st.session_state.get(_key(name, model, curve)) for name in ("low", "high", "levels", "missing", "not")
     }
@@ -55,15 +58,25 @@ def marked(model: ModelAbout, curve: Curve) -> Rule | None:
 
 
 def take(model: ModelAbout, curve: Curve, bins: Bins, element: str) -> None:
-    """Mark what was dragged over on the chart `element`: whole bins, or levels."""
-    boxes = [b for b in st.session_state[element]["selection"]["box"] if b.get("xref", "x") in LINE_AXES]
+    """Mark the bins or levels inside the last box dragged on the chart `element`."""
+    # With a panel of missing cells, axes 2 and 4 are that panel's; without one, axis 2 is that of the rows.
+    axes = ("x", "x3") if curve.missing[3] else ("x", "x2")
+    boxes = [b for b in st.session_state[element]["selection"]["box"] if b.get("xref", "x") in axes]
     if not boxes:
         return
+    st.session_state[ACT] = "segment"
     if curve.labels:
         low, high = sorted(float(value) for value in boxes[-1]["x"])
         order = level_order(curve)
         inside = [k for place, k in enumerate(order) if low - 0.3 <= place <= high + 0.3]
         st.session_state[_key("levels", model, curve)] = list(level_names(bins, inside))
+        return
+    if curve.is_two_valued:
+        order = level_order(curve.as_levels())
+        low, high = sorted(float(value) for value in boxes[-1]["x"])
+        inside = sorted(int(k) for place, k in enumerate(order) if low - 0.3 <= place <= high + 0.3)
+        if inside:
+            _fill(model, curve, bins, inside[0], inside[-1] + 1)
         return
     low, high = sorted(_place(value, curve) for value in boxes[-1]["x"])
     start, end = (int(np.abs(curve.edges - value).argmin()) for value in (low, high))
@@ -74,7 +87,7 @@ def take(model: ModelAbout, curve: Curve, bins: Bins, element: str) -> None:
 
 
 def _place(value: Any, curve: Curve) -> float:
-    """Return a place on the axis as plotly tells it; dates are days."""
+    """Return a position that plotly reports, as a number; dates as days."""
     if curve.kind != "date":
         return float(value)
     return float(np.datetime64(str(value)[:10], "D").astype(np.int64))
@@ -88,7 +101,7 @@ def _fill(model: ModelAbout, curve: Curve, bins: Bins, start: int, end: int) -> 
 
 
 def _shown(end: float | None, curve: Curve) -> date | float | None:
-    """Return an end as its field holds it: of dates, the nearest day."""
+    """Return an end of a range as its field holds it; for dates, the nearest day."""
     return end if curve.kind != "date" or end is None else (as_date(end) + timedelta(hours=12)).date()
 
 
@@ -106,31 +119,33 @@ def _take_rule(model: ModelAbout, curve: Curve, rule: Rule) -> None:
 
 
 def clear(model: ModelAbout, curve: Curve) -> None:
-    """Take the mark off."""
+    """Remove the mark."""
     for name, nothing in (("low", None), ("high", None), ("levels", []), ("missing", False), ("not", False)):
         st.session_state[_key(name, model, curve)] = nothing
 
 
 def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
-    """Fields of the mark, what the model would cut at, and the segment's card."""
+    """Show the fields of the mark, the suggested cuts, and the segment's card."""
     st.markdown(":material/select_all: **Mark a segment**")
     _suggestions(model, curve, bins)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if curve.labels:
             places = range(bins.n_values)
-            st.multiselect("Levels", list(level_names(bins, list(places))), key=_key("levels", model, curve))
+            named = partial(state.names_of(model).level, curve.feature)
+            levels = list(level_names(bins, list(places)))
+            st.multiselect("Levels", levels, key=_key("levels", model, curve), format_func=named)
         elif curve.kind == "date":
             for name, label in (("low", "From"), ("high", "Before")):
                 st.date_input(label, None, key=_key(name, model, curve), min_value=date.min, max_value=date.max)
         else:
             for name, label in (("low", "At least"), ("high", "Below")):
-                st.number_input(label, value=None, key=_key(name, model, curve), format="%.10g", placeholder="open")
+                st.number_input(label, value=None, key=_key(name, model, curve), format=EXACT, placeholder="open")
         with st.container(horizontal=True, gap="small"):
             if curve.missing[3]:
-                st.checkbox("or missing", key=_key("missing", model, curve))
-            st.checkbox("all others", key=_key("not", model, curve), help="NOT: everyone outside it.")
+                st.checkbox("Include missing", key=_key("missing", model, curve))
+            st.checkbox("Invert", key=_key("not", model, curve), help="Marks everyone outside the range instead.")
             if not curve.labels:
-                st.checkbox("rounded", key=_key("rounded", model, curve), help=evidence.ROUNDED)
+                st.checkbox("Round", key=_key("rounded", model, curve), help=evidence.ROUNDED)
             st.button("Clear", icon=":material/close:", on_click=clear, args=(model, curve), type="tertiary")
     rule = marked(model, curve)
     if rule is None:
@@ -138,7 +153,7 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
         if low is not None and high is not None and low > high:
             st.error("The range ends before it begins: swap the two.", icon=":material/error:")
         else:
-            st.caption("Drag over the plot, press a suggestion, or type.")
+            st.caption("Drag over the plot, click a suggestion, or type.")
         return
     seen = st.session_state.setdefault(f"tried-{model.id}", set())
     seen.add(rule.words())
@@ -147,12 +162,13 @@ def panel(model: ModelAbout, curve: Curve, bins: Bins) -> None:
 
 
 def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
-    """Show what the model sets apart by this feature, one button each, and the knee."""
+    """Show a button per segment suggested on this feature, and one for the knee."""
     own = [one for one in reach.suggested(model) if one.rule.columns == (curve.feature,)]
+    named = state.names_of(model)
     with st.container(horizontal=True, gap="small"):
         for k, one in enumerate(own):
             icon = ":material/trending_up:" if one.up else ":material/trending_down:"
-            said = one.rule.words().removeprefix(f"{curve.feature} ")
+            said = one.rule.words(named).removeprefix(f"{named.column(curve.feature)} ")
             st.button(
                 md(said), key=_key(f"suggestion-{k}", model, curve), icon=icon,
                 on_click=_take_rule, args=(model, curve, one.rule), type="tertiary",
@@ -161,7 +177,7 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
         bend = knee(curve) if own else None
         if bend:
             rule = Range(curve.feature, cut_of(bins, bend), date=curve.kind == "date")
-            said = rule.words().removeprefix(f"{curve.feature} ")
+            said = rule.words(named).removeprefix(f"{named.column(curve.feature)} ")
             st.button(
                 md(f"{said}: the bend"), key=_key("knee", model, curve), icon=":material/turn_slight_right:",
                 on_click=_take_rule, args=(model, curve, rule), type="tertiary",
@@ -173,7 +189,7 @@ def _suggestions(model: ModelAbout, curve: Curve, bins: Bins) -> None:
 
 
 def label(model: ModelAbout, rule: Rule) -> str:
-    """Return the rows and rate of a mark, as it is written on the plot."""
+    """Return the label of a mark on the plot: its held-out rows and their rate."""
     evidence_now = reach.evidence(model, rule)
     if evidence_now is None:
         return ""

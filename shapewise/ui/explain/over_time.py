@@ -1,4 +1,4 @@
-"""What moved with time, on a page: means by period, distributions, and the way to curves refitted by period."""
+"""Drift over time on a page: means by period, drift of features, and a link to curves refitted by period."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import streamlit as st
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype
 
-from gamcore.data.table import kind_of
 from gamcore.stats import metrics as quality
 from gamcore.stats.feature_drift import drift
 from gamcore.viz import plots
@@ -19,11 +18,12 @@ from shapewise.training.task_dataset import predicted
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards
+from shapewise.ui.widgets.columns import METRIC, PERCENT, hundredfold
 
 LOOK, STRONG = 0.1, 0.25
 TWICE = 2.0
-"""Stability indices from which a shift is worth a look, and from which it is a strong one; how many times what
-chance gives it has to be."""
+"""Stability indices from which a shift is worth a look (LOOK) and strong (STRONG), and the least multiple of the index
+expected by chance (TWICE)."""
 
 
 Moved = tuple[pd.DataFrame, list[str], float | None, pd.DataFrame]
@@ -31,12 +31,14 @@ Moved = tuple[pd.DataFrame, list[str], float | None, pd.DataFrame]
 
 @state.kept(show_spinner="Predicting all rows", max_entries=4)
 def moved(model: str, column: str) -> Moved | None:
-    """Return the means by period, the names of these, where held-out rows begin among them, and how features moved;
-    nothing where there are fewer than two periods."""
+    """Return the means by period, the periods' names, where the held-out rows begin, and the drift of features.
+
+    None if there are fewer than two periods.
+    """
     about = state.workspace().models.about(model)
     data, estimator = state.data(about), state.estimator(model)
     assert data is not None
-    codes, names = periods(state.frame(about.table).loc[data.X.index, column])
+    codes, names = periods(state.table(about.table).take(data.X.index, [column]), column)
     known = codes >= 0
     if np.unique(codes[known]).size < 2:
         return None
@@ -55,7 +57,7 @@ def moved(model: str, column: str) -> Moved | None:
 
 
 def _border(codes: NDArray[np.int64]) -> int:
-    """Return the last period of the earlier rows: as near to half of them as periods allow, rows on both sides."""
+    """Return the last period of the earlier half: as close to half the rows as possible, with rows on both sides."""
     counts = np.bincount(codes)
     before = np.cumsum(counts)
     fits = (before > 0) & (before < codes.size)
@@ -63,56 +65,57 @@ def _border(codes: NDArray[np.int64]) -> int:
 
 
 def columns_of_time(model: ModelAbout, data: Data) -> list[str]:
-    """Return the columns that tell the time of a row, the one that was named so first."""
-    frame = state.frame(model.table)
-    dates = [name for name in frame.columns if is_datetime64_any_dtype(frame[name])]
+    """Return the columns that hold the time of a row, the one with the role time first."""
+    table = state.table(model.table)
+    dates = [name for name in table.names if is_datetime64_any_dtype(table.frame[name])]
     named = model.spec.get("time")
-    usable = named in frame.columns and kind_of(frame[named]) in ("date", "number")
-    return list(dict.fromkeys([*([named] if usable else []), *dates]))
+    first = [named] if named and named in table and table.kind(named) in ("date", "number") else []
+    return list(dict.fromkeys([*first, *dates]))
 
 
 def show(model: ModelAbout) -> None:
-    """Show nothing where the table has no column of time."""
+    """Show the section; nothing if the table has no time column."""
     data = state.data(model)
     columns = columns_of_time(model, data) if data is not None else []
     if data is None or not columns:
         return
     st.subheader("Over time", anchor=False)
+    named = state.names_of(model)
     column = columns[0]
     if len(columns) > 1:
-        column = st.selectbox("By", columns, key=f"time-{model.id}")
+        column = st.selectbox("By", columns, key=f"time-{model.id}", format_func=named.column)
     shown = moved(model.id, column)
     if shown is None:
-        st.caption(f"{md(column)} has fewer than two periods.")
+        st.caption(f"{md(named.column(column))} has fewer than two periods.")
         return
     periods, names, held_from, shifts = shown
     plot = plots.over_time(periods, names, data.binary, held_from)
     cards.figure(plot, f"over-time-{model.id}", model.name, state.card(model), titled=False)
     if held_from is None:
         st.caption(
-            f"What was, with its 95% interval, and what the model says. Held-out rows are drawn from all periods: give "
-            f"{md(column)} the role *time* on Data before the first training, and the latest rows are held out."
+            f"Actual means with 95% intervals, and predictions. Held-out rows come from all periods: give "
+            f"{md(named.column(column))} the role *time* on Data before the first training to hold out the latest rows."
         )
     else:
-        st.caption("What was, with its 95% interval, and what the model says; it was trained on earlier periods only.")
+        st.caption("Actual means with 95% intervals, and predictions; the model was trained on earlier periods only.")
     if "sample" in model.rows:
-        st.caption(f"Of a sample of {count(model.rows['sample'])} rows: small changes may not show.")
+        st.caption(f"Based on a sample of {count(model.rows['sample'])} rows: small changes may not show.")
     part = "the held-out rows" if held_from is not None else "the later half"
     marked = shifts[shifts["stability"] >= np.maximum(LOOK, TWICE * shifts["by chance"])]
     strong = int((marked["stability"] >= STRONG).sum())
     head = f"**Features that moved** from the earlier rows to {part}: "
-    said = f"{count(len(marked))} of {len(shifts)}, {strong} of them much." if len(marked) else "none worth a look."
+    said = f"{count(len(marked))} of {len(shifts)}, {strong} of them strongly." if len(marked) else "none worth a look."
     st.markdown(head + said)
     if len(marked):
         st.dataframe(
-            marked, hide_index=True, alt="Features whose distribution moved.",
+            hundredfold(marked, shifts.columns[3:]), hide_index=True, alt="Features whose distribution moved.",
             column_config={
                 "stability": st.column_config.NumberColumn(
-                    "Stability index", format="%.3f", help="Population stability index over ten parts: .1 is a shift "
-                    "worth a look, .25 a strong one.",
+                    "Stability index", format=METRIC, help="Population stability index over ten parts: 0.1 is a shift "
+                    "worth a look, 0.25 a strong one.",
                 ),
-                "by chance": st.column_config.NumberColumn(format="%.3f", help="Its mean where nothing has changed."),
-                **{name: st.column_config.NumberColumn(format="percent") for name in shifts.columns[3:]},
+                "by chance": st.column_config.NumberColumn(format=METRIC, help="Its mean if nothing has changed."),
+                **{name: st.column_config.NumberColumn(format=PERCENT) for name in shifts.columns[3:]},
             },
         )  # fmt: skip
     if st.button("Refit the curves by period", icon=":material/compare_arrows:"):

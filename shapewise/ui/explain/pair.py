@@ -1,4 +1,4 @@
-"""The joint effect of two features on a page: heat map, a rectangle on it, and slices through it."""
+"""The joint effect of two features on a page: heat map, rectangle and slices."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from gamcore.data.column_names import PAIR
 from gamcore.decide.segments import HeldOutRows, rectangle_rule
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import FEW_ROWS
 from gamcore.explain.sentences import read_surface
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis
 from gamcore.model.scales import Scale, say
-from gamcore.viz import plotly_figures as figures
 from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
@@ -40,32 +40,36 @@ def names(estimator: PairEstimator) -> list[tuple[str, str]]:
 
 
 def key_of(about: ModelAbout, surface: Surface, is_model: bool) -> str:
-    """Return a key of widgets about one pair on these axes: a rectangle means nothing on others."""
+    """Return a widget key for one pair on these axes: a rectangle is not valid on others."""
     axes = [(axis.feature, axis.labels, axis.edges.tolist()) for axis in _axes(surface)]
     identity = json.dumps([about.id, is_model, surface.scale, axes])
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_model: bool, scale: Scale) -> None:
-    """Show one pair at a time: heat map, then the rectangle that is chosen on it, then slices."""
-    known = {f"{a} × {b}": (a, b) for a, b in names(estimator)}
+    """Show one pair at a time: heat map, chosen rectangle, and slices."""
+    known = {f"{a}{PAIR}{b}": (a, b) for a, b in names(estimator)}
     if st.session_state.get("pair") not in known:
         asked = st.query_params.get("pair")
         st.session_state["pair"] = asked if asked in known else next(iter(known))
-    picked = st.selectbox("Pair, by importance", list(known), key="pair", persist_state="session")
+    picked = st.selectbox(
+        "Pair, by importance", list(known), key="pair", persist_state="session", format_func=state.names_of(about).term
+    )
     st.query_params["pair"] = picked
     surface = state.surface(about.id, *known[picked]) if is_model else estimator.explain_pair(*known[picked])
     surface = surface.on(scale)
     goal = state.goal(about)
     detail = state.detail(about, surface.margins[0], draft=not is_model)
     key = key_of(about, surface, is_model)
-    title = headlines.of(about, picked) if is_model else f"{picked}, one refit with these pairs"
+    title = (
+        headlines.of(about, picked) if is_model else f"{state.names_of(about).term(picked)}, one refit with these pairs"
+    )
     with st.container(border=True):
         chosen = _heat_map(about, surface, key, (goal, detail, title))
         if is_model:
             sureness.line(about, surface.margins[0].band)
-            headlines.edit(about, picked, read_surface(surface))
-        st.caption(_notes(surface))
+            headlines.edit(about, picked, read_surface(state.seen(about, surface)))
+        st.caption(_notes(state.seen(about, surface)))
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
         _rectangle(about, surface, chosen=chosen, estimator=estimator, data=data, is_model=is_model)
@@ -74,9 +78,9 @@ def show(about: ModelAbout, estimator: PairEstimator, data: Data | None, is_mode
 
 
 def _heat_map(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str, str | None]) -> Rectangle | None:
-    """Return the heat map with its downloads; the rectangle that was dragged on it, or typed.
+    """Show the heat map with its downloads, and return the rectangle that was dragged or set.
 
-    words : what is predicted, the line under the title, and the title where it is not what the map says by itself.
+    words : what is predicted, the line under the title, and the title (None: the automatic one).
     """
     goal, detail, title = words
     element, kept = f"heat-{key}", f"rectangle-{key}"
@@ -89,15 +93,13 @@ def _heat_map(about: ModelAbout, surface: Surface, key: str, words: tuple[str, s
 
     sides = st.session_state.get(kept)
     chosen = Rectangle(rows=sides[0], columns=sides[1]) if sides else None
-    plot = plots.surface(surface, goal, detail, chosen, title)
-    drawn = figures.draw(plot, state.mode())
-    figures.boxable(drawn, surface)
-    cards.figure(plot, element, about.name, state.card(about), drawn=drawn, on_box=take)
+    plot = plots.surface(state.seen(about, surface), goal, detail, chosen, title)
+    cards.figure(plot, element, about.name, state.card(about), over=surface, on_box=take)
     return chosen
 
 
 def rectangle_of(boxes: list[dict[str, Any]], surface: Surface) -> Rectangle | None:
-    """Return the rectangle that was dragged last on the heat map; none where only the margins were dragged over."""
+    """Return the last rectangle dragged on the heat map; None if the box lies on a margin only."""
     inside = [box for box in boxes if (box["xref"], box["yref"]) == HEAT_AXES]
     if not inside:
         return None
@@ -110,7 +112,7 @@ def _axes(surface: Surface) -> tuple[SurfaceAxis, SurfaceAxis]:
 
 
 def _as_numbers(values: list[float] | list[str], axis: SurfaceAxis) -> list[float]:
-    """Return the places on an axis as plotly tells them; dates are days."""
+    """Return positions that plotly reports, as numbers; dates as days."""
     if axis.kind != "date":
         return [float(value) for value in values]
     days = np.array([str(value)[:10] for value in values], "datetime64[D]")
@@ -118,15 +120,15 @@ def _as_numbers(values: list[float] | list[str], axis: SurfaceAxis) -> list[floa
 
 
 def _notes(surface: Surface) -> str:
-    """Return what the heat map alone does not say."""
+    """Return notes on the heat map: empty and small cells, margins, missing values."""
     few = int(((surface.counts > 0) & (surface.counts < FEW_ROWS)).sum())
     cut = any(plots.is_cut(curve) for curve in surface.margins)
     words = [
         ("Grey: no training row." if not (surface.counts > 0).all() else "")
         + (f" Pale: {few} cells with under {FEW_ROWS} rows." if few else "")
-        + " The curves beside it are what each feature does alone, each on a scale of its own.",
-        "The axes open on the middle 99% of rows: double click for all." if cut else "",
-        "Drag a rectangle to see who is in it.",
+        + " The curves beside it show the effect of each feature alone, each on its own scale.",
+        "The axes show the middle 99% of rows: double-click for all." if cut else "",
+        "Drag a rectangle to see its rows.",
     ]
     missing = surface.missing_first, surface.missing_second
     notes = [
@@ -145,13 +147,15 @@ def _rectangle(
     data: Data | None,
     is_model: bool,
 ) -> None:
-    """Type a rectangle, and read who is in it."""
+    """Show the sides of the rectangle, and the evidence for the rows in it."""
     st.markdown("**A rectangle**")
     key = key_of(about, surface, is_model)
     kept, whole_axes = f"rectangle-{key}", ((0, surface.first.size), (0, surface.second.size))
-    drags = st.session_state.get(f"drags-{key}", 0)  # a dragged rectangle moves the sliders: they begin anew
+    drags = st.session_state.get(f"drags-{key}", 0)  # new keys after a drag, so that the sliders start from it
     columns = []
-    for k, (axis, (low, end)) in enumerate(zip(_axes(surface), st.session_state.get(kept, whole_axes), strict=True)):
+    for k, (axis, (low, end)) in enumerate(
+        zip(_axes(state.seen(about, surface)), st.session_state.get(kept, whole_axes), strict=True)
+    ):
         if axis.size < 2:
             columns.append((0, 1))
             continue
@@ -160,26 +164,26 @@ def _rectangle(
             key=f"side-{k}-{drags}-{key}",
         )  # fmt: skip
         columns.append((low, high + 1))
-    columns = tuple(columns)
-    whole = columns == whole_axes
-    if columns != st.session_state.get(kept) and not (whole and kept not in st.session_state):
+    sides = tuple(columns)
+    whole = sides == whole_axes
+    if sides != st.session_state.get(kept) and not (whole and kept not in st.session_state):
         if whole:
             st.session_state.pop(kept)
         else:
-            st.session_state[kept] = columns
+            st.session_state[kept] = sides
         st.rerun()
     if chosen is None:
         st.caption("Drag one on the heat map, or set its sides here.")
         return
     mean = surface.mean(chosen)
     st.metric("Joint effect, mean", say(mean, surface.scale) if np.isfinite(mean) else "no rows", border=True)
-    sides = [bins for name in surface.names for bins in estimator.model_.bins if bins.feature.name == name]
-    if data is None or any(bins.feature.part != "value" for bins in sides):
-        st.markdown(f"Rows where {md(surface.rectangle_words(chosen))}.")
+    of_pair = [bins for name in surface.names for bins in estimator.model_.bins if bins.feature.name == name]
+    if data is None or any(bins.feature.part != "value" for bins in of_pair):
+        st.markdown(f"Rows where {md(state.seen(about, surface).rectangle_words(chosen))}.")
         return
-    rule = rectangle_rule(sides, surface, chosen)
-    if not is_model:  # a draft, which is not kept
-        st.markdown(f"**Rows where** {md(rule.words())}")
+    rule = rectangle_rule(of_pair, surface, chosen)
+    if not is_model:  # a draft, which is not stored
+        st.markdown(f"**Rows where** {md(rule.words(state.names_of(about)))}")
         weight = None if data.weight is None else data.weight[data.held_out]
         rows = HeldOutRows(estimator.model_, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
         evidence.metrics(rows.evidence(rule))
@@ -192,12 +196,13 @@ def _rectangle(
 
 
 def _place_of(axis: SurfaceAxis) -> Callable[[int], str]:
-    """Return the names of an axis's bins as a slider wants them: it reads Markdown."""
+    """Return a function that names an axis's bins for a slider, which renders Markdown."""
     return lambda k: md(axis.place(k))
 
 
 def _slices(about: ModelAbout, surface: Surface, key: str, words: tuple[str, str]) -> None:
     """Show the curves along one feature at some values of the other."""
+    surface = state.seen(about, surface)
     goal, detail = words
     names = list(surface.names)
     along = st.segmented_control(

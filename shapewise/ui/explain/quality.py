@@ -1,4 +1,4 @@
-"""How good a model is, on a page: everything here is of its held-out rows."""
+"""A model's quality on a page, measured on its held-out rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import log_loss, make_scorer
 
+from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
 from gamcore.viz import plots
 from shapewise.scoring import held_out as held
@@ -20,13 +21,14 @@ from shapewise.training.task_dataset import predicted
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.widgets import cards
+from shapewise.ui.widgets.columns import EXACT
 
 MOST_DOTS = 3_000
 
 
 @state.kept(show_spinner="Predicting the held-out rows", max_entries=8)
 def held_out(model: str) -> HeldOutPredictions:
-    """Return the held-out rows of a stored model, predicted."""
+    """Return the held-out rows of a stored model with their predictions."""
     about = state.workspace().models.about(model)
     data = state.data(about)
     assert data is not None
@@ -34,19 +36,19 @@ def held_out(model: str) -> HeldOutPredictions:
 
 
 def show(model: ModelAbout) -> None:
-    """Show all of it; a sentence where the table is gone."""
+    """Show the section; a sentence if the table is gone."""
     st.subheader("How good it is", anchor=False)
     data = state.data(model)
     if data is None:
-        st.caption("The table of this model is no longer here, so its predictions cannot be shown.")
+        st.caption("The table of this model has been deleted, so its predictions cannot be shown.")
         return
     held = held_out(model.id)
     losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
     mean = "the base rate" if held.binary else "the mean"
     name = "deviance per row" if held.binary else "squared error per row"
     st.caption(
-        f"On {count(held.y.size)} held-out rows, never used in fitting or early stopping: {name} {number(losses)}, "
-        f"{share:.1%} less than {mean} of the training rows gives."
+        f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: {name} {number(losses)}, "
+        f"{percent(share)} less than with {mean} of the training rows."
     )
     if held.binary:
         ranking, calibration, line = st.tabs(["Ranking", "Calibration", "Where to draw the line"])
@@ -71,7 +73,7 @@ def _card(plot: plots.Plot, model: ModelAbout) -> None:
 
 
 def _some(n: int) -> NDArray[np.int64]:
-    """Return the rows that are drawn one by one."""
+    """Return the rows that are drawn as dots, at most MOST_DOTS."""
     if n <= MOST_DOTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, MOST_DOTS, replace=False))
@@ -79,7 +81,7 @@ def _some(n: int) -> NDArray[np.int64]:
 
 @state.kept(show_spinner=False, max_entries=8)
 def ranking_lines(model: str) -> tuple[quality.RankingLine, quality.RankingLine, quality.RankingLine]:
-    """Precision by recall, ROC and gain of a stored model's held-out rows."""
+    """Return precision-recall, ROC and gain lines of a stored model's held-out rows."""
     held = held_out(model)
     y, predicted, weight = held.y, held.predicted, held.weight
     return (
@@ -89,41 +91,48 @@ def ranking_lines(model: str) -> tuple[quality.RankingLine, quality.RankingLine,
     )
 
 
+Line = tuple[list[float], list[float]]
+
+
 def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
-    """ROC, precision and recall, gain, each with its number and a line to read it by."""
+    """Show ROC, precision-recall and gain, each with its summary and a reference line."""
     goal = md(state.goal(model))
     rate = float(np.average(held.y, weights=held.weight))
     pr, roc, gain = ranking_lines(model.id)
+    diagonal: Line = ([0, 1], [0, 1])
+    skilless: Line = ([0, 1], [rate, rate])
     shown = [
-        ("ROC", roc, ("false positive rate", "positives found"), ([0, 1], [0, 1]),
-         f"AUC {roc.summary:.3f}: the chance that a row with {goal} is ranked above one without. .5 is guessing."),
-        ("Precision and recall", pr, ("positives found", "precision"), ([0, 1], [rate, rate]),
-         f"Average precision {pr.summary:.3f}; picking at random gives {rate:.1%}."),
-        ("Gain", gain, ("share of rows, the likeliest first", "positives found"), ([0, 1], [0, 1]),
-         f"The likeliest tenth of the rows holds {gain.summary:.0%} of all positives: "
-         f"{gain.summary / 0.1:.1f} times its share."),
+        ("ROC", roc, ("false positive rate", "positives found"), diagonal,
+         f"AUC {fixed(roc.summary, 3)}: the chance that a row with {goal} ranks above one without. 0.5 is guessing."),
+        ("Precision and recall", pr, ("positives found", "precision"), skilless,
+         f"Average precision {fixed(pr.summary, 3)}; picking at random gives {percent(rate)}, the rate of these "
+         "held-out rows."),
+        ("Gain", gain, ("share of rows", "positives found"), diagonal,
+         f"Likeliest rows first. The likeliest tenth of the rows holds {percent(gain.summary, 0)} of all positives: "
+         f"{fixed(gain.summary / 0.1, 1)} times its share."),
     ]  # fmt: skip
-    for column, (name, line, axes, guide, words) in zip(st.columns(3), shown, strict=True):
-        with column.container(border=True):
+    row = st.grid(min_column_width=270)
+    for name, line, axes, guide, words in shown:
+        with row.container(border=True):
             st.markdown(f"**{name}**")
             _card(plots.ranked(line, name, words, axes, guide), model)
             st.caption(words)
 
 
 def _calibration(model: ModelAbout, held: HeldOutPredictions) -> None:
-    """Show whether a chance of a third happens a third of the time."""
+    """Show whether predicted probabilities match observed rates."""
     table = quality.calibration(held.y, held.predicted, held.weight)
     inside = int(((table["predicted"] >= table["lower"]) & (table["predicted"] <= table["upper"])).sum())
     _card(plots.calibration(table, held.predicted), model)
     st.caption(
         f"Held-out rows in {len(table)} parts of equal size by their predicted chance, each with Wilson's 95% "
-        f"interval of what happened. In {inside} of them the prediction is inside. On the dotted line, a chance is "
-        "just what it says."
+        f"interval of the actual rate. In {inside} of them the prediction is inside. On the dotted line, predicted "
+        "and actual rates are equal."
     )
 
 
 def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
-    """Show a threshold by what mistakes cost."""
+    """Show the choice of a threshold by the cost of errors."""
     form, picture = st.columns([1, 2])
     with form:
         alarm = st.number_input(
@@ -133,8 +142,8 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
             "A miss costs", 0.0, value=1.0, key=f"miss-{model.id}", help="Saying no where it is yes."
         )
         costs = quality.costs(held.y, held.predicted, alarm, miss, held.weight)
-        key = f"threshold-{model.id}-{alarm:g}-{miss:g}"
-        chosen = st.slider("Say yes from a chance of", 0.0, 1.0, round(costs.best, 5), 1e-5, key=key, format="%.5g")
+        key = f"threshold-{model.id}-{exact(alarm)}-{exact(miss)}"
+        chosen = st.slider("Say yes from a chance of", 0.0, 1.0, round(costs.best, 5), 1e-5, key=key, format=EXACT)
         table = quality.confusion(held.y, held.predicted, chosen)
         st.dataframe(table, alt="Held-out rows: actual against predicted.")
     with picture:
@@ -142,30 +151,30 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
         fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
         said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(held.y.size, 1)
         st.caption(
-            f"From {chosen:.5g} on, a row costs {number(said)} (unweighted). The cheapest line on these rows is "
-            f"{costs.best:.5g} ({number(costs.least)} per row); for exact chances it would be {fair:.3f}. Never saying "
-            "yes "
-            f"costs {number(costs.never)} per row, always {number(costs.always)}."
+            f"From {number(chosen, 5)} on, a row costs {number(said)} (unweighted). The cheapest threshold on "
+            f"these rows is "
+            f"{number(costs.best, 5)} ({number(costs.least)} per row); for exact chances it would be "
+            f"{fixed(fair, 3)}. Never saying "
+            f"yes costs {number(costs.never)} per row, always {number(costs.always)}."
         )
 
 
 def _residuals(model: ModelAbout, held: HeldOutPredictions, some: NDArray[np.int64]) -> None:
-    """Show what is left over, and whether its mean is anywhere not 0."""
+    """Show the residuals, and where their mean differs from 0."""
     table = quality.residuals(held.y, held.predicted, held.weight)
     gaps = held.y - held.predicted
     off = int(((table["lower"] > 0) | (table["upper"] < 0)).sum())
     _card(plots.residuals(table, held.predicted[some], gaps[some], state.goal(model)), model)
     st.caption(
         f"Each dot is a held-out row; the line is the mean residual in {len(table)} parts of equal size by the "
-        f"prediction, with its 95% interval. In {off} of them it is off 0: by chance, about {0.05 * len(table):.0f} "
-        "would be."
+        f"prediction, with its 95% interval. In {off} of them the interval excludes 0: by chance, about "
+        f"{count(0.05 * len(table))} would."
     )
 
 
 @state.kept(show_spinner="Shuffling one feature at a time", max_entries=8)
 def permutation(model: str) -> pd.Series:
-    """Return what the loss on held-out rows rises by where one feature is shuffled, the mean of some shuffles, by
-    feature."""
+    """Return the mean rise of the loss on held-out rows when a feature is shuffled, by feature."""
     about = state.workspace().models.about(model)
     data, estimator = state.data(about), state.estimator(model)
     assert data is not None

@@ -1,4 +1,4 @@
-"""One feature in all scenarios of a table: its curve in each model, and what strategies mark on it."""
+"""One feature in all models of a table: its curve in each, with the strategies marked on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALIKE = 0.5
 
 
 def agreement(first: Curve, second: Curve) -> str:
-    """Return whether a curve goes the way of another."""
+    """Return in words whether the second curve agrees with the first."""
     try:
         a, b = on_common_bins(first, second)
     except CompareError:
@@ -36,17 +36,19 @@ def agreement(first: Curve, second: Curve) -> str:
 
 
 def show(table: TableAbout, made: StrategySet) -> None:
-    """Small multiples on one scale."""
+    """Show the curves of a feature as small multiples on one scale."""
     models = [m for m in state.workspace().models.listed() if m.table == table.id and not m.of_tasks]
     if not models:
         st.caption("There is no model of this table yet.")
         return
-    features = {name: None for m in models for name in state.estimator(m.id).importance().ranked_features()}
+    features = {name: None for m in models for name in state.additive(m.id).importance().ranked_features()}
     asked = [name for strategy in made.strategies for name in strategy.rule.columns if name in features]
     names = list(dict.fromkeys([*asked, *features]))
-    feature = st.selectbox("Feature", names, format_func=str, key=f"scenario-feature-{table.id}")
+    feature = st.selectbox(
+        "Feature", names, format_func=state.names(table.id).term, key=f"each-model-feature-{table.id}"
+    )
     marked = {one.model for one in made.strategies if feature in one.rule.columns}
-    models = sorted(models, key=lambda m: m.id not in marked)[:MOST]  # stable: those of strategies first
+    models = sorted(models, key=lambda m: m.id not in marked)[:MOST]  # stable sort: models of strategies first
     curves = {m.id: curve for m in models if (curve := _curve(m, feature)) is not None}
     kinds = {(curve.loss, curve.scale) for curve in curves.values()}
     limits = plots.common_limits(list(curves.values())) if len(kinds) == 1 and curves else None
@@ -64,17 +66,17 @@ def show(table: TableAbout, made: StrategySet) -> None:
                 feature=feature,
             )
     if shown:
-        everything = pd.concat([curves[m.id].frame().assign(scenario=m.name) for m in shown])
+        everything = pd.concat([state.seen(m, curves[m.id]).frame().assign(model=m.name) for m in shown])
         downloads.button(
             "CSV", lambda: export.safe_csv(everything), export.file_name(table.name, feature, "csv"),
-            f"scenarios-csv-{table.id}", ":material/download:",
+            f"each-model-csv-{table.id}", ":material/download:",
         )  # fmt: skip
 
 
 def _curve(model: ModelAbout, feature: str) -> Curve | None:
-    """Return a feature's curve in a model, on the scale in hand; None where it has none."""
+    """Return a feature's curve in a model, on the session's scale; None if the model has none."""
     try:
-        curve = state.estimator(model.id).explain_shape(feature)
+        curve = state.additive(model.id).explain_shape(feature)
     except KeyError:
         return None
     return curve.on(state.scale(curve.loss)) if curve.scores.size else None
@@ -84,15 +86,15 @@ def _one(
     model: ModelAbout, curve: Curve, limits: tuple[float, float] | None, made: StrategySet, first: ModelAbout | None,
     feature: str,
 ) -> None:  # fmt: skip
-    """Show one scenario."""
+    """Show one model's curve."""
     mine = [one for one in made.strategies if one.model == model.id and feature in one.rule.columns]
-    plot = plots.small(curve, limits or plots.common_limits([curve]), title=model.name, height=200)
+    plot = plots.small(state.seen(model, curve), limits or plots.common_limits([curve]), title=model.name, height=200)
     for strategy in mine:
         plot = plots.marked(plot, curve, strategy.rule, strategy.name)
-    cards.small(plot, f"scenario-{model.id}")
+    cards.small(plot, f"each-model-{model.id}")
     words = [f"Strategy {md(strategy.name)} is based on this curve." for strategy in mine]
     if first is not None:
-        raw = [state.estimator(m.id).explain_shape(feature) for m in (first, model)]
+        raw = [state.additive(m.id).explain_shape(feature) for m in (first, model)]
         verdict = agreement(*raw)
         mark = ":material/warning: " if verdict == "Reverses" else ""
         words.append(f"{mark}{verdict} {md(first.name)}.")

@@ -1,4 +1,4 @@
-"""A model put to work: a table scored by it, and the model as SQL, Python and JSON for other programs."""
+"""Scoring: a table scored by a model, and the model exported as SQL, Python and JSON."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from shapewise.reports import file_jobs as packs
 from shapewise.scoring import score_file as scorefile
 from shapewise.scoring import score_rows as scored
 from shapewise.store.workspace import ModelAbout, StoreError
+from shapewise.ui.explain import computed
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import artifacts as packing
@@ -24,7 +25,7 @@ from shapewise.ui.widgets import downloads
 
 
 def score(model: ModelAbout) -> None:
-    """Choose a table, see what does not fit, make the file."""
+    """Show the choice of a table, what does not fit the model, and the scored file."""
     tables = {table.id: table for table in state.workspace().tables.listed()}
     if not tables:
         st.caption("There is no table here to score: load one on the page Data.")
@@ -32,7 +33,7 @@ def score(model: ModelAbout) -> None:
     labels = told_apart({i: f"{table.name} ({count(table.rows)} rows)" for i, table in tables.items()})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox("Table", list(tables), format_func=labels.__getitem__, key=f"score-table-{model.id}")
-        kind = st.segmented_control("As", list(scorefile.KINDS), default="parquet", required=True,
+        kind = st.segmented_control("Format", list(scorefile.KINDS), default="parquet", required=True,
                                     format_func=scorefile.KINDS.__getitem__, key=f"score-kind-{model.id}")  # fmt: skip
         keep = st.multiselect(
             "Columns",
@@ -41,12 +42,14 @@ def score(model: ModelAbout) -> None:
             key=f"score-keep-{model.id}-{chosen}",
             help="Columns of the table to include in the file.",
         )
-        top = st.number_input("Reasons a row", 0, 20, 3, key=f"score-top-{model.id}",
+        top = st.number_input("Reasons per row", 0, 20, 3, key=f"score-top-{model.id}",
                               help="The largest contributions to the score, by name and size.")  # fmt: skip
     try:
         fits = _fits(model.id, chosen)
     except TableError as error:
         st.error(md(error), icon=":material/error:")
+        return
+    if not computed.there(model, tables[chosen], f"score-table-{model.id}"):
         return
     stops = [one for one in fits if one.stops]
     if fits:
@@ -80,9 +83,15 @@ def _fits(model: str, table: str) -> list[scored.ColumnFit]:
 def code(model: ModelAbout) -> None:
     """Show the model as SQL, Python and JSON."""
     st.caption(
-        "Each predicts as the model does here: a missing cell, a level never seen and a value beyond the ends get what "
-        "they get in the app. SQL takes NULL for missing."
+        "Each predicts as the model does here, also for missing cells, unseen levels and values out of range. SQL "
+        "reads NULL as missing."
     )
+    steps = computed.steps_behind(model)
+    if steps:
+        st.caption(
+            f"These columns are computed on the page Data, and must be there first: "
+            f"{md('; '.join(step.words() for step in steps))}."
+        )
     writers = {"py": "Python", "json": "JSON"} if model.of_tasks else {"sql": "SQL", "py": "Python", "json": "JSON"}
     try:
         made = {form: _written(model.id, form) for form in writers}
@@ -101,12 +110,17 @@ def _encoded(text: str) -> bytes:
 
 @state.kept(copies=True, show_spinner="Writing the model", max_entries=12)
 def _written(identifier: str, form: str) -> str:
-    """Return a stored model in another language; SQL for the columns as its table has them, where that is here."""
+    """Return a stored model as code or JSON; as SQL, with the column types of its table if that is still here."""
     model, estimator = state.workspace().models.about(identifier), state.estimator(identifier)
-    if form != "sql":
-        return scoring.to_python(estimator, model.name) if form == "py" else scoring.to_json(estimator, 1)
+    steps = [step.words() for step in computed.steps_behind(model)]
+    if form == "json":
+        return scoring.to_json(estimator, 1)
+    if form == "py":
+        return scoring.to_python(estimator, ". Compute first: ".join([model.name, *["; ".join(steps)] * bool(steps)]))
     there = {table.id for table in state.workspace().tables.listed()}
     names: list[str] = state.columns(model.table) if model.table in there else []
     used = {bins.feature.column for bins in estimator.model_.bins}
     kinds = kinds_of(state.frame(model.table), [name for name in names if name in used]) if names else {}
-    return scoring.to_sql(estimator, model.table_name or "table", kinds=kinds, title=model.name, columns=names)
+    return scoring.to_sql(
+        estimator, model.table_name or "table", kinds=kinds, title=model.name, columns=names, computed=steps
+    )

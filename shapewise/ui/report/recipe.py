@@ -1,16 +1,19 @@
-"""The items of a report on a page: added, put in order, commented."""
+"""The items of a report on a page: add, order and comment on them."""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import streamlit as st
 
+from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.decide.rules import RuleError
 from gamcore.estimators.gam import Estimator
 from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as stored
-from shapewise.reports.recipes import MOST_COMMENT, OF_BOARD, Recipe, ReportItem
-from shapewise.store.workspace import ModelAbout
+from shapewise.reports.recipes import MOST_COMMENT, MOST_SLIDES, OF_BOARD, OF_TEST, Recipe, ReportItem
+from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 
@@ -25,35 +28,50 @@ def pairs_of(estimator: Estimator) -> list[tuple[str, str]]:
     ]
 
 
-def _candidates(recipe: Recipe, model: ModelAbout) -> list[ReportItem]:
-    """Everything that a report on this model can hold."""
-    estimator = state.estimator(model.id)
+def _candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
+    """Return all items that a report on a board or test, and on this model, can hold."""
+    items = [ReportItem(kind) for kind in (OF_BOARD if recipe.board else OF_TEST if recipe.test else ())]
+    if recipe.board:
+        with contextlib.suppress(StoreError, RuleError):  # it was deleted, or is not shared
+            for one in stored.board(state.workspace(), recipe.board).read().strategies:
+                parts = ((), *((column,) for column in one.rule.columns))
+                items += [ReportItem("why", (one.name, *part)) for part in parts if one.model]
+    items.append(ReportItem("reading"))
+    if model is None:
+        return items
+    estimator = state.additive(model.id)
     binary = model.kind.endswith("classifier")
-    items = [ReportItem(kind) for kind in OF_BOARD] if recipe.board else []
     if model.table and stored.segments(state.workspace(), model.table):
         items.append(ReportItem("segments"))
     items.append(ReportItem("importance"))
     items += [ReportItem("curve", (name,)) for name in estimator.importance().ranked_features()]
     items += [ReportItem("pair", pair) for pair in pairs_of(estimator)]
-    return items + ([ReportItem("ROC"), ReportItem("calibration")] if binary else [ReportItem("residuals")])
+    items += [ReportItem("ROC"), ReportItem("calibration")] if binary else [ReportItem("residuals")]
+    return [*items, ReportItem("card")]
 
 
-def edit(recipe: Recipe, model: ModelAbout, key: str) -> list[ReportItem]:
-    """Return the items as somebody has put them."""
+def edit(recipe: Recipe, model: ModelAbout | None, key: str) -> list[ReportItem]:
+    """Show the editor of items, and return them as edited."""
     place = f"items-{key}"
     if place not in st.session_state:
         _put(place, list(recipe.items))
-    items = _items(place)
-    st.subheader(f"What is in it ({len(items)})", anchor=False)
+    items, names = _items(place), state.names(model.table) if model is not None else AS_THEY_ARE
+    full = recipe.is_brief and len(items) >= MOST_SLIDES
+    of = f" of at most {MOST_SLIDES}" if recipe.is_brief else ""
+    st.subheader(f"What is in it ({len(items)}{of})", anchor=False)
     there = {(item.kind, item.of) for item in items}
-    left = {item.label: item for item in _candidates(recipe, model) if (item.kind, item.of) not in there}
+    left = {item.words(names): item for item in _candidates(recipe, model) if (item.kind, item.of) not in there}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.multiselect("Add", list(left), key=f"add-{key}-{len(items)}", placeholder="Plots and tables")
+        chosen = st.multiselect("Add", list(left), key=f"add-{key}-{len(items)}", placeholder="Plots and tables",
+                                max_selections=MOST_SLIDES - len(items) if recipe.is_brief and not full else None,
+                                disabled=full)  # fmt: skip
         if st.button("Add", icon=":material/add:", disabled=not chosen, key=f"add-button-{key}"):
             _put(place, [*items, *(left[name] for name in chosen)])
             st.rerun()
+    if full:
+        st.caption(f"A director's report has at most {MOST_SLIDES} slides: remove one to add another.")
     for k, item in enumerate(items):
-        _one(k, item, len(items), place)
+        _one(k, item, len(items), place, names)
     if not items:
         st.caption("Nothing yet: add a plot or a table above.")
     return _items(place)
@@ -68,13 +86,13 @@ def _put(place: str, items: list[ReportItem]) -> None:
 
 
 def _say(place: str, name: tuple[str, tuple[str, ...]], field: str) -> None:
-    """Keep a comment. What is there is read when somebody acts: two acts may come in one turn."""
+    """Store a comment. The items are read anew, since one rerun may run several callbacks."""
     said = st.session_state[field].strip()
     _put(place, [replace(one, comment=said) if (one.kind, one.of) == name else one for one in _items(place)])
 
 
 def _move(place: str, name: tuple[str, tuple[str, ...]], by: int | None) -> None:
-    """Take an item so many places on; by None, out."""
+    """Move an item by a number of places; if `by` is None, remove it."""
     items = _items(place)
     at = next((k for k, one in enumerate(items) if (one.kind, one.of) == name), None)
     if at is None:
@@ -85,11 +103,11 @@ def _move(place: str, name: tuple[str, tuple[str, ...]], by: int | None) -> None
     _put(place, items)
 
 
-def _one(k: int, item: ReportItem, n: int, place: str) -> None:
-    """Show one item: what it is, what is said of it, and its place."""
+def _one(k: int, item: ReportItem, n: int, place: str, names: Names) -> None:
+    """Show one item: its label, its comment, and buttons to move or remove it."""
     name, key = (item.kind, item.of), f"{place}-{item.kind}-{'×'.join(item.of)}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{k + 1}. **{md(item.label)}**", width=280)
+        st.markdown(f"{k + 1}. **{md(item.words(names))}**", width=280)
         st.text_input(
             "Comment", item.comment, key=f"comment-{key}", on_change=_say, args=(place, name, f"comment-{key}"),
             max_chars=MOST_COMMENT, placeholder="What should the reader take away?", label_visibility="collapsed",

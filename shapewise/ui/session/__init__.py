@@ -1,1 +1,1 @@
-"""What every page begins with: frame, state, sign-in, errors, words."""
+"""What every page starts with: frame, state, sign-in, errors, words."""

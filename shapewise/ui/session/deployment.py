@@ -1,5 +1,5 @@
-"""The start of the app: `python app.py` looks at the configuration, then serves; `streamlit run app.py` looks when the
-first visitor comes."""
+"""The start of the app: `python app.py` checks the configuration before it serves; `streamlit run app.py` checks it
+when the first visitor arrives."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OPTIONS = (
 
 
 def is_launched_bare() -> bool:
-    """Return whether app.py runs as a plain program, not for a visitor."""
+    """Return whether app.py runs as a plain program, outside a session."""
     return get_script_run_ctx(suppress_warning=True) is None
 
 
 def lacks() -> list[str]:
-    """Return what a shared deployment lacks; nothing for an app that is used alone."""
+    """Return what a shared deployment lacks; an empty list for a single-user app."""
     if not is_shared():
         return []
     options = {name: config.get_option(name) for name in OPTIONS}
@@ -40,7 +40,7 @@ def lacks() -> list[str]:
 
 
 def auth() -> Mapping[str, Any]:
-    """Return the section [auth] of secrets.toml, where there is one."""
+    """Return the section [auth] of secrets.toml; empty if there is none."""
     try:
         options: Mapping[str, Any] = st.secrets.get("auth", {})
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def auth() -> Mapping[str, Any]:
 
 
 def refuse() -> None:
-    """End a server that is told to be shared, and is not ready to be."""
+    """Stop a server that is configured as shared but is not ready for it."""
     lacking = lacks()
     if not lacking:
         return
@@ -62,14 +62,16 @@ def refuse() -> None:
 
 
 def launch(script: str) -> None:
-    """Serve the app as a program of its own, with streamlit's options: refused at once, with exit code 2, where
-    something is missing."""
+    """Serve the app as a standalone program, with Streamlit's options.
+
+    Exit at once with code 2 if something is missing.
+    """
     from streamlit.web import bootstrap, cli
 
     serve = bootstrap.run
 
     def checked(*of: Any, **options: Any) -> None:
-        lacking = lacks()  # the options are known by now, wherever they were set
+        lacking = lacks()  # all options are known by now, from every source
         if lacking:
             print("GAMCORE_MODE=shared is not ready:", *lacking, sep="\n- ", file=sys.stderr)
             sys.exit(2)

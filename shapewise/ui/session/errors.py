@@ -1,4 +1,4 @@
-"""What a page says when something fails: refusals in their own words, all else by a number that the log knows, too."""
+"""What a page says when something fails: a refusal in its own words, anything else by a number found in the log."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ REFUSED = (StoreError, TableError, ModelFileError)
 
 
 def tell(error: Exception) -> bool:
-    """Say on the page what failed; True, so that streamlit adds nothing of its own."""
+    """Show what failed on the page; return True, so that Streamlit adds nothing."""
     if isinstance(error, REFUSED):
         st.error(md(str(error)), icon=":material/error:")
         return True
     number = secrets.token_hex(4)
     log.error("error %s", number, exc_info=error)
     st.error(
-        f"Something went wrong (error {number}). What was stored is as it was; load the page again. "
-        "If it fails again, tell whoever runs this server the number: its log has the rest.",
+        f"Something went wrong (error {number}). Stored data is unchanged; reload the page. "
+        "If it fails again, give this number to whoever runs the server: the log has the details.",
         icon=":material/error:",
     )
     return True
 
 
 def watch() -> None:
-    """Let `tell` speak in this session: of the page's script, and of callbacks and fragments, which run without it."""
+    """Route this session's errors to `tell`: those of the page script, and of callbacks and fragments outside it."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return
     serving = runtime.get_instance() if runtime.exists() else None
-    if type(serving) is not runtime.Runtime:  # a test of a page, which wants to see what was raised
+    if type(serving) is not runtime.Runtime:  # a page test, which needs the exception itself
         return
-    # Streamlit takes a handler only from apps that are started as its App; the session hands it to each of its runs.
+    # Streamlit accepts a handler only from apps started as its App; the session passes it to each of its runs.
     session = serving._session_mgr.get_session_info(context.session_id)
     if session is not None:
         context.on_script_error = session.session._on_script_error = tell

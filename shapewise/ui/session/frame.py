@@ -1,8 +1,8 @@
 """The frame around every page: configuration, menu, heading.
 
-A folder `pages/` beside `app.py` makes a freshly started server take a first visit to `/train` for a page of an
-old-style app and run `pages/train.py` alone. So each page script is named as its URL and calls `begin`, which sets the
-menu up itself where `app.py` has not.
+With a folder `pages/` beside `app.py`, a freshly started server treats a first visit to `/train` as a page of an
+old-style app and runs `pages/train.py` alone. So each page script is named after its URL and calls `begin`, which sets
+up the menu if `app.py` has not.
 """
 
 from __future__ import annotations
@@ -13,15 +13,28 @@ from typing import Any
 import streamlit as st
 
 from shapewise.access.quotas import is_shared
-from shapewise.ui.session import deployment, errors, signin, state
+from shapewise.ui.session import deployment, errors, sidebar, signin, state
 
 ASSETS = Path(__file__).parents[1] / "assets"
 PAGES = Path(__file__).parents[3] / "pages"
 RUNS_UNDER_APP = "_menu_is_set"
+STYLE = """<style>
+.stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
+.st-key-in-view [data-testid="stPopoverButton"] { justify-content: flex-start; }
+.st-key-feature-list [data-testid="stElementToolbar"] { display: none; }
+button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-testid="stSliderThumbValue"],
+[role="tab"][aria-selected="true"] { color: inherit !important; }
+@media (min-width: 701px) and (max-width: 1180px) {
+  .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
+}
+</style>"""
+"""What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
+and behind white; room above a page's title, the head of the sidebar set flush left, and a narrower list of
+features without a toolbar on narrow pages."""
 
 
 def configure() -> None:
-    """Title, icon and width of the browser page."""
+    """Set the title, icon and width of the browser page, and check the deployment."""
     st.set_page_config(page_title="Shapewise", page_icon=str(ASSETS / "icon.svg"), layout="wide")
     st.logo(str(ASSETS / "logo.svg"), size="large", icon_image=str(ASSETS / "icon.svg"))
     errors.watch()
@@ -29,23 +42,27 @@ def configure() -> None:
     state.warm_up()
 
 
-def _go_to_data() -> None:
-    st.switch_page(PAGES / "data.py")
+def _go_home() -> None:
+    st.switch_page(PAGES / "home.py", query_params=st.query_params)
 
 
 def navigation() -> Any:
-    """Return the menu. The default page only forwards: a page that is itself the default has no URL of its own."""
+    """Show the sidebar and return the page. The default page only redirects, because a default page has no
+    URL of its own."""
     st.session_state[RUNS_UNDER_APP] = True
-    menu = _menu()
+    menu, default = _menu(), st.Page(_go_home, title="Shapewise", default=True, visibility="hidden")
     try:
         person = state.workspace().person
-    except errors.REFUSED:  # what is wrong is all that can be shown: no page leads anywhere
-        st.navigation(menu, position="hidden")
+    except errors.REFUSED:  # only the error can be shown: no page would work
+        st.navigation(menu | {"Start": [default]}, position="hidden")
         raise
+    if is_shared() and person.role == "admin":
+        menu |= {"Team": [_page("people", "People", "group")]}
+    page = st.navigation(menu | {"Start": [default]}, position="hidden")
+    sidebar.show(menu)
     if is_shared():
         signin.menu(person)
-        menu |= {"Team": [_page("people", "People", "group")]} if person.role == "admin" else {}
-    return st.navigation(menu, expanded=True)
+    return page
 
 
 def _page(name: str, title: str, icon: str) -> Any:
@@ -54,8 +71,7 @@ def _page(name: str, title: str, icon: str) -> Any:
 
 def _menu() -> dict[str, list[Any]]:
     return {
-        "": [st.Page(_go_to_data, title="Shapewise", default=True, visibility="hidden")],
-        "Data": [_page("data", "Data", "table")],
+        "": [_page("home", "Home", "home"), _page("data", "Data", "table")],
         "Model": [_page("train", "Train", "model_training"), _page("models", "Models", "inventory_2")],
         "Explain": [
             _page("overview", "Overview", "bar_chart"),
@@ -74,11 +90,12 @@ def _menu() -> dict[str, list[Any]]:
 
 
 def begin(title: str, caption: str = "") -> None:
-    """Head a page; on a cold deep link, set up what `app.py` would have."""
+    """Draw a page's heading; on a cold deep link, first do the set-up of `app.py`."""
     if RUNS_UNDER_APP not in st.session_state:
         configure()
         navigation()
-        st.rerun()  # from here on under app.py: widgets drawn by this first run would lose their first click
+        st.rerun()  # continue under app.py: widgets drawn by this first run would lose their first click
+    st.html(STYLE)
     st.title(title, anchor=False)
     if caption:
         st.caption(caption)

@@ -1,4 +1,4 @@
-"""Memory and descriptors of a server that many use: what reruns have freed, and sessions that left, go back."""
+"""Memory and descriptors of a shared server: release what reruns have freed, and end disconnected sessions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ log = logging.getLogger(__name__)
 
 
 def settle() -> None:
-    """Once a server: look no more at the libraries' objects, and give freed memory back from time to time."""
+    """Run once per server: exclude the libraries' objects from collection, and return freed memory regularly."""
     gc.collect()
     gc.freeze()
     few_arenas()  # each rerun is a thread of its own
-    give_back_early()  # else, where many reruns meet, what is freed between what they keep stays with the server
+    give_back_early()  # otherwise concurrent reruns fragment the heap, and the server keeps what they freed
     no_pool()
     threading.Thread(target=_give_back, daemon=True, name="memory").start()
 
@@ -34,14 +34,16 @@ def _end_sessions_soon() -> None:
 
 
 def end_sessions() -> None:
-    """End sessions that left and may not come back any more (server.disconnectedSessionTTL), on the server's own loop.
+    """End disconnected sessions past their time to return (server.disconnectedSessionTTL), on the server's event loop.
 
-    Streamlit lets go of one when another leaves: until then each holds its state and three descriptors.
+    Streamlit drops one only when another disconnects: until then each holds its state and three descriptors.
     """
     manager: Any = getattr(runtime.get_instance(), "_session_mgr", None)
     storage = getattr(manager, "_session_storage", None)
     lock, sessions = getattr(manager, "_storage_lock", None), getattr(storage, "_cache", None)
-    if lock is None or not hasattr(sessions, "expire"):  # another version of Streamlit: sessions go when others leave
+    if (
+        lock is None or sessions is None or not hasattr(sessions, "expire")
+    ):  # another version of Streamlit: it drops sessions by itself
         return
     with lock:
         gone = sessions.expire() or ()
@@ -56,5 +58,5 @@ def _give_back() -> None:
     while True:
         time.sleep(SECONDS)
         _end_sessions_soon()
-        gc.collect()  # figures are cycles, and hold arrays that Python's own collector does not count
+        gc.collect()  # figures are cycles, and hold arrays that Python's collector does not count
         give_back()

@@ -1,11 +1,11 @@
-"""Who is at this session: the one person of an app used alone, or whoever the sign-in or the proxy says."""
+"""The user of this session: the only user of a single-user app, or whom the sign-in or the proxy names."""
 
 from __future__ import annotations
 
 import hmac
 import os
 import time
-from typing import Final
+from typing import Final, NoReturn
 
 import streamlit as st
 
@@ -16,11 +16,11 @@ from shapewise.ui.session import deployment
 from shapewise.ui.session.words import md
 
 FRESH_SECONDS: Final = 2.0
-"""A role that was taken away holds for so long at most."""
+"""How long a revoked role stays valid at most."""
 
 
 def person(space: Workspace) -> Person:
-    """Return who asks. Somebody who has not signed in gets the way to, and nothing else of the page."""
+    """Return the user; one who has not signed in sees only how to, and the page stops."""
     alone = people.alone()
     if alone is not None:
         return alone
@@ -30,7 +30,7 @@ def person(space: Workspace) -> Person:
     identifier, name = known
     seen = st.session_state.get("_person")
     if seen is not None and seen[0] == identifier and time.monotonic() - seen[2] < FRESH_SECONDS:
-        return Person(*seen[:2], seen[3])
+        return Person(identifier, seen[1], seen[3])
     if seen is None or seen[0] != identifier:
         member = people.arrive(space, identifier, name)
     else:
@@ -40,7 +40,7 @@ def person(space: Workspace) -> Person:
 
 
 def _told() -> tuple[str, str] | None:
-    """Id and name, from the sign-in; from a header only where the proxy proves to be the proxy."""
+    """Return id and name from the sign-in or the proxy; None without either, or without the proxy's secret."""
     if not is_from_proxy(st.context.headers.get("X-Proxy-Secret", "")):
         return None
     claims = st.user.to_dict()
@@ -50,27 +50,27 @@ def _told() -> tuple[str, str] | None:
 
 
 def is_from_proxy(sent: str) -> bool:
-    """Return whether a request carries the proxy's secret, where there is one to carry."""
+    """Return whether a request carries the proxy's secret; True if none is configured."""
     secret = os.environ.get("GAMCORE_PROXY_SECRET", "")
     return not secret or hmac.compare_digest(sent.encode(errors="replace"), secret.encode())
 
 
-def _ask() -> None:
-    """Show the way in: a button, where this server signs people in itself."""
+def _ask() -> NoReturn:
+    """Show how to sign in: a button if this server handles sign-in itself."""
     with st.container(border=True, horizontal_alignment="center"):
-        st.markdown(":material/lock: &nbsp; This workspace is shared by a team: sign in to see what is yours.")
+        st.markdown(":material/lock: &nbsp; This workspace is shared by a team. Sign in to see your work.")
         if deployment.auth():
             st.button("Sign in", type="primary", on_click=st.login)
         else:
             st.caption(
-                "You are not signed in: the proxy in front of this server passed on no user. Use the address that "
+                "You are not signed in: the proxy in front of this server passed no user. Use the address that "
                 "you were given."
             )
     st.stop()
 
 
 def menu(member: Person) -> None:
-    """Show who is here, below the menu, and the way out."""
+    """Show the user below the menu, with the sign-out button."""
     with st.sidebar:
         st.caption(f":material/person: {md(member.name)} · {member.role}")
         if "is_logged_in" in st.user.to_dict():

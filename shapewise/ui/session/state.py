@@ -1,27 +1,31 @@
-"""What a session works on: ids, in the URL first, then in the session, then the newest in the workspace.
+"""Tables, models and what is computed from them, by id, for the user of this session.
 
-Objects come from the workspace by id, through caches keyed by id: above 50,000 rows streamlit would hash a sample of a
-table, and two tables could share a result.
+Objects come from the workspace by id, through caches keyed by id: above 50,000 rows Streamlit hashes only a sample of
+a table, so two tables could share a result.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import pandas as pd
 import pyarrow.parquet as pq
 import streamlit as st
 
-import gamcore
-from gamcore.data.table import TableError
+from gamcore.data.codes import MissingCodes
+from gamcore.data.column_names import Names
+from gamcore.data.table import Table, TableError, as_table
+from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.gam import Estimator, from_saved
+from gamcore.estimators.multitask import MultiTaskTrees
 from gamcore.explain.curves import Curve
+from gamcore.explain.shown import shown
 from gamcore.explain.surfaces import Surface
 from gamcore.io.manifest import ModelFileError
 from gamcore.model.losses import LOSSES
@@ -31,13 +35,13 @@ from shapewise.access.permissions import Action, Person
 from shapewise.ingest.doctor import ColumnReport, examine
 from shapewise.jobs.scheduler import keeper
 from shapewise.reports.card import card as full_card
-from shapewise.reports.card import line, target
+from shapewise.reports.card import line, names_of_table, target
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.cleanup import sweep, why_stopped
-from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace, default_root
+from shapewise.store.workspace import ModelAbout, StoreError, Workspace, default_root
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.spec import Spec
-from shapewise.ui.session import memory, signin
+from shapewise.ui.session import engine, memory, signin
 from shapewise.ui.session.words import md, metric
 
 log = logging.getLogger(__name__)
@@ -45,21 +49,21 @@ log = logging.getLogger(__name__)
 
 @st.cache_resource(show_spinner=False)
 def _workspace(root: str) -> tuple[Workspace, str]:
-    """Return the workspace, and what its sweep at the start stopped at."""
+    """Return the workspace, and why its sweep at start-up stopped (empty if it did not)."""
     space = Workspace(default_root())
     stopped = sweep(space).stopped
-    keeper(space).wake()  # what waits when the server starts
+    keeper(space).wake()  # for jobs queued before the server started
     return space, stopped
 
 
 def workspace() -> Workspace:
-    """Return the workspace of this server, as the person of this session sees it."""
+    """Return the workspace of this server as the user of this session sees it."""
     space, _ = _workspace(str(default_root()))
     return space.seen_by(signin.person(space))
 
 
 def warn_of_sweep() -> None:
-    """Say to whoever looks after the workspace that there are files without records, if so."""
+    """Warn an administrator if the workspace has files without records."""
     space, stopped = _workspace(str(default_root()))
     if stopped and workspace().may("administer") and (now := _unswept(space.root)):
         st.warning(md(now), icon=":material/folder_off:")
@@ -67,112 +71,131 @@ def warn_of_sweep() -> None:
 
 @st.cache_data(show_spinner=False, ttl=60)
 def _unswept(_root: Path) -> str:
-    """Return why a sweep would stop now: somebody may have mended what stopped the one at the start."""
+    """Return why a sweep would stop now: the cause at start-up may have been fixed since."""
     return why_stopped(Workspace(_root))
 
 
 def mine(kind: str, identifier: str, action: Action = "change") -> bool:
-    """Return whether this person may do something with a thing: what they may not is not offered."""
+    """Return whether the user may perform an action on an object; the page offers only allowed actions."""
     return workspace().may(action, kind, identifier)
 
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> None:
-    """Compile the kernels in the background, once a server, before anybody waits for them; GAMCORE_WARM_UP=0 leaves it
-    to whoever waits."""
+    """Settle the server's memory and start the engine, once per server."""
     memory.settle()
-    if os.environ.get("GAMCORE_WARM_UP") == "0":
-        return
-    threading.Thread(target=gamcore.warmup, daemon=True, name="warm-up").start()
+    engine.start()
 
 
-Made = TypeVar("Made")
+Made = TypeVar("Made", covariant=True)
+Explained = TypeVar("Explained")
 
 
-def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
-    """Keep what a function makes of ids, for each person apart: nobody is given what another was allowed to see.
+class Kept(Protocol[Made]):
+    """A function whose results are kept for each person apart."""
 
-    copies : each caller gets an own copy. options : of streamlit's caches.
+    def __call__(self, *of: Any) -> Made:
+        """Return the result, made or kept."""
+
+    def clear(self, *of: Any) -> None:
+        """Forget the result."""
+
+
+_KEPT: list[Callable[[], None]] = []
+
+
+def forget() -> None:
+    """Forget all that was computed from tables and models."""
+    for clear in _KEPT:
+        clear()
+
+
+def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]], Kept[Made]]:
+    """Cache what a function computes from ids, separately per user: nobody sees what only another user may see.
+
+    copies : give each caller its own copy. options : of Streamlit's caches.
     """
 
-    def keep(make: Callable[..., Made]) -> Callable[..., Made]:
+    def keep(make: Callable[..., Made]) -> Kept[Made]:
         def made(who: str, *of: Any) -> Made:
             return make(*of)
 
-        # Streamlit tells the caches of functions apart by these names.
+        # Streamlit distinguishes the caches of functions by these names.
         made.__module__, made.__qualname__ = make.__module__, make.__qualname__
         cached = (st.cache_data if copies else st.cache_resource)(**options)(made)
 
         @wraps(make)
         def call(*of: Any) -> Made:
-            return cached(workspace().person.id, *of)
+            result: Made = cached(workspace().person.id, *of)
+            return result
 
         def clear(*of: Any) -> None:
             cached.clear(workspace().person.id, *of)
 
+        _KEPT.append(cached.clear)
         call.clear = clear  # type: ignore[attr-defined]
-        return call
+        return cast(Kept[Made], call)
 
     return keep
 
 
 def n_jobs() -> int:
-    """Return the threads of a training."""
+    """Return the number of threads for a training."""
     return workspace().limits.threads or os.cpu_count() or 1
 
 
 def mode() -> Mode:
-    """Return the theme in the browser."""
+    """Return the browser's theme."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def current_table() -> TableAbout | None:
-    """Return the table in hand."""
-    identifier = current("table", [table.id for table in workspace().tables.listed()])
-    return workspace().tables.about(identifier) if identifier else None
-
-
-def current_model() -> ModelAbout | None:
-    """Return the model in hand."""
-    identifier = current("model", [model.id for model in workspace().models.listed()])
-    return workspace().models.about(identifier) if identifier else None
-
-
-def current(kind: str, known: list[str]) -> str | None:
-    """Return the thing in hand of some ids, the newest first: the URL's, the session's, or the newest."""
-    asked = st.query_params.get(kind)
-    for candidate in (asked, st.session_state.get(f"{kind}_id"), known[0] if known else None):
-        if candidate in known:
-            choose(kind, candidate)
-            return candidate
-    if asked:
-        del st.query_params[kind]
-    return None
-
-
-def choose(kind: str, identifier: str) -> None:
-    """Take a table or model in hand, and put it into the URL so that a reload finds it."""
-    st.session_state[f"{kind}_id"] = identifier
-    if st.query_params.get(kind) != identifier:
-        st.query_params[kind] = identifier
-
-
 @st.cache_resource(show_spinner=False, max_entries=6)
-def _frame(table: str) -> pd.DataFrame:
-    return workspace().tables.read(table)
+def _table(table: str, codes: str) -> Table:
+    return as_table(workspace().tables.read(table, json.loads(codes)))
 
 
-def frame(table: str) -> pd.DataFrame:
-    """Return a table by id; shared by all sessions, so never changed.
+def table(identifier: str, codes: MissingCodes | None = None) -> Table:
+    """Return a table by id, with missing cells in place of codes. All sessions share it: never change it.
 
-    This and what follows keep things by id for everybody: whoever asks must first be allowed to see the thing.
+    codes : None for the table's present ones. This cache and those below are shared by all users, so access is checked
+    first.
     """
-    workspace().thing("tables", table)
-    return _frame(table)
+    workspace().thing("tables", identifier)
+    return _table(identifier, json.dumps(names(identifier).codes() if codes is None else codes, sort_keys=True))
+
+
+def names(table: str) -> Names:
+    """Return how the columns of a table are shown, and which codes mean missing; nothing where the table is gone."""
+    return _names(str(default_root()), table)
+
+
+@kept(show_spinner=False, max_entries=100, ttl=1.0)  # a page asks for them many times while it is drawn
+def _names(root: str, table: str) -> Names:
+    return names_of_table(workspace(), table)
+
+
+def set_names(table: str, changed: Names) -> None:
+    """Set how the columns of a table are shown, and which codes mean missing; TableError where that cannot be."""
+    before = workspace().tables.names(table)
+    workspace().tables.set_names(table, changed)
+    if changed.codes() != before.codes():
+        forget()  # what a cell of the table means has changed
+    else:
+        _names.clear(str(default_root()), table)
+
+
+def as_read(model: ModelAbout) -> Table:
+    """Return the table of a model as the model read it: with its own codes for missing."""
+    return table(model.table, Spec.from_dict(model.spec).codes_of(model.table))
+
+
+def frame(identifier: str) -> pd.DataFrame:
+    """Return the frame of a table by id."""
+    return table(identifier).frame
 
 
 def rows_of(table: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Return all rows of a table by id, and some of its columns at least: what is counted is not that of a sample."""
+    """Return all rows of a table by id, not only its sample, with at least the given columns."""
     if workspace().tables.about(table).sampled:
         return wholes.read(workspace(), table, columns)
     return frame(table)
@@ -190,14 +213,14 @@ def columns(table: str) -> list[str]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _reports(table: str) -> list[ColumnReport]:
-    return examine(_frame(table), workspace().tables.about(table).rows)
+def _reports(table: str, codes: str) -> list[ColumnReport]:
+    return examine(_table(table, codes), workspace().tables.about(table).rows)
 
 
 def reports(table: str) -> list[ColumnReport]:
-    """Return the column doctor's reports on a table."""
+    """Return the column doctor's reports on a table by id."""
     workspace().thing("tables", table)
-    return _reports(table)
+    return _reports(table, json.dumps(names(table).codes(), sort_keys=True))
 
 
 def estimator(model: str) -> Estimator:
@@ -205,13 +228,27 @@ def estimator(model: str) -> Estimator:
     return _estimator(model, workspace().models.about(model).bands)
 
 
+def additive(model: str) -> AdditiveEstimator:
+    """Return a fitted additive model by its id."""
+    fitted = estimator(model)
+    assert isinstance(fitted, AdditiveEstimator)  # pages choose among models of their kind
+    return fitted
+
+
+def trees(model: str) -> MultiTaskTrees:
+    """Return fitted trees of several tasks by their model's id."""
+    fitted = estimator(model)
+    assert isinstance(fitted, MultiTaskTrees)
+    return fitted
+
+
 @kept(show_spinner=False, max_entries=32)
-def _estimator(model: str, bands: int) -> Estimator:  # a model gets its bands later: then it is another
+def _estimator(model: str, bands: int) -> Estimator:  # bands are added later, and change the model
     return from_saved(workspace().models.load(model))
 
 
 def data(model: ModelAbout) -> Data | None:
-    """Return the rows of a stored additive model; None where its table is no longer here."""
+    """Return the rows of a stored additive model; None if its table has been deleted."""
     if not model.spec or model.table not in {table.id for table in workspace().tables.listed()}:
         return None
     return _data(model.id)
@@ -220,7 +257,7 @@ def data(model: ModelAbout) -> Data | None:
 @kept(show_spinner="Reading the table", max_entries=6)
 def _data(model: str) -> Data:
     spec = Spec.from_dict(workspace().models.about(model).spec)
-    return read_data(frame(spec.table), spec, workspace().tables.about(spec.table).held_out_by)
+    return read_data(as_read(workspace().models.about(model)), spec, workspace().tables.about(spec.table).held_out_by)
 
 
 @kept(show_spinner=False, max_entries=64)
@@ -233,45 +270,55 @@ def surface(model: str, first: str, second: str) -> Surface:
     return _surface(model, workspace().models.about(model).bands, first, second)
 
 
+def names_of(model: ModelAbout) -> Names:
+    """Return how the columns of a model are shown: by the names of its table, if that may be seen."""
+    return names(model.table)
+
+
+def seen(model: ModelAbout, explanation: Explained) -> Explained:
+    """Return an explanation of a model as people name it, for plots and sentences."""
+    return shown(explanation, names_of(model))
+
+
 def goal(model: ModelAbout) -> str:
     """Return what a model predicts, in words."""
-    return target(model)
+    return target(model, names_of(model))
 
 
 def card(model: ModelAbout) -> Callable[[], str]:
-    """Return what makes the card of a model, for the ends of files: in a line, then in full. It may run without a
+    """Return a function that writes a model's card for the end of a file: one line, then in full. It needs no
     session."""
     return partial(_card, workspace(), model)
 
 
 def _card(space: Workspace, model: ModelAbout) -> str:
-    """Return a plot is handed out whether or not all of the card can be told."""
+    """Return a model's card; only its line if the full card fails, so that the plot can be downloaded anyway."""
     try:
         return f"{line(model)}\n{_full_card(str(space.root), space.person, model.id, model.name, model.bands)}"
     except (StoreError, TableError, ModelFileError, OSError, ValueError):
-        log.exception("The card of %s cannot be told", model.id)
+        log.exception("The card of %s cannot be written", model.id)
         return line(model)
 
 
 @lru_cache(64)
-def _full_card(root: str, person: Person, model: str, name: str, bands: int) -> str:  # by what changes it
+def _full_card(root: str, person: Person, model: str, name: str, bands: int) -> str:  # keyed by what changes it
     return full_card(Workspace(Path(root), person), model).text()
 
 
 def row_filter(model: ModelAbout) -> str:
-    """Return the rows that a model was trained on, in words; empty where on all."""
-    return Spec.from_dict(model.spec).filter_words() if model.spec else ""
+    """Return the row filter of a model in words; empty if it was trained on all rows."""
+    return Spec.from_dict(model.spec).filter_words(names_of(model)) if model.spec else ""
 
 
 def scale(loss: str) -> Scale:
-    """Return the scale that effects are read on in this session."""
+    """Return the scale of effects in this session."""
     chosen: Scale = st.session_state.get("scale") or "points"
     return chosen if chosen in LOSSES[loss].scales else "link"
 
 
 def detail(model: ModelAbout, curve: Curve, draft: bool = False) -> str:
-    """Return the grey line under a plot's title: scale, base rate, filter, held-out metric; of a draft, that it is
-    one."""
+    """Return the grey line under a plot's title: scale, base rate, filter, held-out metric; for a draft, that it is
+    one refit."""
     parts = curve.detail(goal(model))
     if draft:
         return " · ".join([*parts, "one refit, no band"])

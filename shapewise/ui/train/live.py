@@ -1,7 +1,7 @@
-"""Live training on a page: settings change, one refit follows at once, and the curve moves.
+"""Live training on a page: each change of a setting refits the model once and redraws the curve.
 
-What was drawn before a change stays as a faint line, and the held-out metric tells how it moved. Two refits are
-compared with each other, never one refit with the mean of several.
+The previous curve stays as a faint line, and the held-out metric shows its change. Two refits are compared with each
+other, never one refit with the mean of several.
 """
 
 from __future__ import annotations
@@ -12,121 +12,101 @@ from typing import Any
 
 import streamlit as st
 
-from gamcore.data.table import TableError
 from gamcore.estimators.additive_parameters import AdditiveParameters
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.parameters import defaults, inputs
 from gamcore.explain.curves import Curve
-from gamcore.viz import plotly_figures as figures
+from gamcore.explain.shown import shown as shown_as
+from gamcore.numbers import fixed
 from gamcore.viz import plots
+from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
-from shapewise.training.dataset import HELD_OUT, read_data
-from shapewise.training.live import LIVE_SECONDS, Draft, Packed
+from shapewise.training.dataset import HELD_OUT
+from shapewise.training.live import LIVE_SECONDS, Draft
 from shapewise.training.spec import Spec
-from shapewise.ui.session import state
-from shapewise.ui.session.words import duration, md, number
-from shapewise.ui.widgets import cards
+from shapewise.ui.session import sidebar, state
+from shapewise.ui.session.words import duration, number
+from shapewise.ui.session.words import metric as metric_of
+from shapewise.ui.train.refits import as_key, drafts
+from shapewise.ui.widgets import cards, drawn
 
-MOST_SWITCHES = 30
+MOST_LIVE = 10.0
+"""Seconds of a refit above which Live is off by default."""
+
 NOT_SETTINGS = ("callback", "categorical_features", "n_jobs", "random_state")
-STOPPED = "live-stopped"
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page draws: the refit of the settings at hand, and that of the settings before."""
+    """What a page draws: the refit with the current settings, and the one with the previous settings."""
 
     now: Draft
     before: Draft | None
 
     def curve_before(self, feature: str) -> Curve | None:
-        """Return the feature's curve before the change; None where it had none."""
+        """Return the feature's curve before the change; None if there was none."""
         return curve_of(self.before, feature) if self.before else None
 
 
 def curve_of(draft: Draft, feature: str) -> Curve | None:
-    """Return a feature's curve in a draft; None where it is turned off."""
+    """Return a feature's curve in a draft; None if the feature is turned off."""
     try:
         return draft.estimator.explain_shape(feature)
     except KeyError:
         return None
 
 
-@state.kept(show_spinner=False, max_entries=48)
-def _fitted(spec: str, held_out_by: str) -> Packed:
-    asked = Spec.from_dict(json.loads(spec))
-    return live.draft(read_data(state.frame(asked.table), asked, json.loads(held_out_by)), asked).packed()
-
-
-def _draft(spec: str) -> Draft:
-    """Return a refit by its specification, and by the rows its table holds out: a first training settles those.
-
-    One that was stopped for time is kept only while it is shown: asked for again, or elsewhere, it may be quicker.
-    """
-    stopped_spec, stopped = st.session_state.get(STOPPED, (None, None))
-    if stopped is not None and stopped_spec == spec:
-        return stopped
-    held_out_by = json.dumps(state.workspace().tables.about(json.loads(spec)["table"]).held_out_by)
-    st.session_state.pop(STOPPED, None)
-    draft = _fitted(spec, held_out_by).draft()
-    if not draft.complete:
-        _fitted.clear(spec, held_out_by)
-        st.session_state[STOPPED] = (spec, draft)
-    return draft
-
-
-def _as_key(spec: Spec) -> str:
-    return json.dumps(replace(spec, name="").to_dict(), sort_keys=True)
-
-
 def _task(spec: Spec) -> str:
-    """Return what a specification predicts from which rows: curves of two tasks are not compared."""
-    return json.dumps(replace(spec, name="", features=[], preset="", changes={}).to_dict(), sort_keys=True)
+    """Return a key of the target and rows of a specification: curves are compared only within one task."""
+    return json.dumps(replace(spec, name="", features=[], preset="", changes={}, bands=0).to_dict(), sort_keys=True)
 
 
 def rows_of(model: ModelAbout) -> int:
-    """Return the rows that a refit of a model has here: of a table larger than memory, those of its sample."""
+    """Return the number of training rows of a refit here; for a table larger than memory, those of its sample."""
     return round((1 - HELD_OUT) * model.rows["sample"]) if "sample" in model.rows else model.rows["training"]
 
 
 def switch(key: str, rows: int, n_features: int, spec: Spec) -> bool:
-    """Return the Live switch: on while a refit of the specification is quick, off and explained where it is not."""
+    """Return the Live switch: on unless a refit of the specification takes long; said where it takes a moment."""
     seconds = live.seconds_of(rows, n_features, spec)
-    quick = seconds < LIVE_SECONDS
+    quick = seconds < MOST_LIVE
     on = st.toggle(
-        "Live", value=quick, disabled=not quick, key=f"live-{key}-{quick}",
-        help="Each change refits the model at once (one refit, no band).",
-    )  # fmt: skip
-    if not quick:
-        st.caption(f"Off: one refit takes about {duration(seconds)} here. Train in the background instead.")
-    if on and quick and state.workspace().tables.about(spec.table).sampled:
+        "Live", value=quick, key=f"live-{key}-{quick}", help="Each change refits the model (one refit, no band)."
+    )
+    if seconds > LIVE_SECONDS:
+        st.caption(f"A refit takes about {duration(seconds)} here.")
+    if on and state.workspace().tables.about(spec.table).sampled:
         st.caption("Refits here learn from rows of the table's sample only.")
-    return on and quick
+    return on
 
 
-def shown(key: str, spec: Spec) -> Shown | None:
-    """Refit the settings at hand, if they are new; None (with a message) where they cannot be fitted."""
-    now, memory = _as_key(spec), f"live-seen-{key}"
-    before, last = st.session_state.get(memory, (None, None))
-    try:
-        draft = _draft(now)
-    except TableError as error:
-        st.error(md(error), icon=":material/error:")
-        return None
+def shown(key: str, spec: Spec, base: Spec | None = None) -> Shown | None:
+    """Refit the current settings, if they are new; None (with a message) while that goes on, or if it is impossible.
+
+    base : what the first change is compared with; None for nothing.
+    """
+    now, memory = as_key(spec), f"live-seen-{key}"
+    before, last = st.session_state.get(memory, (None, as_key(base) if base else None))
     if last != now:
         before = last if last and _task(Spec.from_dict(json.loads(last))) == _task(spec) else None
-    # Only whole refits are compared, and only those that could be fitted.
-    st.session_state[memory] = (before, now if draft.complete else None)
-    return Shown(draft, _draft(before) if before and draft.complete else None)
+    past = Spec.from_dict(json.loads(before)) if before else None
+    made = drafts([spec] if past is None else [spec, past])
+    if made is None:
+        return None
+    # Compare only complete refits, and only those that could be fitted.
+    st.session_state[memory] = (before, now if made[0].complete else None)
+    compared = past is not None and made[0].complete and made[1].complete
+    return Shown(made[0], made[1] if compared else None)
 
 
 INPUTS = inputs(AdditiveParameters)
 
 
 def knobs(key: str, spec: Spec) -> Spec:
-    """Controls of what moves a curve most; the specification with what they say. They reach what it says itself."""
+    """Show the settings that affect a curve most, and return the specification with them. Their ranges include the
+    specification's own values."""
     usual = {**defaults(AdditiveParameters), **spec.parameters()}
     rates = sorted({*RATES, usual["learning_rate"]})
     leaves, share = usual["max_leaves"], usual["subsample"]
@@ -145,22 +125,8 @@ def knobs(key: str, spec: Spec) -> Spec:
     return replace(spec, changes={**spec.changes, **changes})
 
 
-def switches(key: str, spec: Spec) -> Spec:
-    """Return a switch a feature (a list of those that are off, where they are many); the specification without
-    those."""
-    names = spec.features
-    if len(names) > MOST_SWITCHES:
-        off = st.multiselect("Features turned off", names, key=f"off-{key}", placeholder="None")
-        return _without(spec, set(off))
-    on = st.pills(
-        "Features in the model", names, selection_mode="multi", default=names, format_func=md, key=f"on-{key}",
-        help="Click one to turn it off or on.",
-    )  # fmt: skip
-    return _without(spec, set(names) - set(on))
-
-
-def _without(spec: Spec, off: set[str]) -> Spec:
-    """Return the specification without some features, and without the pairs that they are part of."""
+def without(spec: Spec, off: set[str]) -> Spec:
+    """Return the specification without some features and their pairs."""
     if not off:
         return spec
     kept, pairs = [name for name in spec.features if name not in off], spec.parameters().get("interactions")
@@ -171,59 +137,70 @@ def _without(spec: Spec, off: set[str]) -> Spec:
     return replace(spec, features=kept, changes=changes)
 
 
-def metric(shown: Shown) -> None:
-    """Show the held-out metric of the refit, and how the change moved it."""
+def metric(shown: Shown, model: ModelAbout | None = None) -> None:
+    """Show the held-out metric of the refit, and its change. model : the model whose own metric stands on the page."""
     now, before = shown.now.metrics, shown.before.metrics if shown.before else {}
     name, label, fewer = ("auc", "Held-out AUC", False) if "auc" in now else ("rmse", "Held-out RMSE", True)
     moved = now[name] - before[name] if name in before else None
     change = None
     if moved is not None:
-        change = f"{moved:+.4f}" if name == "auc" else f"{'+' if moved > 0 else '-'}{number(abs(moved))}"
+        change = fixed(moved, 4, signed=True) if name == "auc" else f"{'+' if moved > 0 else '-'}{number(abs(moved))}"
         change = "no change" if abs(moved) < 5e-5 * max(1.0, abs(now[name])) else change
     st.metric(
-        label, f"{now[name]:.4f}" if name == "auc" else number(now[name]), change,
+        label, fixed(now[name], 4) if name == "auc" else number(now[name]), change,
         delta_color="off" if change == "no change" else "inverse" if fewer else "normal",
         help=f"Of one refit, which took {duration(shown.now.seconds)}; the change is from the previous settings. "
-        "Settings picked for this number alone will look a little better on these rows than on new ones.",
+        "Settings chosen by this number look a little better on these rows than on new ones.",
     )  # fmt: skip
     if not shown.now.complete:
         st.caption("This refit was stopped early to stay responsive: train the full model to finish it.")
+    if model is not None and model.metrics:
+        st.caption(beside(model))
 
 
-def full_model(key: str, spec: Spec) -> None:
-    """Show the way from a refit to a model: a job with all refits, watched on Train."""
+def beside(model: ModelAbout) -> str:
+    """Return why a refit's held-out metric differs from that of the model in view."""
+    return f"Of one refit: the model in view averages all of its refits and has {metric_of(model)}."
+
+
+def full_model(key: str, spec: Spec, label: str = "Train the full model") -> None:
+    """Show the button that trains all refits as a job, shown on Train."""
     if st.button(
-        "Train the full model", key=f"full-{key}", icon=":material/play_arrow:", width="stretch",
+        label, key=f"full-{key}", icon=":material/play_arrow:",
         help="All refits with these settings, in the background.",
     ):  # fmt: skip
         started = runs.start(state.workspace(), replace(spec, name=clean_name(spec.name)), state.n_jobs())
+        sidebar.follow(started)
         st.switch_page(cards.PAGES / "train.py", query_params={"table": spec.table, "run": started})
 
 
 def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:
-    """On Train: the strongest shape of the form's settings, moving with them."""
+    """Show a live curve for the form's settings on Train, by default that of the most important feature."""
     with st.container(border=True):
         if not switch(key, rows, n_features, spec) or (draft := shown(key, spec)) is None:
             return
+        named = state.names(spec.table)
         names = draft.now.estimator.importance().ranked_features()
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            feature = st.selectbox("Feature, by importance", names, key=f"preview-{key}")
+            feature = st.selectbox("Feature, by importance", names, key=f"preview-{key}", format_func=named.term)
             metric(draft)
         curve = draft.now.estimator.explain_shape(feature)
-        goal = f"{spec.target} = {' or '.join(spec.positive)}" if spec.positive else spec.target
+        goal = target_words(spec.target, spec.positive, named)
         before = draft.curve_before(feature)
         before = before.on(state.scale(before.loss)) if before else None
-        curve = curve.on(state.scale(curve.loss))
+        curve = shown_as(curve.on(state.scale(curve.loss)), named)
         detail = f"effect on {goal} · one refit, no band"
+        plot = plots.curve(curve, goal, detail, before, height=312)
+        cards.headline(plot, f"preview-{key}")
         st.plotly_chart(
-            figures.draw(plots.curve(curve, goal, detail, before, height=312), state.mode()),
+            drawn.figure(plot, titled=False),
             key=f"preview-figure-{key}", theme=None, config={"displayModeBar": False}, alt=curve.words(),
         )  # fmt: skip
 
 
 def base_spec(model_spec: dict[str, Any] | None, estimator: GAMRegressor | GAMClassifier) -> Spec | None:
-    """Return the specification of a stored model whose table is still there, with the settings it was trained with:
-    presets may have changed since."""
+    """Return a stored model's specification with the settings it was trained with, since presets may have changed; None
+    if its table is gone."""
     if not model_spec:
         return None
     spec = Spec.from_dict(model_spec)

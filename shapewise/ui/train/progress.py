@@ -1,186 +1,161 @@
-"""Runs on a page: progress while they go, the result when they are done."""
+"""Training runs on a page: their progress, then their result."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
 
 import numpy as np
 import streamlit as st
 
 from gamcore.explain.sentences import read_curve
+from gamcore.numbers import count
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz import plots
 from shapewise.jobs import queue as jobs
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.training import runs
-from shapewise.training.runs import Standing
-from shapewise.ui.session import state
-from shapewise.ui.session.words import count, duration, md
-from shapewise.ui.train import tuning
+from shapewise.training.runs import Run, Standing
+from shapewise.training.spec import Spec
+from shapewise.ui.session import sidebar, state
+from shapewise.ui.session.standing import of_run
+from shapewise.ui.session.words import duration, md, metric
 from shapewise.ui.widgets import bands as sureness
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, drawn
 from shapewise.ui.widgets import task_table as tables
 
 MOST_QUITS = 8
+TRAINED = "trained"
+"""The model that the last press of Train made at once, without a run."""
 
 
-def left_seconds(standing: Standing) -> float | None:
-    """Time left in the stage, from the refits that have ended; unknown during the first."""
-    begun = np.unique(standing.points[:, 0]).size
-    ended = max(begun - state.n_jobs(), 0)
-    return standing.seconds / ended * (standing.n_refits - ended) if ended else None
-
-
-def _words(standing: Standing) -> tuple[float, str]:
-    """Return how far a stage is, as a share and in words."""
-    if standing.stage == "reading the table":
-        done = float(standing.points[-1, 1])
-        return done / max(standing.most, 1), f"reading the table: {done / max(standing.most, 1):.0%} of the rows"
-    if standing.stage == "ranking":
-        done = float(standing.points[-1, 1])
-        return done / max(standing.most, 1), f"ranking pairs: {count(done)} of {count(standing.most)} grids"
-    if standing.stage == "tuning":
-        done = float(standing.points[-1, 1])
-        return done / max(standing.most, 1), f"trying settings: {count(done)} of {count(standing.most)} fits"
-    if standing.stage == "comparison":
-        done = float(standing.points[-1, 1])
-        return done / max(
-            standing.most, 1
-        ), f"comparing with simpler models: {count(done)} of {count(standing.most)} done"
-    begun, rounds, rest = np.unique(standing.points[:, 0]).size, len(standing.points), left_seconds(standing)
-    ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
-    words = [
-        f"{standing.n_pairs} pairs" if standing.stage == "pairs" else standing.stage,
-        f"refit {begun} of {standing.n_refits}",
-        f"{count(rounds)} rounds",
-        f"{rounds / max(standing.seconds, 0.1):,.0f} rounds per second",
-        f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
-    ]
-    return ended / standing.n_refits, " · ".join(words)
-
-
-def belongs(identifier: str, table: str) -> bool:
-    """Return whether a run trains on this table; false for a run that is no longer there."""
-    try:
-        return runs.read(state.workspace(), identifier).spec.table == table
-    except StoreError:
-        return False
-
-
-def show(identifier: str) -> bool:
-    """Return a run: its progress if it goes on, else how it ended. True where it goes on or has a result to explore."""
+def of_table(identifier: str | None, table: str) -> Run | None:
+    """Return a run on a table; None, and no longer asked for, where there is no such run."""
+    if identifier is None:
+        return None
     try:
         run = runs.read(state.workspace(), identifier)
+        if run.spec.table == table:
+            return run
     except StoreError:
-        st.query_params.pop("run", None)
-        return False
-    if run.goes_on and not run.model:
-        _watch(identifier)
-    elif run.model:
-        result(run.model)
-    elif run.tuned:
-        tuning.result(run)
-    else:
-        with st.container(border=True):
-            st.markdown(f":material/stop_circle: **{md(run.spec.name)}**: {run.state}.")
-            if run.message and run.state != "cancelled":
-                st.error(md(run.message[:600]))
-            with st.container(horizontal=True):
-                if st.button("Close", key=f"close-{identifier}"):
-                    del st.query_params["run"]
-                    st.rerun()
-                if st.button("Begin again", key=f"again-{identifier}", icon=":material/refresh:"):
-                    st.query_params["run"] = runs.again(state.workspace(), identifier)
-                    st.rerun()
-                log = jobs.log_of(state.workspace(), runs.KIND, identifier)
-                if log:
-                    with st.popover("Log", icon=":material/notes:"):
-                        st.code(log, language=None, wrap_lines=True)
-        return False
-    return True
+        pass
+    st.query_params.pop("run", None)
+    return None
+
+
+def is_on(run: Run | None) -> bool:
+    """Return whether a run still has its model before it."""
+    return run is not None and run.goes_on and not run.model
 
 
 @st.fragment(run_every=0.7)
-def _watch(identifier: str) -> None:
+def bar(identifier: str) -> None:
+    """Show how far a run is, in the place of its button, and rerun the page when it has a model or has ended."""
     run = runs.read(state.workspace(), identifier)
-    if not run.goes_on or run.model:
+    if not is_on(run):
         st.rerun()
-    with st.container(border=True):
-        what = "Tuning" if run.budget else "Training"
-        st.markdown(f":material/progress_activity: **{what} {md(run.spec.name)}**")
+    with st.container(horizontal=True, vertical_alignment="center"):
         if run.state == "running" and jobs.is_stopping(state.workspace(), runs.KIND, identifier):
             st.caption("Stopping.")
             return
-        standing = run.standing
-        if run.state == "queued":
-            before = "It is next." if run.place == 1 else f"Number {count(run.place)} in the queue."
-            st.progress(0.0, f"Waiting for a free slot. {before}")
-        elif not len(standing.points):
-            st.progress(0.0, "Starting the worker and reading the table")
-        else:
-            st.progress(*_words(standing))
-            _quits(standing)
-            if standing.stage not in ("reading the table", "ranking", "comparison", "tuning"):
-                st.plotly_chart(
-                    figures.draw(plots.progress(standing.points), state.mode(), titled=False),
-                    key=f"progress-{identifier}", theme=None, config={"displayModeBar": False},
-                    alt="Training and validation loss by round.",
-                )  # fmt: skip
+        share, words = of_run(run)
+        st.progress(min(share, 1.0), f"{'Tuning' if run.budget else 'Training'}: {words}", width="stretch")
         if st.button("Cancel", key=f"cancel-{identifier}", icon=":material/cancel:"):
             runs.cancel(state.workspace(), identifier)
             st.rerun(scope="fragment")
 
 
+@st.fragment(run_every=0.7)
+def curves(identifier: str) -> None:
+    """Show the losses of a run so far."""
+    run = runs.read(state.workspace(), identifier)
+    standing = run.standing
+    with st.container(border=True):
+        st.markdown(f"**{md(run.spec.name)}**")
+        if not len(standing.points):
+            st.caption("The worker starts and reads the table.")
+            return
+        _quits(standing)
+        if standing.stage not in ("reading the table", "ranking", "comparison", "tuning"):
+            st.plotly_chart(
+                figures.draw(plots.progress(standing.points), state.mode(), titled=False),
+                key=f"progress-{identifier}", theme=None, config={"displayModeBar": False},
+                alt="Training and validation loss by round.",
+            )  # fmt: skip
+
+
+def ended(run: Run) -> None:
+    """Say how a run without a model ended, and offer to start it again."""
+    st.markdown(f":material/stop_circle: **{md(run.spec.name)}**: {run.state}.")
+    if run.message and run.state != "cancelled":
+        st.error(md(run.message[:600]))
+    with st.container(horizontal=True):
+        if st.button("Close", key=f"close-{run.id}"):
+            del st.query_params["run"]
+            st.rerun()
+        if st.button("Start again", key=f"again-{run.id}", icon=":material/refresh:"):
+            st.query_params["run"] = sidebar.follow(runs.again(state.workspace(), run.id))
+            st.rerun()
+        log = jobs.log_of(state.workspace(), runs.KIND, run.id)
+        if log:
+            with st.popover("Log", icon=":material/notes:"):
+                st.code(log, language=None, wrap_lines=True)
+
+
+def trained(run: Run | None, spec: Spec) -> ModelAbout | None:
+    """Return the model that a run, or the last press of Train, has made; None once the form has changed since."""
+    identifier = run.model if run is not None else st.session_state.get(TRAINED)
+    if identifier is None:
+        return None
+    form = json.dumps(spec.to_dict(), sort_keys=True)
+    if st.session_state.setdefault(f"form-of-{identifier}", form) != form:
+        return None
+    try:
+        return state.workspace().models.about(identifier)
+    except StoreError:
+        return None
+
+
+def done(model: ModelAbout) -> None:
+    """Say in the place of the button that a model is trained, and lead on to it."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/check_circle: Trained in {duration(model.seconds)}: **{metric(model)}**")
+        label, page = ("Read the tasks", "tasks") if model.of_tasks else ("Read the curves", "shapes")
+        if st.button(label, type="primary", icon=":material/arrow_forward:"):
+            st.switch_page(cards.PAGES / f"{page}.py", query_params={"model": model.id})
+
+
 def _quits(standing: Standing) -> None:
-    """Show the tasks that have left the common trees so far, by the mean round they keep, in the refits that got
-    there."""
+    """Show the tasks that have quit the common trees so far, with the mean round they keep over the refits where they
+    quit."""
     rounds: dict[str, list[int]] = {}
     for _, name, number in standing.quits:
         rounds.setdefault(name, []).append(number)
     if not rounds:
         return
     words = [
-        f"**{md(name)}** keeps {np.mean(kept):.0f} rounds ({len(kept)} of {standing.n_refits} refits)"
+        f"**{md(name)}** stops improving after {count(float(np.mean(kept)))} rounds"
         for name, kept in list(rounds.items())[:MOST_QUITS]
     ]
     more = f", and {len(rounds) - MOST_QUITS} more tasks" if len(rounds) > MOST_QUITS else ""
     st.caption(f"Tasks that quit the common trees: {'; '.join(words)}{more}.")
 
 
-def result(identifier: str) -> None:
-    """Show a finished model: its metrics, its strongest shape, and the way on."""
-    try:
-        model = state.workspace().models.about(identifier)
-    except StoreError:
-        st.query_params.pop("run", None)
-        return
-    with st.container(border=True):
-        head, go_on = st.columns([3, 1], vertical_alignment="center")
-        head.markdown(f":material/check_circle: **{md(model.name)}** is trained, in {duration(model.seconds)}.")
-        if model.of_tasks:
-            _result_of_tasks(model, go_on)
-            return
-        if go_on.button("Explore the shapes", type="primary", icon=":material/stacked_line_chart:", width="stretch"):
-            st.switch_page(cards.PAGES / "shapes.py", query_params={"model": model.id})
+def result(model: ModelAbout) -> None:
+    """Show a new model: its strongest curve, or its metrics and how its tasks gained."""
+    if model.of_tasks:
         cards.metrics(model)
-        estimator = state.estimator(identifier)
-        curve = estimator.explain_shape(estimator.importance().ranked_features()[0])
-        curve = curve.on(state.scale(curve.loss))
-        st.plotly_chart(
-            figures.draw(plots.curve(curve, state.goal(model), state.detail(model, curve), height=332), state.mode()),
-            key=f"result-{identifier}",
-            theme=None,
-            config=cards.CONFIG,
-            alt=read_curve(curve),
-        )
-        sureness.line(model, curve.band)
-        pairs = f"; {len(estimator.model_.pairs)} pairs are on the page Pairs" if estimator.model_.pairs else ""
-        st.caption(f"The strongest of {len(estimator.model_.terms)} shapes{pairs}.")
-
-
-def _result_of_tasks(model: ModelAbout, go_on: Any) -> None:
-    """Show the way on from a finished model of several tasks, and how many gained."""
-    if go_on.button("Read the tasks", type="primary", icon=":material/hub:", width="stretch"):
-        st.switch_page(cards.PAGES / "tasks.py", query_params={"model": model.id})
-    cards.metrics(model)
-    st.caption(f"{tables.rounds(model)} {tables.verdict(model)}")
+        st.caption(f"{tables.rounds(model)} {tables.verdict(model)}")
+        return
+    estimator = state.additive(model.id)
+    curve = estimator.explain_shape(estimator.importance().ranked_features()[0])
+    curve = curve.on(state.scale(curve.loss))
+    curve = state.seen(model, curve)
+    plot = plots.curve(curve, state.goal(model), state.detail(model, curve), height=332)
+    cards.headline(plot, f"result-{model.id}")
+    st.plotly_chart(
+        drawn.figure(plot, titled=False),
+        key=f"result-{model.id}", theme=None, config=cards.CONFIG, alt=read_curve(curve),
+    )  # fmt: skip
+    sureness.line(model, curve.band)
+    pairs = f"; {len(estimator.model_.pairs)} pairs are on the page Pairs" if estimator.model_.pairs else ""
+    st.caption(f"The strongest of {len(estimator.model_.terms)} curves{pairs}.")

@@ -1,4 +1,4 @@
-"""The form of a training of several tasks: which they are, and the settings of multi-task trees."""
+"""The form of a multi-task training: the tasks, and the settings of multi-task trees."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from gamcore.data.table import TableError
 from gamcore.estimators.multitask_parameters import CRITERIA, MultiTaskParameters
 from gamcore.estimators.parameters import defaults, inputs
 from gamcore.estimators.presets import TASK_PRESETS
+from gamcore.numbers import exact
 from shapewise.store.workspace import TableAbout
 from shapewise.training.spec import Outcome
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
+from shapewise.ui.widgets.columns import COUNT, PERCENT, hundredfold, measured
 
 WAYS = {
     "one": "One model",
-    "column": "A task for each value of a column",
-    "outcomes": "A task for each outcome",
-    "tables": "A task for each table",
+    "column": "A task per level",
+    "outcomes": "A task per outcome",
+    "tables": "A task per table",
 }
 FEWEST, MOST = 2, 2_000
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """What the tasks are; empty where there is one model of one question."""
+    """The tasks of a training; empty for a single-task model."""
 
     column: str | None = None
     outcomes: list[Outcome] = field(default_factory=list)
@@ -48,9 +50,9 @@ class Tasks:
 
 
 def role_of(table: TableAbout) -> str | None:
-    """Return the column that tells tasks apart: by the user's choice, else as the column doctor suggests."""
+    """Return the task column: the user's choice, else the column doctor's suggestion."""
     suggested = {r.name: r.role for r in state.reports(table.id) if r.name not in table.roles}
-    roles = table.roles | suggested  # the user's own first
+    roles = table.roles | suggested  # the user's choice first
     return next((name for name, role in roles.items() if role == "task"), None)
 
 
@@ -61,7 +63,7 @@ def _columns(table: TableAbout, target: str) -> list[str]:
 
 
 def _others(table: TableAbout, target: str) -> dict[str, str]:
-    """Return other tables with the target, by a name of their own."""
+    """Return the other tables with the target column, by unique name."""
     tables: dict[str, str] = {}
     for other in state.workspace().tables.listed():
         if other.id != table.id and target in state.columns(other.id):
@@ -71,7 +73,7 @@ def _others(table: TableAbout, target: str) -> dict[str, str]:
 
 
 def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str]) -> Tasks:
-    """Return whether one model answers one question, or several tasks are learnt together."""
+    """Show the choice between one task and several, and return the tasks."""
     columns, others = _columns(table, target), _others(table, target)
     fits = {"one": True, "column": bool(columns), "outcomes": len(levels) > 2, "tables": bool(others)}
     options = [way for way, possible in fits.items() if possible]
@@ -80,8 +82,8 @@ def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str
     way = st.segmented_control(
         "Learn", options, default=default, required=True, format_func=WAYS.__getitem__,
         key=f"tasks-{table.id}-{target}",
-        help="Related tasks, such as products, countries or outcomes, can be learnt together: trees that all of them "
-        "share, and trees of each task's own. Tasks with few rows gain most.",
+        help="Related tasks, such as products, countries or outcomes, can be learned together: all share common "
+        "trees, and each has trees of its own. Tasks with few rows gain most.",
     ) if len(options) > 1 else "one"  # fmt: skip
     if way == "column":
         place = columns.index(suggested) if suggested in columns else 0
@@ -102,7 +104,7 @@ def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str
 
 
 def _outcomes(table: TableAbout, target: pd.Series, levels: list[str]) -> list[Outcome]:
-    """Return each chosen level against one and the same."""
+    """Show the choice of outcomes, each against the same level, and return them."""
     key = f"{table.id}-{target.name}"
     likely = next((level for level in ("drop", "none", "no", "other") if level in levels), levels[-1])
     left, right = st.columns([2, 1])
@@ -117,7 +119,7 @@ PRESET_WORDS = {
     "fast": "Two refits: a first look.",
     "balanced": "Eight refits: the default.",
     "accurate": "Sixteen refits, smaller steps: slower.",
-    "paper": "Zhang and Li 2019, as their program has it: five common and five own trees, splits by entropy, one fit.",
+    "paper": "Zhang and Li 2019, as in their program: five common and five own trees, splits by entropy, one fit.",
 }
 CRITERION_WORDS = {
     "none": "Gain of all rows",
@@ -127,22 +129,22 @@ CRITERION_WORDS = {
     "variance_relative": "The same, relative to the mean",
     "pooled": "Gain less harm to tasks",
 }
-COLUMNS_WORDS = {"all": "All; absent is a value of its own", "shared": "Those that every task has"}
+COLUMNS_WORDS = {"all": "All; absent counts as a value", "shared": "Those that every task has"}
 
 
 def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
-    """Return a preset, what is changed of it, and whether simpler models are trained for comparison."""
+    """Show the settings; return the preset, the changes to it, and whether to train simpler models for comparison."""
     preset = st.segmented_control(
         "Preset", list(TASK_PRESETS), default="balanced", required=True, format_func=str.capitalize,
         key=f"task-preset-{table.id}",
     )  # fmt: skip
     st.caption(PRESET_WORDS[preset])
     additive = st.toggle(
-        "Curves instead of trees of several features", key=f"task-additive-{table.id}",
+        "Curves only", key=f"task-additive-{table.id}",
         help="Every task is then exactly a sum of curves: a common one per feature, and the task's own deviation.",
     )  # fmt: skip
     compare = st.toggle(
-        "Compare with separate models and with one for all", True, key=f"task-compare-{table.id}",
+        "Compare with simpler", True, key=f"task-compare-{table.id}",
         help="Trains trees of each task alone, and trees on all rows that ignore tasks, with the same budget.",
     )  # fmt: skip
     changes = _expert(table, preset, {**defaults(MultiTaskParameters), **TASK_PRESETS[preset]})
@@ -150,14 +152,14 @@ def settings(table: TableAbout) -> tuple[str, dict[str, Any], bool]:
 
 
 def _expert(table: TableAbout, preset: str, usual: dict[str, Any]) -> dict[str, Any]:
-    """Return every other setting, folded."""
+    """Show all other settings in an expander, and return the changes."""
     changes: dict[str, Any] = {}
     with st.expander("All settings"):
         columns = st.columns(2)
         for k, (name, form) in enumerate(INPUTS.items()):
             value = columns[k % 2].number_input(
                 form.label, value=usual[name], key=f"task-{name}-{table.id}-{preset}",
-                help=f"{form.hint} Default {usual[name]:g}.", **form.range,
+                help=f"{form.hint} Default {exact(usual[name])}.", **form.range,
             )  # fmt: skip
             if value != usual[name]:
                 changes[name] = value
@@ -184,17 +186,18 @@ def _expert(table: TableAbout, preset: str, usual: dict[str, Any]) -> dict[str, 
 
 
 def summary(task: Any, held_out: Any, y: Any, binary: bool) -> None:
-    """Show the tasks that are about to be trained: their rows, and the rate or mean of each."""
+    """Show the tasks to be trained, with the rows and the rate or mean of each."""
     rows = pd.DataFrame({"task": task, "training": ~held_out, "y": y})
     of_tasks = rows.groupby("task", sort=False).agg(rows=("training", "sum"), rate=("y", "mean")).reset_index()
     of_tasks = of_tasks.sort_values("rows", ascending=False)
+    form = PERCENT if binary else measured(of_tasks["rate"])
     st.subheader("Tasks", anchor=False)
     st.dataframe(
-        of_tasks, hide_index=True, height=min(38 + 35 * len(of_tasks), 420),
+        hundredfold(of_tasks, ["rate"] if binary else []), hide_index=True, height=min(38 + 35 * len(of_tasks), 420),
         column_config={
             "task": "Task",
-            "rows": st.column_config.NumberColumn("Training rows", format="localized"),
-            "rate": st.column_config.NumberColumn("Rate" if binary else "Mean", format="percent" if binary else "%.4g"),
+            "rows": st.column_config.NumberColumn("Training rows", format=COUNT),
+            "rate": st.column_config.NumberColumn("Rate" if binary else "Mean", format=form),
         },
         alt="One row per task: its training rows, and its rate or mean.",
     )  # fmt: skip

@@ -1,1 +1,1 @@
-"""Controls that several pages show."""
+"""Controls shared by several pages."""

@@ -1,4 +1,4 @@
-"""Files that a child process makes, on a page: how far they are, the way to stop them, and their download."""
+"""Files made by a child process: their progress, cancel button and download on a page."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ MOST = 6
 
 
 def begun(identifier: str, work: FileWork) -> None:
-    """Remember which file of this session is being made."""
+    """Remember which file this session is making."""
     st.session_state[f"pack-{work}"] = identifier
 
 
 def show(work: FileWork) -> None:
-    """Show the file that is being made, and those made before."""
+    """Show the file being made, and earlier ones."""
     listed = packs.packs(state.workspace(), work)
     now = next((one for one in listed if one.id == st.session_state.get(f"pack-{work}")), None)
     now = now or next((one for one in listed if one.goes_on), None)
-    for one in listed:  # another session's, too
+    for one in listed:  # also those of other sessions
         if one.goes_on:
             _watch(one.id)
     if now is not None and not now.goes_on:

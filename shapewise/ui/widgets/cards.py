@@ -1,25 +1,32 @@
-"""Blocks that several pages show."""
+"""Blocks shared by several pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal, NoReturn, TypedDict
 
-import plotly.graph_objects as go
 import streamlit as st
 
+from gamcore.explain.curves import Curve
+from gamcore.explain.surfaces import Surface
 from gamcore.model.losses import LOSSES, default_loss
 from gamcore.model.scales import Scale
+from gamcore.numbers import fixed, percent
 from gamcore.viz import files as export
-from gamcore.viz import plotly_figures as figures
 from gamcore.viz.plots import Plot
+from shapewise.store.departed import Departed
+from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, TableAbout
 from shapewise.training.dataset import learnt_from
-from shapewise.ui.session import state
-from shapewise.ui.session.words import count, date, md, metric, number, told_apart
-from shapewise.ui.widgets import downloads
+from shapewise.training.naming import labels
+from shapewise.ui.session import current
+from shapewise.ui.session.current import InView
+from shapewise.ui.session.words import count, date, md, number
+from shapewise.ui.widgets import downloads, drawn
 
+MOST_OFFERED = 5
 PAGES = Path(__file__).parents[3] / "pages"
 FORMATS: dict[export.PlotFormat, str] = {
     "png": "PNG", "svg": "SVG", "pdf": "PDF", "pptx": "PPTX", "html": "HTML", "csv": "CSV", "xlsx": "XLSX",
@@ -28,8 +35,8 @@ FORMATS: dict[export.PlotFormat, str] = {
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"]}
 
 
-def empty(icon: str, sentence: str, label: str, page: str) -> None:
-    """Show what a page without its subject shows: an icon, a sentence, a way on. Ends the page."""
+def empty(icon: str, sentence: str, label: str, page: str) -> NoReturn:
+    """Show an empty state (an icon, a sentence and a button), and stop the page."""
     with st.container(border=True, horizontal_alignment="center"):
         st.markdown(f":material/{icon}: &nbsp; {sentence}")
         if st.button(label, type="primary"):
@@ -37,85 +44,109 @@ def empty(icon: str, sentence: str, label: str, page: str) -> None:
     st.stop()
 
 
-def pick_table() -> TableAbout:
-    """Return the table in hand, changeable; without any, the empty state."""
-    table = state.current_table()
-    if table is None:
-        empty("table", "There is no table yet.", "Load a table", "data")
-    known = {t.id: t for t in state.workspace().tables.listed()}
-    if len(known) > 1:
-        chosen = st.selectbox(
-            "Table",
-            list(known),
-            index=list(known).index(table.id),
-            format_func=told_apart({i: _table_label(t) for i, t in known.items()}).__getitem__,
-        )
-        state.choose("table", chosen)
-        return known[chosen]
-    return table
+def missing(now: InView, gone: Departed | None = None) -> NoReturn:
+    """Say what became of what was asked for, and offer what there is. Ends the page."""
+    gone = gone or now.missing
+    assert gone is not None
+    with st.container(border=True):
+        name = f", **{md(gone.name)}**," if gone.name else ""
+        ending = f"was deleted on {date(gone.deleted)} by {md(gone.by)}" if gone.deleted else ""
+        st.markdown(
+            f":material/link_off: &nbsp; This {gone.what}{name} {ending}." if ending else
+            f":material/link_off: &nbsp; There is no such {gone.what}, or it is not shared with you."
+        )  # fmt: skip
+        nearest = [now.project] if now.project else now.projects[:MOST_OFFERED]
+        for project in nearest:
+            for identifier, label in list(labels(project).items())[:MOST_OFFERED]:
+                st.button(
+                    f"Open {md(label)} :gray[· {md(project.name)}]", key=f"instead-{identifier}",
+                    on_click=current.open_model, args=(identifier,),
+                )  # fmt: skip
+            if not project.models:
+                st.button(
+                    f"Open {md(project.name)}", key=f"instead-{project.id}", on_click=current.open_table,
+                    args=(project.tables[0].id,),
+                )  # fmt: skip
+        if not nearest:
+            st.page_link(PAGES / "home.py", label="Go to Home", icon=":material/home:")
+    st.stop()
 
 
-def _table_label(table: TableAbout) -> str:
-    return f"{table.name} ({count(table.rows)} rows, {date(table.created)})"
+def table_in_view() -> TableAbout:
+    """Return the table in view; without one, the page ends with the empty state or with what became of it."""
+    now = current.in_view()
+    if now.missing is not None:
+        missing(now)
+    if now.table is None and now.project is not None:
+        empty("table", "The table of this project was deleted.", "Load a table", "home")
+    if now.table is None:
+        empty("table", "There is no table yet.", "Load a table", "home")
+    return now.table
 
 
-def no_model() -> None:
-    """Show the empty state of a page about models: the way on is a table where there is none."""
-    if state.workspace().tables.listed():
-        empty("model_training", "There is no model yet.", "Train one", "train")
-    empty("model_training", "There is no model yet, and no table to train on.", "Load a table", "data")
+def no_model(now: InView) -> NoReturn:
+    """Show the empty state of a page about models; if there is no table either, lead to Home."""
+    if now.table is not None:
+        empty("model_training", f"There is no model of {md(now.table.name)} yet.", "Train one", "train")
+    empty("model_training", "There is no model yet, and no table to train on.", "Load a table", "home")
 
 
-def pick_model(of_tasks: bool = False) -> ModelAbout:
-    """Return the model in hand, changeable; without any of the page's kind, the empty state."""
-    known = {m.id: m for m in state.workspace().models.listed() if m.of_tasks == of_tasks}
-    model = state.current_model()
-    if model is None:
-        no_model()
-    if not known and of_tasks:
-        empty("hub", "There is no model of several tasks yet.", "Train one", "train")
-    if not known:
-        empty("hub", "All models here are of several tasks: they are read on the page Tasks.", "Open Tasks", "tasks")
-    if model.id not in known:
-        model = next(iter(known.values()))
-        state.choose("model", model.id)
-    if len(known) > 1:
-        chosen = st.selectbox(
-            "Model",
-            list(known),
-            index=list(known).index(model.id),
-            format_func=told_apart({i: _model_label(m) for i, m in known.items()}).__getitem__,
-        )
-        state.choose("model", chosen)
-        return known[chosen]
-    st.caption(f"Model: {md(_model_label(model))}")
+def any_model_in_view() -> ModelAbout:
+    """Return the model in view; without one, the page ends with the empty state or with what became of it."""
+    now = current.in_view()
+    if now.missing is not None:
+        missing(now)
+    if now.model is None:
+        no_model(now)
+    return now.model
+
+
+def model_in_view(of_tasks: bool = False) -> ModelAbout:
+    """Return the model in view, which is of the page's kind; else the page ends and says what there is."""
+    model, project = any_model_in_view(), current.in_view().project
+    if model.of_tasks != of_tasks and project is not None:
+        _other_kind(project, of_tasks)
     return model
+
+
+def _other_kind(project: Project, of_tasks: bool) -> NoReturn:
+    """Say that the model in view is not of the page's kind, and offer those of the project that are. Ends the page."""
+    there = [(model.id, label) for model in project.models if model.of_tasks == of_tasks
+             for label in [labels(project)[model.id]]]  # fmt: skip
+    with st.container(border=True):
+        st.markdown(
+            ":material/hub: &nbsp; This page is about models of several tasks; the model in view has one." if of_tasks
+            else ":material/hub: &nbsp; The model in view has several tasks: it is read on the page Tasks."
+        )  # fmt: skip
+        for identifier, label in there[:MOST_OFFERED]:
+            st.button(f"Open {md(label)}", key=f"kind-{identifier}", on_click=current.open_model, args=(identifier,))
+        with st.container(horizontal=True):
+            if not of_tasks and st.button("Open Tasks", type="primary"):
+                st.switch_page(PAGES / "tasks.py")
+            if not there and st.button("Train one", type="primary" if of_tasks else "secondary"):
+                st.switch_page(PAGES / "train.py")
+    st.stop()
 
 
 SCALE_WORDS: dict[Scale, str] = {"points": "Percentage points", "ratio": "Odds ratio", "link": "Log-odds"}
 
 
 def pick_scale(loss: str) -> Scale:
-    """Return the scale that effects are read on, the same on every page; a target in its own units has only one."""
+    """Show the choice of scale for effects, shared by all pages; a target in its own units has only one scale."""
     if len(LOSSES[loss].scales) == 1:
         return "link"
     return st.segmented_control(
         "Scale", list(SCALE_WORDS), default="points", required=True, format_func=SCALE_WORDS.__getitem__, key="scale",
         persist_state="session",
         help="Percentage points: what an effect adds to the base rate, for an otherwise average row. Odds "
-        "ratio: what it multiplies the odds by, for every row. Log-odds: the log of that, which is what adds up.",
+        "ratio: what it multiplies the odds by, for every row. Log-odds: the log of the odds; effects on it add up.",
     )  # fmt: skip
 
 
-def pick_effects(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
-    """Return a model, and the scale that its effects are read on, side by side."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = pick_model(of_tasks)
-        return model, pick_scale(default_loss(model.kind.endswith("classifier")).name)
-
-
-def _model_label(model: ModelAbout) -> str:
-    return f"{model.name} · {metric(model)} · {date(model.created)}"
+def effects_in_view(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
+    """Return the model in view, and the scale that its effects are read on."""
+    model = model_in_view(of_tasks)
+    return model, pick_scale(default_loss(model.kind.endswith("classifier")).name)
 
 
 def metrics(model: ModelAbout) -> None:
@@ -124,68 +155,89 @@ def metrics(model: ModelAbout) -> None:
     if not numbers:
         st.caption("This model was imported: it has not been evaluated on a table here.")
         return
-    row = st.container(horizontal=True)  # wraps where the window is narrow
-    if "auc" in numbers:
-        row.metric(
-            "AUC, mean of tasks" if model.of_tasks else "AUC, held-out rows",
-            f"{numbers['auc']:.3f}",
-            border=True,
-            height="stretch",
-            help="0.5 is guessing, 1 is perfect.",
-        )
-        row.metric(
-            "Log-loss, held-out rows", f"{numbers['log_loss']:.4f}",
-            _change(numbers["log_loss"], numbers["baseline_log_loss"], _baseline(model, "base rate")),
-            delta_color="inverse", border=True, height="stretch",
+    with st.grid(min_column_width=175):
+        if "auc" in numbers:
+            _metrics_of_classes(model, numbers)
+        else:
+            _metrics_of_numbers(model, numbers)
+        part = learnt_from(model.rows)
+        st.metric(
+            "Training rows", count(model.rows["training"]), border=True,
+            help=f"{count(model.rows['held_out'])} more rows are held out, never used for fitting or early stopping."
+            + (f" All come from a sample of {count(model.rows['sample'])} rows." if "sample" in model.rows else "")
+            + (f" The model learnt {part}." if part else ""),
         )  # fmt: skip
-        row.metric(
-            "Base rate", f"{numbers['base_rate']:.1%}", border=True, height="stretch", help="Share of positive rows."
-        )
-    else:
-        row.metric(
-            "RMSE, held-out rows", number(numbers["rmse"]),
-            _change(numbers["rmse"], numbers["baseline_rmse"], _baseline(model, "mean")),
-            delta_color="inverse", border=True, height="stretch",
-        )  # fmt: skip
-        row.metric(
-            "R², held-out rows",
-            f"{numbers['r2']:.3f}",
-            border=True,
-            height="stretch",
-            help=f"1 is perfect, 0 is {_baseline(model, 'mean')}.",
-        )
-        row.metric("Mean of the target", number(numbers["mean"]), border=True, height="stretch")
-    part = learnt_from(model.rows)
-    row.metric(
-        "Training rows", count(model.rows["training"]), border=True, height="stretch",
-        help=f"{count(model.rows['held_out'])} more rows are held out, never used in fitting or early stopping."
-        + (f" They are of a sample of {count(model.rows['sample'])} rows." if "sample" in model.rows else "")
-        + (f" The model learnt {part}." if part else ""),
+
+
+def _metrics_of_classes(model: ModelAbout, numbers: dict[str, float]) -> None:
+    st.metric(
+        "AUC, mean of tasks" if model.of_tasks else "AUC", fixed(numbers['auc'], 3), border=True,
+        help="On held-out rows. 0.5 is guessing, 1 is perfect.",
     )  # fmt: skip
+    st.metric(
+        "Log-loss", fixed(numbers['log_loss'], 4), **_change(numbers, "log_loss"), border=True,
+        help=f"On held-out rows, beside that of always predicting {_baseline(model, 'base rate')}.",
+    )  # fmt: skip
+    st.metric("Base rate", percent(numbers["base_rate"]), border=True, help="Share of positive training rows.")
+
+
+def _metrics_of_numbers(model: ModelAbout, numbers: dict[str, float]) -> None:
+    st.metric(
+        "RMSE", number(numbers["rmse"]), **_change(numbers, "rmse"), border=True,
+        help=f"On held-out rows, beside that of always predicting {_baseline(model, 'mean')}.",
+    )  # fmt: skip
+    st.metric(
+        "R²", fixed(numbers['r2'], 3), border=True,
+        help=f"On held-out rows. 1 is perfect, 0 is {_baseline(model, 'mean')}.",
+    )  # fmt: skip
+    st.metric("Mean of the target", number(numbers["mean"]), border=True, help="Of the training rows.")
 
 
 def _baseline(model: ModelAbout, name: str) -> str:
-    """Return what a model's metrics are held against: with several tasks, knowing which is no skill."""
+    """Return the baseline of a model's metrics; with several tasks, each task's own: knowing the task is no skill."""
     return f"each task's {name}" if model.of_tasks else f"the {name}"
 
 
-def _change(value: float, baseline: float, name: str) -> str | None:
-    """Return how much better or worse than a baseline; nothing where that rounds to nothing."""
+class Change(TypedDict, total=False):
+    """How `st.metric` shows a change."""
+
+    delta: str
+    delta_color: Literal["green", "red"]
+    delta_arrow: Literal["up", "down"]
+
+
+def _change(numbers: dict[str, float], name: str) -> Change:
+    """Return how a loss compares with the baseline's; nothing if they are equal when rounded."""
+    value, baseline = numbers[name], numbers[f"baseline_{name}"]
     percent = round(100 * (value / baseline - 1)) if baseline > 0 else 0
-    return f"{percent:+d}% against {name}" if percent else None
+    if not percent:
+        return {}
+    if percent < 0:
+        return {"delta": f"{-percent}% below guessing", "delta_color": "green", "delta_arrow": "down"}
+    return {"delta": f"{percent}% above guessing", "delta_color": "red", "delta_arrow": "up"}
+
+
+def headline(plot: Plot, key: str) -> None:
+    """Show what a plot says and what it is of, above it: text of the page wraps, a title inside the figure does not."""
+    with st.container(gap=None, key=f"headline-{key}"):
+        st.markdown(f"##### {md(plot.title)}")
+        if plot.detail:
+            st.caption(md(plot.detail))
 
 
 def figure(
     plot: Plot, key: str, source: str, about: Callable[[], str] = str, titled: bool = True,
-    drawn: go.Figure | None = None, on_box: Callable[[], None] | None = None,
+    over: Curve | Surface | None = None, on_box: Callable[[], None] | None = None,
 ) -> None:  # fmt: skip
     """Show a plot with its numbers and its downloads.
 
-    source : what it is of, for names of files. about : makes the card of its model, for the ends of files. titled :
-    False where the page says what it is. drawn : the figure, where the page adds to it; `on_box` is called when a
-    rectangle was dragged on it.
+    source : what the plot is about, for file names. about : returns its model's card, for the end of files. titled :
+    False if the page has its own title. over : the curve or surface that a box can be dragged on; then `on_box` is
+    called.
     """
-    shown = drawn or figures.draw(plot, state.mode(), titled)
+    if titled:
+        headline(plot, key)
+    shown = drawn.figure(plot, titled=False, on=over)
     if on_box is None:
         st.plotly_chart(shown, key=key, theme=None, config=CONFIG, alt=plot.words)
     else:
@@ -206,7 +258,6 @@ def _made(plot: Plot, form: export.PlotFormat, about: Callable[[], str]) -> byte
 
 
 def small(plot: Plot, key: str) -> None:
-    """Show a small plot, one of many."""
-    st.plotly_chart(
-        figures.draw(plot, state.mode()), key=key, theme=None, config={"displayModeBar": False}, alt=plot.words
-    )
+    """Show a small plot, one of many: a picture, which a browser shows at once."""
+    with st.container(key=key):
+        st.image(drawn.small(plot), width="stretch", alt=plot.words)

@@ -1,4 +1,4 @@
-"""Buttons that hand out files, made when they are pressed."""
+"""Download buttons whose files are made on click."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIME = {
 def button(
     label: str, make: Callable[[], bytes], name: str, key: str, icon: str | None = None, tip: str | None = None
 ) -> None:  # fmt: skip
-    """Show a download whose file is made at the press, in a thread of its own: no other session waits for it."""
+    """Show a download button; its file is made on click, in its own thread, so no other session waits."""
     mime = MIME.get(name.rpartition(".")[2], "application/octet-stream")
     st.download_button(
         label,
@@ -38,11 +38,11 @@ def button(
 
 
 def _handed(space: Workspace, make: Callable[[], bytes], name: str) -> bytes:
-    """Return the file, once the log says who took it."""
+    """Return the file after logging who downloads it."""
     data = make()
     try:
         space.note("export", detail=name)
     except StoreError:
-        if is_shared():  # what the log does not know is not handed out
+        if is_shared():  # no download without a log entry
             raise
     return data

@@ -1,4 +1,4 @@
-"""What is known of a segment, on a page: rows, rate, opportunity and model contrast, never mixed."""
+"""The evidence for a segment on a page: rows, rate, opportunity and model contrast, each by itself."""
 
 from __future__ import annotations
 
@@ -10,77 +10,86 @@ import streamlit as st
 from gamcore.data.table import TableError
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence
+from gamcore.numbers import fixed, percent
 from shapewise.decisions import boards as board
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.widgets import reach
+from shapewise.ui.widgets.tiles import tile
 
 FEW = 30
 ROUNDED = "Rounds the numbers as far as possible while moving under 1% of the rows."
 
 OPPORTUNITY = (
-    "How the held-out rows inside differ from the rest, with its 95% interval (Newcombe; of means, Welch). An "
-    "association: acting on these customers may do something else, and only an experiment measures that."
+    "How the held-out rows inside differ from the rest, with a 95% interval (Newcombe; for means, Welch). An "
+    "association: acting on these customers may have a different effect, which only an experiment measures."
 )
 CONTRAST = (
-    "The mean change of predictions inside, against the average effect of the segment's features with everything else "
-    "as it is: an association, adjusted for the other features."
+    "The mean effect of the segment's features on predictions inside, against their average effect, all other features "
+    "unchanged: an association, adjusted for the other features."
 )
 
 
 def points(value: float, binary: bool) -> str:
-    """Return a difference of rates in percentage points, or of means."""
+    """Return a difference in words: of rates in percentage points, of means as a number."""
     if not math.isfinite(value):
         return "not known"
-    return f"{100 * value:+.1f} points" if binary else f"{'+' if value >= 0 else ''}{number(value)}"
+    return f"{fixed(100 * value, 1, signed=True)} points" if binary else f"{'+' if value >= 0 else ''}{number(value)}"
 
 
 def level(value: float, binary: bool) -> str:
-    """Return a rate or a mean."""
+    """Return a rate or a mean in words."""
     if not math.isfinite(value):
         return "not known"
-    return f"{value:.1%}" if binary else number(value)
+    return percent(value) if binary else number(value)
 
 
 def between(ends: tuple[float, float], binary: bool, signed: bool = False) -> str:
-    """Return an interval."""
+    """Return an interval in words."""
     if not all(map(math.isfinite, ends)):
         return "interval not known"
     if binary:
-        low, high = (f"{100 * end:+.1f}" if signed else f"{100 * end:.1f}" for end in ends)
+        low, high = (fixed(100 * end, 1, signed=True) if signed else fixed(100 * end, 1) for end in ends)
         return f"{low} to {high}{' points' if signed else '%'}"
     return f"{number(ends[0])} to {number(ends[1])}"
 
 
 def agreeing(evidence: Evidence) -> str:
-    """Return how many refits have the model contrast on the same side."""
-    return f"{evidence.agree:.0%} of refits agree" if math.isfinite(evidence.agree) else "nothing of the model inside"
+    """Return the share of refits that agree on the model contrast's sign, in words."""
+    return (
+        f"{percent(evidence.agree, 0)} of refits agree"
+        if math.isfinite(evidence.agree)
+        else "no model feature in the rule"
+    )
 
 
 def metrics(evidence: Evidence) -> None:
     """Show the four numbers side by side."""
-    row = st.container(horizontal=True)
-    plain = {"border": True, "delta_color": "off", "delta_arrow": "off", "height": "stretch"}
-    row.metric(
-        "Held-out rows inside", count(evidence.inside), f"{evidence.share:.1%} of {count(evidence.rows)}", **plain
+    row = st.grid(min_column_width=150)
+    tile(
+        row,
+        "Held-out rows inside",
+        count(evidence.inside),
+        f"{percent(evidence.share)} of {count(evidence.rows)}",
     )
     name = "Rate inside" if evidence.binary else "Mean inside"
-    row.metric(name, level(evidence.mean, evidence.binary), between(evidence.interval, evidence.binary), **plain,
-               help=f"Of rows that no fit has seen; elsewhere {level(evidence.rest, evidence.binary)}.")  # fmt: skip
-    row.metric(
+    tile(row, name, level(evidence.mean, evidence.binary), between(evidence.interval, evidence.binary),
+               hint=f"Of rows never used for fitting. Outside: {level(evidence.rest, evidence.binary)}.")  # fmt: skip
+    tile(
+            row,
         "Opportunity", points(evidence.opportunity, evidence.binary),
-        between(evidence.opportunity_interval, evidence.binary, signed=True), **plain, help=OPPORTUNITY,
+        between(evidence.opportunity_interval, evidence.binary, signed=True), hint=OPPORTUNITY,
     )  # fmt: skip
-    row.metric("Model contrast", points(evidence.contrast, evidence.binary), agreeing(evidence), **plain, help=CONTRAST)
+    tile(row, "Model contrast", points(evidence.contrast, evidence.binary), agreeing(evidence), hint=CONTRAST)
     tried = f"{count(evidence.tried)} ranges were" if evidence.tried > 1 else "One range was"
     few = f" Under {FEW} rows inside: too few to conclude anything." if evidence.inside < FEW else ""
-    st.caption(f"{tried} looked at to find it; the interval is of this one alone.{few}")
+    st.caption(f"{tried} examined to find it; the interval is not adjusted for that.{few}")
 
 
 def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
-    """Return a rule in words, with what held-out rows say of it; None where they cannot be asked."""
-    st.markdown(f"**Rows where** {md(rule.words())}")
+    """Show a rule with its evidence from held-out rows, and return the evidence; None if there is none."""
+    st.markdown(f"**Rows where** {md(rule.words(state.names_of(model)))}")
     try:
         evidence = reach.evidence(model, rule, tried)
     except TableError as error:
@@ -94,11 +103,12 @@ def card(model: ModelAbout, rule: Rule, tried: int) -> Evidence | None:
 
 
 def keep(model: ModelAbout, rule: Rule, evidence: Evidence | None, key: str) -> None:
-    """Show a name, and a button to save a segment."""
+    """Show a name field and a button that saves the segment."""
+    words = rule.words(state.names_of(model))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name of the segment", placeholder=rule.words(), key=f"name-{key}", max_chars=120)
+        name = st.text_input("Name of the segment", placeholder=words, key=f"name-{key}", max_chars=120)
         if st.button("Save as segment", icon=":material/bookmark_add:", key=f"save-{key}"):
-            named = name.strip() or rule.words()
+            named = name.strip() or words
             board.add_segment(
                 state.workspace(),
                 named,
@@ -111,7 +121,7 @@ def keep(model: ModelAbout, rule: Rule, evidence: Evidence | None, key: str) -> 
 
 
 def table(listed: list[tuple[str, Evidence]]) -> pd.DataFrame:
-    """Return the segments side by side, as numbers."""
+    """Return the evidence of several segments as a table, one row each."""
     return pd.DataFrame(
         {
             "segment": [name for name, _ in listed],

@@ -1,4 +1,4 @@
-"""The guided example: from a sample table to a measured lift, a step per press."""
+"""The guided example: from a sample table to a measured lift, one step per click."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions import guided_example as example
 from shapewise.decisions.boards import Board
 from shapewise.store.workspace import StoreError, TableAbout
-from shapewise.ui.session import state
+from shapewise.ui.session import current, state
 from shapewise.ui.session.words import md
+from shapewise.ui.widgets import boards
 
 STEPS = (
     ("Load *renewal*: 30,000 customers whose product is about to mature", "Load the table"),
     (
-        "Train a model of each of three scenarios: who renews, who moves to funds, who wants less risk",
+        "Train a model for each of three targets: who renews, who moves to funds, who wants less risk",
         "Train three models",
     ),
     (
-        "Find three segments on their curves and order them: A, then C, then B",
+        "Find three segments on their curves and rank them: A, then C, then B",
         "Make the board",
     ),
     ("Plan the A/B test: two strategies, two metrics each, one expected null", "Open the plan"),
@@ -28,14 +29,14 @@ STEPS = (
 
 
 def table() -> TableAbout | None:
-    """Return the example's table, where it is loaded."""
+    """Return the example's table; None if it is not loaded."""
     return example.find(state.workspace(), example.FUNNEL)
 
 
 def board_of(table_now: TableAbout | None) -> Board | None:
-    """Return the example's board, where it is made."""
-    boards = stored.boards(state.workspace(), table_now.id) if table_now else []
-    return next((one for one in boards if one.name == example.NAME), None)
+    """Return the example's board; None if there is none."""
+    kept = stored.boards(state.workspace(), table_now.id) if table_now else []
+    return next((one for one in kept if one.name == example.NAME), None)
 
 
 def done() -> int:
@@ -58,7 +59,7 @@ def show(expanded: bool) -> None:
         "Guided example: from three curves to three messages to a measured lift", expanded, icon=":material/explore:",
         key=f"guide-{expanded}", on_change="rerun",
     )  # fmt: skip
-    if not box.open:  # what is done is only looked up for those who look
+    if not box.open:  # look up the progress only when open
         return
     at = done()
     with box:
@@ -73,23 +74,23 @@ def show(expanded: bool) -> None:
 
 
 def _go(step: int) -> None:
-    """Do a step."""
+    """Perform a step, and rerun the page."""
     space = state.workspace()
     try:
         if step == 0:
             with st.spinner("Reading the table"):
-                state.choose("table", example.load(space, example.FUNNEL).id)
+                current.open_table(example.load(space, example.FUNNEL).id)
             st.rerun()
         table_now = table()
         if table_now is None:
             raise StoreError("The example's table was deleted: load it again.")
-        state.choose("table", table_now.id)
+        current.open_table(table_now.id)
         if step == 1:
             _train(table_now)
         elif step == 2:
             with st.spinner("Finding segments on the curves"):
                 made = example.make_board(space, space.tables.about(table_now.id))
-            state.choose("board", made.id)
+            boards.open_board(made.id)
         else:
             _prepare(step, board_of(table_now))
     except (StoreError, TableError, OSError) as error:
@@ -99,7 +100,7 @@ def _go(step: int) -> None:
 
 
 def _train(table_now: TableAbout) -> None:
-    """Show the three models, one after the other: a second or two each."""
+    """Train the three models one after the other, a second or two each."""
     space = state.workspace()
     columns = state.columns(table_now.id)
     with st.status("Training three models, with their bands", expanded=True) as status:
@@ -109,7 +110,7 @@ def _train(table_now: TableAbout) -> None:
 
 
 def _prepare(step: int, made: Board | None) -> None:
-    """Fill in the plan, or say where the experiment is read from, and go there."""
+    """Fill in the plan, or the source of the read-out, and open that view."""
     if made is None:
         raise StoreError("The example's board was deleted: make it again.")
     if step == 3:
@@ -119,8 +120,8 @@ def _prepare(step: int, made: Board | None) -> None:
             table = example.load(state.workspace(), example.OUTCOME)
         stored.change(state.workspace(), made.id, outcome=example.outcome_of(table))
     for key in [key for key in st.session_state if made.id in str(key)]:
-        del st.session_state[key]  # fields of the plan and the read-out begin with what is stored now
-    state.choose("board", made.id)
+        del st.session_state[key]  # so that the fields of the plan and the read-out show the stored values
+    boards.open_board(made.id)
     _open("plan" if step == 3 else "read")
 
 

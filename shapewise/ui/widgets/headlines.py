@@ -1,4 +1,4 @@
-"""What people call a plot instead of what it says by itself, and the notes that they pin to it."""
+"""Users' own titles for plots, and the notes pinned to them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from shapewise.ui.session.words import md
 
 
 def of(model: ModelAbout, plot: str) -> str | None:
-    """Return the title that a person gave a plot; None where it has its own."""
+    """Return the user's title of a plot; None if it has the automatic one."""
     return model.headlines.get(plot)
 
 
 def edit(model: ModelAbout, plot: str, read: str) -> None:
-    """Fields for the title of a plot, empty for what it says by itself, and for a note; the note that there is."""
+    """Show fields for the title of a plot (empty: the automatic one) and a note, and the note itself."""
     key = f"headline-{model.id}-{plot}"
 
     def keep() -> None:
@@ -35,7 +35,7 @@ def edit(model: ModelAbout, plot: str, read: str) -> None:
         )  # fmt: skip
         st.text_area(
             "Note", note, key=f"note-{key}", on_change=pin, max_chars=MAX_NOTE, height=120,
-            help="Pinned to this plot: it stands here and goes into reports, as plain text.",
+            help="Pinned to this plot, and included in reports. Plain text.",
         )  # fmt: skip
     if note:
         st.caption(f":material/sticky_note_2: {md(note)}")

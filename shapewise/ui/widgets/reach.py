@@ -1,4 +1,5 @@
-"""Who rules pick, and what held-out rows say of it: by ids and by the JSON of a rule, so that no table is hashed."""
+"""The rows that rules match, and their held-out evidence. Caches are keyed by id and by a rule's JSON: no table is
+hashed."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def _holds(table: str, rule: str) -> Bools:
 
 
 def holds(table: str, rule: Rule) -> Bools:
-    """Return the rows of a table that a rule picks; shared, so never changed."""
+    """Return a mask of the rows of a table that match a rule. It is shared: never change it."""
     return _holds(table, json.dumps(rule.to_dict()))
 
 
@@ -39,7 +40,7 @@ def _matches(table: str, gate: str, rules: tuple[str, ...]) -> Matches:
 
 
 def ledger(table: str, made: StrategySet) -> Ledger:
-    """Return who is reached in a table. What an order changes is read off counts that are the same in all orders."""
+    """Return the reach of each strategy in a table, from cached counts that do not depend on the strategies' order."""
     rules = [json.dumps(strategy.rule.to_dict()) for strategy in made.strategies]
     order = sorted(range(len(rules)), key=rules.__getitem__)
     matches = _matches(table, json.dumps(made.gate.to_dict()), tuple(rules[k] for k in order))
@@ -55,7 +56,7 @@ def _held_out(model: str, bands: int) -> HeldOutRows | None:
     held = rows.held_out
     weight = None if rows.weight is None else rows.weight[held]
     return HeldOutRows(
-        fitted.model_, state.frame(about.table).loc[rows.X.index[held]], rows.y[held].to_numpy(float), weight
+        fitted.model_, state.as_read(about).frame.loc[rows.X.index[held]], rows.y[held].to_numpy(float), weight
     )
 
 
@@ -66,7 +67,7 @@ def _evidence(model: str, bands: int, rule: str) -> Evidence | None:
 
 
 def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
-    """Return what a model's held-out rows say of a rule; None where its table is gone. TableError where a column is."""
+    """Return the held-out evidence for a rule; None if the model's table is gone. TableError if a column is."""
     evidence_now = _evidence(model.id, model.bands, json.dumps(rule.to_dict()))
     return evidence_now and replace(evidence_now, tried=tried)
 
@@ -80,7 +81,7 @@ def _suggested(model: str, bands: int) -> list[Segment]:
 
 
 def suggested(model: ModelAbout) -> list[Segment]:
-    """Return the segments that a model sets apart; none where its table is gone."""
+    """Return the segments that a model suggests; none if its table is gone."""
     return _suggested(model.id, model.bands)
 
 
@@ -90,5 +91,5 @@ def _rounded(table: str, rule: str) -> Rule:
 
 
 def rounded(table: str, rule: Rule) -> Rule:
-    """Return a rule with numbers that a business would choose: as few digits as move under 1% of a table's rows."""
+    """Return a rule with its numbers rounded as far as possible while moving under 1% of a table's rows."""
     return _rounded(table, json.dumps(rule.to_dict()))

@@ -1,19 +1,22 @@
-"""Build a rule: groups of conditions, AND within a group, OR between groups, NOT of a condition."""
+"""A rule editor: groups of conditions, with AND within a group, OR between groups, and NOT on a condition."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
-import pandas as pd
 import streamlit as st
 
+from gamcore.data.column_names import Names
 from gamcore.data.dates import as_date, day_number
-from gamcore.data.table import TableError, kind_of, read_texts
+from gamcore.data.table import Table, TableError, read_texts
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, both, either
+from gamcore.numbers import count
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
+from shapewise.ui.widgets.columns import EXACT
 
 Condition = Range | Levels | Missing
 MOST_LEVELS = 200
@@ -22,7 +25,7 @@ RANGE, MISSING = "in a range", "missing"
 
 @dataclass(frozen=True)
 class ConditionRow:
-    """One condition in the making, with a name for its widgets."""
+    """One condition being edited, with an id for its widgets."""
 
     id: str
     rule: Condition | None = None
@@ -30,7 +33,7 @@ class ConditionRow:
 
 
 def groups_of(rule: Rule) -> list[list[ConditionRow]] | None:
-    """Return a rule as groups of conditions; None where it nests deeper than that."""
+    """Return a rule as groups of conditions; None if it nests deeper."""
     groups = []
     for group in rule.of if isinstance(rule, AnyOf) else (rule,):
         lines = []
@@ -50,7 +53,7 @@ def begin(key: str, rule: Rule | None) -> None:
 
 
 def edit(key: str, table: str) -> Rule | None:
-    """Return the fields of a rule that `begin` started; the rule, where every condition is complete."""
+    """Show the fields of a rule that `begin` started; return the rule once every condition is complete, else None."""
     groups: list[list[ConditionRow]] = st.session_state[key]
     made, whole = [], True
     for k, group in enumerate(groups):
@@ -72,7 +75,7 @@ def edit(key: str, table: str) -> Rule | None:
         and not made[0].columns
         and st.session_state.get(_column(key, groups[0][0])) is None
     ):
-        st.caption("No condition: everybody.")
+        st.caption("No condition: all rows.")
         return EVERYBODY
     return either(made) if whole else None
 
@@ -96,17 +99,20 @@ def _column(key: str, line: ConditionRow) -> str:
 
 
 def _line(key: str, table: str, line: ConditionRow) -> Rule | None:
-    """Return the fields of one condition."""
-    frame, own = state.frame(table), f"{key}-{line.id}"
-    names = list(frame.columns)
+    """Show the fields of one condition, and return it; None while incomplete."""
+    rows, own = state.table(table), f"{key}-{line.id}"
+    names, shown = rows.names, state.names(table)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         known = line.rule.column if line.rule is not None and line.rule.column in names else None
-        column = st.selectbox("Column", names, names.index(known) if known else None, key=_column(key, line), width=220)
-        rule = None
+        column = st.selectbox(
+            "Column", names, names.index(known) if known else None, key=_column(key, line), width=220,
+            format_func=shown.column,
+        )  # fmt: skip
+        rule: Rule | None = None
         if column is not None:
             was = line.rule if line.rule is not None and line.rule.column == column else None
             try:
-                rule = _values(f"{own}-{column}", frame[column], was)
+                rule = _values(f"{own}-{column}", rows, column, was, shown)
             except (TableError, RuleError) as error:
                 st.caption(md(error))
             inverted = st.checkbox("not", line.inverted, key=f"{own}-not")
@@ -118,9 +124,9 @@ def _line(key: str, table: str, line: ConditionRow) -> Rule | None:
     return rule
 
 
-def _values(key: str, series: pd.Series, was: Condition | None) -> Condition | None:
-    """Return what is asked of a column."""
-    kind, name = kind_of(series), str(series.name)
+def _values(key: str, table: Table, name: str, was: Condition | None, shown: Names) -> Condition | None:
+    """Show the fields for a column's values, and return the condition; None while incomplete."""
+    kind, series = table.kind(name), table.frame[name]
     ways = [RANGE if kind in ("number", "date") else "one of", MISSING]
     if kind == "number" and series.nunique() <= MOST_LEVELS:
         ways.append("one of")
@@ -130,12 +136,12 @@ def _values(key: str, series: pd.Series, was: Condition | None) -> Condition | N
         return Missing(name)
     if way == "one of":
         listed = sorted(read_texts(series)[1])
-        kept = list(was.levels) if isinstance(was, Levels) else []  # also those that this table does not have
+        kept = list(was.levels) if isinstance(was, Levels) else []  # also levels that this table lacks
         if len(listed) > MOST_LEVELS:
-            st.caption(f"The {MOST_LEVELS} most frequent of {len(listed):,} levels.")
+            st.caption(f"The {MOST_LEVELS} most frequent of {count(len(listed))} levels.")
             listed = [str(one) for one in series.astype("string").value_counts().index[:MOST_LEVELS]]
         listed += [level for level in kept if level not in listed]
-        chosen = st.multiselect("Levels", listed, kept, key=f"{key}-levels")
+        chosen = st.multiselect("Levels", listed, kept, key=f"{key}-levels", format_func=partial(shown.level, name))
         return Levels(name, tuple(chosen)) if chosen else None
     before = was if isinstance(was, Range) else None
     usual_ends = (before.low, before.high) if before else (None, None)
@@ -154,4 +160,4 @@ def _end(key: str, label: str, end: float | None, is_date: bool) -> float | None
         if day_now is None or day_now == day:
             return end
         return day_number(day_now)
-    return st.number_input(label, value=end, key=f"{key}-{label}", format="%.10g", placeholder="open", width=150)
+    return st.number_input(label, value=end, key=f"{key}-{label}", format=EXACT, placeholder="open", width=150)

@@ -1,0 +1,79 @@
+"""Where one starts: what is in view and what to do next, what is being trained, recent work, new projects."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from shapewise.decisions import boards as stored
+from shapewise.reports import recipes
+from shapewise.store.projects import Project
+from shapewise.training.naming import labels
+from shapewise.ui.data import loading
+from shapewise.ui.session import current, state
+from shapewise.ui.session.current import InView
+from shapewise.ui.session.frame import begin
+from shapewise.ui.session.words import count, date, md, metric
+from shapewise.ui.widgets import cards, guide
+from shapewise.ui.widgets.next_step import next_step
+
+MOST_RECENT = 6
+
+
+def in_view(project: Project, now: InView) -> None:
+    """Show the project in view and the next step."""
+    step = next_step(project)
+    with st.container(border=True):
+        st.subheader(md(project.name), anchor=False)
+        if now.model is not None:
+            st.caption(f"{md(now.label)} · {metric(now.model)}")
+        st.markdown(step.why)
+        if st.button(step.label, type="primary", icon=":material/arrow_forward:"):
+            st.switch_page(cards.PAGES / f"{step.page}.py")
+
+
+def recent(projects: list[Project]) -> None:
+    """Show other projects, the one worked on last first, each with its newest models, board and report."""
+    st.subheader("Other projects", anchor=False)
+    boards, reports = stored.boards(state.workspace()), recipes.recipes(state.workspace())
+    columns = st.columns(3)
+    for k, project in enumerate(projects[:MOST_RECENT]):
+        tables = {table.id for table in project.tables}
+        names = labels(project)
+        with columns[k % 3].container(border=True, height="stretch"):
+            st.markdown(f"**{md(project.name)}**")
+            parts = [f"{count(project.tables[0].rows)} rows"] if project.tables else ["no table"]
+            parts += [f"{len(project.models)} model{'s' * (len(project.models) != 1)}"]
+            st.caption(f"{' · '.join(parts)} · {date(project.touched)}")
+            carried = {"table": project.tables[0].id} if project.tables else {}
+            if not project.models:
+                st.page_link(cards.PAGES / "data.py", label="Open the table", icon=":material/table:",
+                             query_params=carried)  # fmt: skip
+            for model in project.models[:2]:
+                page = "tasks" if model.of_tasks else "shapes"
+                st.page_link(cards.PAGES / f"{page}.py", label=md(names[model.id]), icon=":material/show_chart:",
+                             width="stretch", query_params={"model": model.id})  # fmt: skip
+            for board in [one for one in boards if one.table in tables][-1:]:
+                st.page_link(cards.PAGES / "strategies.py", label=md(board.name), icon=":material/low_priority:",
+                             query_params={"board": board.id})  # fmt: skip
+            ids = {board.id for board in boards if board.table in tables}
+            for report in [one for one in reports if one.board in ids][-1:]:
+                st.page_link(cards.PAGES / "report.py", label=md(report.name), icon=":material/slideshow:",
+                             query_params=carried)  # fmt: skip
+
+
+begin("Home")
+if st.session_state.pop(loading.LOADED, False):
+    st.switch_page(cards.PAGES / "data.py")
+state.warn_of_sweep()
+now = current.in_view()
+if now.missing is not None:
+    cards.missing(now)
+if now.project is not None:
+    in_view(now.project, now)
+    others = [project for project in now.projects if project.id != now.project.id]
+    if others:
+        recent(others)
+    guide.show(False)
+loading.samples("Start a new project" if now.projects else "Start with a sample")
+loading.upload()
+loading.from_folder()

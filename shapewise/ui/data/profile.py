@@ -1,0 +1,157 @@
+"""A closer look at a table: rows that a filter picks, and what one column holds, by a target."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.dates import as_date
+from gamcore.data.table import Table, TableError, read_numbers
+from gamcore.decide.rules import EVERYBODY, Rule, RuleError
+from gamcore.decide.rules_json import from_dict
+from gamcore.numbers import percent
+from gamcore.stats.profiles import QUANTILES, Profile, Target, profile
+from gamcore.types import Floats
+from gamcore.viz import plots
+from shapewise.store.workspace import TableAbout
+from shapewise.training.spec import suggest_task, target_levels
+from shapewise.ui.session import state
+from shapewise.ui.session.words import count, md, number
+from shapewise.ui.train import target as goals
+from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import rule_builder as builder
+
+MOST_SHOWN = 200
+NOTHING = "(nothing)"
+
+
+@st.fragment
+def show(table: TableAbout) -> None:
+    """Show the filter, the profile of one column, and the first rows."""
+    st.subheader("A closer look", anchor=False)
+    rule = _filter(table)
+    rows = _rows(table.id, _written(rule))
+    of = " of the sample" if table.sampled else ""
+    if rule != EVERYBODY:
+        st.caption(
+            f"**{count(len(rows))}** of {count(len(state.table(table.id)))} rows{of} where "
+            f"{md(rule.words(state.names(table.id)))}."
+        )
+    if not len(rows):
+        st.info("No row matches the filter: widen it.", icon=":material/filter_alt_off:")
+        return
+    _column(table, rule, of)
+    with st.expander("First rows", key=f"rows-{table.id}"):
+        st.dataframe(rows.frame.head(MOST_SHOWN), hide_index=True)
+
+
+def _filter(table: TableAbout) -> Rule:
+    """Show the filter, and return it; all rows while it is not complete."""
+    key = f"look-{table.id}"
+    if key not in st.session_state:
+        builder.begin(key, None)
+    with st.expander("Only some rows", icon=":material/filter_alt:", key=f"{key}-open"):
+        st.caption("Only what is shown here follows the filter. The table stays as it is.")
+        rule = builder.edit(key, table.id)
+        if rule is None:
+            st.caption("A condition is not complete yet: all rows are shown.")
+    return rule or EVERYBODY
+
+
+def _written(rule: Rule) -> str:
+    return json.dumps(rule.to_dict())
+
+
+@state.kept(show_spinner=False, max_entries=8)
+def _rows(table: str, rule: str) -> Table:
+    rows = state.table(table)
+    kept = from_dict(json.loads(rule))
+    return rows if kept == EVERYBODY else rows.take(kept.holds(rows))
+
+
+def _column(table: TableAbout, rule: Rule, of: str) -> None:
+    """Show what a column holds."""
+    reports = state.reports(table.id)
+    names = [report.name for report in reports if report.kind is not None]
+    if not names:
+        return
+    goal = goals.usual(table)
+    goal = goal if goal in names else None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        roles = {report.name: table.roles.get(report.name, report.role) for report in reports}
+        first = next((name for name in names if name != goal and roles[name] == "feature"), names[0])
+        called = state.names(table.id).column
+        column = st.selectbox("Column", names, names.index(first), key=f"profile-{table.id}", width=280,
+                              format_func=called)  # fmt: skip
+        by = st.selectbox("By", [NOTHING, *names], (names.index(goal) + 1) if goal else 0, key=f"profile-by-{table.id}",
+                          width=280, format_func=called,
+                          help="The target, or another column, to be seen along the column.")  # fmt: skip
+        levels = _levels(table, by) if by not in (NOTHING, column) else None
+    try:
+        target = None if levels is None else (by, tuple(levels))
+        made = _profile(table.id, column, target, _written(rule))
+    except (TableError, RuleError) as error:
+        st.caption(md(error))
+        return
+    beyond = f" · {count(made.outside)} rows beyond the bars" if made.outside else ""
+    detail = f"{count(made.rows)} rows{of}{' · means with 95% intervals; dotted: all rows' * bool(target)}{beyond}"
+    cards.figure(plots.profile(made, detail), f"profile-{table.id}-{column}", table.name)
+    _facts(made)
+
+
+def _levels(table: TableAbout, by: str) -> list[str] | None:
+    """Show the choice of a level of the target, and return it; [] for a number, None where it has too many levels."""
+    rows = state.table(table.id)
+    try:
+        if suggest_task(rows, by) == "regression":
+            return []
+        levels = target_levels(rows.frame[by])
+    except TableError as error:
+        st.caption(md(error))
+        return None
+    if not levels:
+        return None
+    usual = goals.usual_sides(table, rows.frame[by], levels)[0][0]
+    return [st.selectbox("Share of", levels, levels.index(usual), key=f"profile-of-{table.id}-{by}", width=200)]
+
+
+@state.kept(show_spinner=False, max_entries=64)
+def _profile(table: str, column: str, target: tuple[str, tuple[str, ...]] | None, rule: str) -> Profile:
+    rows = _rows(table, rule)
+    observed = None
+    if target is not None:
+        name, levels = target
+        goal = rows.frame[name]
+        observed = Target(_shares(goal, levels) if levels else read_numbers(goal), _called(name, levels), bool(levels))
+    return profile(rows.frame[column], rows.kind(column), observed)
+
+
+def _called(name: str, levels: tuple[str, ...]) -> str:
+    return f"{name} = {levels[0]}" if levels else name
+
+
+def _shares(goal: pd.Series, levels: tuple[str, ...]) -> Floats:
+    """Return 1 where a target has one of some levels, 0 where another, NaN where it is missing."""
+    hit: Floats = goal.astype("string").isin(levels).to_numpy(np.float64)
+    hit[goal.isna().to_numpy()] = np.nan
+    return hit
+
+
+def _facts(made: Profile) -> None:
+    """Show missing and distinct values, and the quantiles of numbers and dates."""
+    missing = f"{count(made.missing)} missing ({percent(made.missing / made.rows)})" if made.missing else "none missing"
+    parts = [missing, f"{count(made.distinct)} distinct value{'s' * (made.distinct != 1)}"]
+    if made.target and made.missing and np.isfinite(made.missing_rate):
+        rate = percent(made.missing_rate) if made.binary else number(made.missing_rate)
+        parts.append(f"{md(made.target)} where it is missing: {rate}")
+    if made.quantiles.size and made.kind == "number":
+        parts.append(f"mean {number(made.mean)}, standard deviation {number(made.deviation)}")
+    st.caption(" · ".join(parts))
+    if made.quantiles.size:
+        said = {0.0: "Least", 0.5: "Median", 1.0: "Most"}
+        cells = [str(as_date(v).date()) if made.kind == "date" else number(v) for v in made.quantiles]
+        row = {said.get(q, percent(q, 0)): [cell] for q, cell in zip(QUANTILES, cells, strict=True)}
+        st.dataframe(pd.DataFrame(row), hide_index=True, alt="Quantiles of the column.")

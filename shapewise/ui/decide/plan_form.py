@@ -1,0 +1,127 @@
+"""The form of a plan: how many come, which arms share them, and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from gamcore.decide.experiment_plan import ROLES
+from shapewise.decisions.plans import LEVEL, level_of, level_typed
+from shapewise.ui.widgets.columns import COUNT, SHARE, WHOLE, WHOLE_PERCENT
+
+ADJUSTMENTS: Final = "Holm: over all arms and metrics. Dunnett: over the arms of each metric, which share one control."
+
+
+def keep(key: str, form: dict[str, Any], changed: dict[str, Any], save: Callable[[dict[str, Any]], None]) -> None:
+    """Store the plan if the user changed it; a mere rerun writes nothing."""
+    seen = st.session_state.setdefault(f"plan-seen-{key}", {name: form[name] for name in changed})
+    if changed != seen:
+        st.session_state[f"plan-seen-{key}"] = changed
+        save({**form, **changed})
+
+
+def edited(key: str, form: dict[str, Any], adjustable: bool) -> dict[str, Any]:
+    """Show the fields of a plan, and return their values. adjustable : whether Dunnett may be chosen."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        a_day = st.number_input(
+            "Eligible customers per day", 1.0, value=float(form["a_day"]), step=100.0, key=f"a-day-{key}",
+            format=WHOLE, help="All customers whom the test may reach.",
+        )  # fmt: skip
+        power = st.slider(
+            "Power", 50, 99, round(100 * form["power"]), format=WHOLE_PERCENT, key=f"power-{key}",
+            help="The probability of detecting the lift if it exists, in each comparison.",
+        )  # fmt: skip
+        adjustment = form["adjustment"]
+        if adjustable:
+            adjustment = st.segmented_control(
+                "Adjust for many comparisons", ["Holm", "Dunnett"], default=adjustment, required=True,
+                key=f"adjust-{key}", help=ADJUSTMENTS,
+            )  # fmt: skip
+    with right:
+        arms = _arms(key, form)
+    metrics = _metrics(key, form)
+    return {"a_day": float(a_day), "power": power / 100, "adjustment": adjustment, "arms": arms, "metrics": metrics}
+
+
+def _metric_columns() -> dict[str, Any]:
+    """Return the column configuration of the metrics editor."""
+    return {
+        "metric": st.column_config.TextColumn("Metric", required=True, help="Higher is better."),
+        "role": st.column_config.SelectboxColumn(
+            "Role", options=list(ROLES), required=True, default="primary",
+            help="Primary: decides. Guardrail: must not fall. Expected null: not acted on, so it "
+            "should not move; a check of the set-up.",
+        ),
+        "base": st.column_config.TextColumn(
+            "Today", required=True, default="10%", validate=LEVEL,
+            help="Its rate, as 22%, or its mean, as 34.5, without the action.",
+        ),
+        "lift": st.column_config.NumberColumn(
+            "Lift worth finding", required=True, default=0.1, format=SHARE, help="Relative: 10% of 20% is 2 points."
+        ),
+        "deviation": st.column_config.TextColumn(
+            "Standard deviation", default="", validate=rf"^\s*$|{LEVEL}",
+            help="Of single values, if the metric is a mean. Empty for a rate.",
+        ),
+    }  # fmt: skip
+
+
+def _arm_columns() -> dict[str, Any]:
+    """Return the column configuration of the arms editor."""
+    return {
+        "arm": st.column_config.TextColumn("Arm", required=True, help="The first one is the control."),
+        "share": st.column_config.NumberColumn("Share", required=True, default=50, min_value=0, format=COUNT),
+    }  # fmt: skip
+
+
+def _arms(key: str, form: dict[str, Any]) -> list[dict[str, Any]]:
+    """Show the editor of arms and their shares."""
+    st.markdown("**Arms**")
+    st.caption("The first is the control. Shares need not add up to 100.")
+    columns = _arm_columns()
+    shown = st.data_editor(
+        pd.DataFrame(_began(f"arms-{key}", form["arms"]), columns=list(columns)), key=f"arms-{key}",
+        num_rows="dynamic", hide_index=True, column_config=columns, alt="Arms of the experiment and their shares.",
+    )  # fmt: skip
+    return _plain(shown)
+
+
+def _metrics(key: str, form: dict[str, Any]) -> list[dict[str, Any]]:
+    """Show the editor of metrics."""
+    st.markdown("**Metrics**")
+    st.caption("A rate is typed as 22%, a mean as 34.5, with its standard deviation.")
+    rows = [{**row, **_typed(row)} for row in form["metrics"]]
+    columns = _metric_columns()
+    shown = st.data_editor(
+        pd.DataFrame(_began(f"metrics-{key}", rows), columns=list(columns)), key=f"metrics-{key}",
+        num_rows="dynamic", hide_index=True, column_config=columns,
+        alt="Metrics of the experiment.",
+    )  # fmt: skip
+    exact = {(name, text): row.get(name) for row in form["metrics"] for name, text in _typed(row).items() if text}
+    return [
+        row | {name: exact.get((name, row[name]), level_of(row[name])) for name in ("base", "deviation")}
+        for row in _plain(shown)
+    ]
+
+
+def _typed(row: dict[str, Any]) -> dict[str, str]:
+    """Return a metric's value of today and its standard deviation as one would type them."""
+    deviation = row.get("deviation")
+    return {"base": level_typed(row.get("base"), deviation), "deviation": level_typed(deviation, 0.0)}
+
+
+def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {name: None if value != value else value for name, value in row.items()} for row in frame.to_dict("records")
+    ]
+
+
+def _began(key: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows that the editor started with: given others, it would lose its edits."""
+    if key not in st.session_state or f"{key}-began" not in st.session_state:
+        st.session_state[f"{key}-began"] = rows
+    return list(st.session_state[f"{key}-began"])

@@ -1,0 +1,161 @@
+"""The sidebar of every page: the project and the model in view, what is being trained, and the menu."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from shapewise.errors import StoreError
+from shapewise.store.projects import Project
+from shapewise.store.workspace import ModelAbout
+from shapewise.training import runs
+from shapewise.training.naming import labels
+from shapewise.ui.session import current, standing, state
+from shapewise.ui.session.current import InView
+from shapewise.ui.session.words import count, md, metric
+
+MOST_LISTED = 12
+PAGES = Path(__file__).parents[3] / "pages"
+FOLLOWED = "followed_runs"
+"""The training runs that this session began: the model of one is put in view when it is trained."""
+NEWS = "trained_news"
+"""What to say of it in the run that shows it: a toast just before a rerun may never be drawn."""
+
+Menu = Mapping[str, Sequence[Any]]
+
+
+def show(menu: Menu) -> None:
+    """Show the head and the menu. menu : pages by section; the section without a name comes first, and Home in it."""
+    now = current.in_view()
+    with st.sidebar:
+        head(now, menu[""][0])
+        _jobs(bool(_followed() or runs.active(state.workspace())))
+        links(menu, now)
+
+
+def head(now: InView, home: Any) -> None:
+    """Show the project and the model in view; a press on either opens the others."""
+    with st.container(gap=None, key="in-view"):
+        with st.popover(md(_project_name(now)), icon=":material/folder:", width="stretch", wrap=False):
+            _projects(now, home)
+        if now.project is not None and now.table is not None:
+            version = f" · version {now.project.version(now.table.id)}" if len(now.project.tables) > 1 else ""
+            st.caption(f"{count(now.table.rows)} rows{version}")
+        if now.project is None or not now.project.models:
+            return
+        name = now.model.name if now.model else "Choose a model"
+        with st.popover(md(name), icon=":material/show_chart:", width="stretch", wrap=False):
+            _models(now.project, now.model)
+        if now.model is not None:
+            st.caption(" · ".join(part for part in (md(now.difference), metric(now.model)) if part))
+
+
+def _project_name(now: InView) -> str:
+    if now.project is not None:
+        return now.project.name
+    return "Choose a project" if now.projects else "No project yet"
+
+
+def _projects(now: InView, home: Any) -> None:
+    """List the projects, the one worked on last first."""
+    asked = st.text_input("Find a project", key="find-project") if len(now.projects) > MOST_LISTED else ""
+    chosen = [one for one in now.projects if asked.lower() in one.name.lower()][:MOST_LISTED]
+    for project in chosen:
+        tables, models = project.tables, project.models
+        rows = f"{count(tables[0].rows)} rows" if tables else "no table"
+        st.button(
+            f"{md(project.name)} :gray[· {rows} · {count(len(models))} model{'s' * (len(models) != 1)}]",
+            key=f"project-{project.id}", width="stretch", type="tertiary", on_click=_open, args=(project,),
+            disabled=now.project is not None and project.id == now.project.id,
+        )  # fmt: skip
+    if not chosen and asked:
+        st.caption("No project has that in its name.")
+    st.page_link(home, label="New project", icon=":material/add:", width="stretch")
+
+
+def _open(project: Project) -> None:
+    if project.tables:
+        current.open_table(project.tables[0].id)
+    else:
+        current.open_model(project.models[0].id)
+
+
+def _models(project: Project, shown: ModelAbout | None) -> None:
+    """List the models of a project, the newest first."""
+    names = labels(project)
+    asked = st.text_input("Find a model", key="find-model") if len(names) > MOST_LISTED else ""
+    models = [model for model in project.models if asked.lower() in names[model.id].lower()][:MOST_LISTED]
+    for model in models:
+        st.button(
+            f"{md(names[model.id])} :gray[· {metric(model)}]",
+            key=f"model-{model.id}", width="stretch", type="tertiary", on_click=current.open_model, args=(model.id,),
+            disabled=shown is not None and model.id == shown.id,
+        )  # fmt: skip
+    if not models:
+        st.caption("No model has that in its name.")
+
+
+def links(menu: Menu, now: InView) -> None:
+    """Show the menu; its links carry the project and the model, so that they can be sent and opened elsewhere."""
+    ids = {"table": now.table.id if now.table else "", "model": now.model.id if now.model else ""}
+    carried = {name: identifier for name, identifier in ids.items() if identifier and now.missing is None}
+    for section, pages in menu.items():
+        if section:
+            st.caption(section)
+        with st.container(gap="xxsmall"):
+            for page in pages:
+                st.page_link(page, query_params=carried, width="stretch")
+
+
+def follow(run: str) -> str:
+    """Put the model of a run in view as soon as it is trained, whatever page this session shows then."""
+    st.session_state[FOLLOWED] = [*_followed(), run]
+    return run
+
+
+def _followed() -> list[str]:
+    return list(st.session_state.get(FOLLOWED, []))
+
+
+def _jobs(going: bool) -> None:
+    """Show what is being trained; look again every second while something is."""
+    st.fragment(_look, run_every=1.0 if going else None)()
+
+
+def _look() -> None:
+    if said := st.session_state.pop(NEWS, None):
+        st.toast(said, icon=":material/check_circle:")
+    trained = False
+    for identifier in _followed():
+        trained |= _ended(identifier)
+    if trained:
+        st.rerun()
+    for run in runs.active(state.workspace()):
+        share, words = standing.of_run(run)
+        what = "Bands of" if run.model and not run.column else "Training"
+        st.progress(min(share, 1.0), f"{what} {md(run.spec.name)}: {words}")
+        if not run.model:
+            st.page_link(PAGES / "train.py", label="Watch", icon=":material/visibility:",
+                         query_params={"table": run.spec.table, "run": run.id})  # fmt: skip
+
+
+def _ended(identifier: str) -> bool:
+    """Take a followed run that has ended off the list; return whether its model is now in view."""
+    try:
+        run = runs.read(state.workspace(), identifier)
+    except StoreError:
+        run = None
+    if run is not None and run.goes_on and not run.model:
+        return False
+    st.session_state[FOLLOWED] = [other for other in _followed() if other != identifier]
+    if run is None or not run.model:
+        if run is not None and run.state in ("failed", "interrupted"):
+            st.toast(f"{md(run.spec.name)} could not be trained: open Train to see why.", icon=":material/error:")
+        return False
+    current.open_model(run.model)
+    about = state.workspace().models.about(run.model)
+    st.session_state[NEWS] = f"{md(about.name)} is trained ({metric(about)}) and now in view."
+    return True

@@ -1,0 +1,12 @@
+"""A number with its name above and a note below, as pages show them side by side."""
+
+from __future__ import annotations
+
+from streamlit.delta_generator import DeltaGenerator
+
+
+def tile(row: DeltaGenerator, name: str, value: str, note: str, hint: str | None = None, border: bool = True) -> None:
+    """Show a number. note : a grey line below it. hint : what it means, on hover."""
+    row.metric(
+        name, value, note, delta_color="off", delta_arrow="off", help=hint, border=border
+    )  # fmt: skip

@@ -45,7 +45,7 @@ CLOCK = """async () => {
 
 
 def prepared(space: Workspace, millions: int) -> board.Board:
-    """Return the table, and a board on it."""
+    """Store the table, and return a board on it."""
     parts = [renewal(500_000, seed) for seed in range(2 * millions)]
     table = space.tables.add(pd.concat(parts, ignore_index=True), "many")
     made = StrategySet("Many", tuple(Strategy(name, rule) for name, rule in RULES.items()), Levels("step", ("drop",)))
@@ -53,7 +53,7 @@ def prepared(space: Workspace, millions: int) -> board.Board:
 
 
 def clicks(page: Any, times: int) -> list[float]:
-    """Milliseconds of clicks that put the second card first."""
+    """Return the milliseconds of clicks that move the second card to the top."""
     seconds = []
     for _ in range(times):
         seconds.append(float(page.evaluate(CLOCK)))

@@ -22,7 +22,7 @@ PLOTS, ROWS, COLUMNS = 40, 20_000, 40
 
 
 def curves() -> list[plots.Plot]:
-    """Forty curves of a classifier with bands, all with as many bins as there may be."""
+    """Return forty curves of a classifier with bands, each with the maximum number of bins."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(ROWS, COLUMNS)), columns=[f"feature {k}" for k in range(COLUMNS)])
     y = rng.random(ROWS) < 1 / (1 + np.exp(-X.iloc[:, :5].sum(axis=1)))
@@ -41,7 +41,7 @@ def seconds(work: Callable[[], object], repeats: int) -> list[float]:
 
 
 def main() -> None:
-    """Print a line a format."""
+    """Print one line per format."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--repeats", type=int, default=5)
     repeats = asked.parse_args().repeats

@@ -45,7 +45,7 @@ from tests.support import bombs
 
 FEATURES: Final = ["a", "b", "c"]
 ACTIONS: Final[dict[str, float]] = {"save": 0.4, "delete": 0.3, "load": 0.3, "train": 9.0}
-"""What a victim does, and the seconds within which it is killed."""
+"""Actions of a victim, and the seconds within which it is killed."""
 
 WORKER_LEAVES: Final = 40.0
 MOST_SECONDS: Final = 2.0
@@ -63,14 +63,14 @@ def frame(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
 
 
 def said(space: Workspace, model: str) -> str:
-    """Return a fingerprint of what a model says of some rows."""
+    """Return a fingerprint of a model's predictions for some rows."""
     predictions = from_saved(space.models.load(model)).predict_proba(frame(200, 1)[FEATURES])  # type: ignore[union-attr]
     return hashlib.sha256(np.ascontiguousarray(predictions).tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Template:
-    """A workspace to copy for each kill. fingerprint : of what its models say, the same of each."""
+    """A workspace to copy for each kill. fingerprint : of its models' predictions, which are the same."""
 
     now: Path
     table: str
@@ -91,7 +91,7 @@ def make_template(place: Path) -> Template:
 
 
 def spec_of(table: str) -> Spec:
-    """Return a training that takes a moment."""
+    """Return the settings of a short training."""
     return Spec(table, "y", "a model", FEATURES, positive=["yes"], preset="fast", changes={"max_rounds": 30}, bands=2)
 
 
@@ -99,7 +99,7 @@ def spec_of(table: str) -> Spec:
 
 
 def act(action: str, root: Path, template: Template, seed: int) -> None:
-    """What a victim does until it is killed."""
+    """Do the victim's action until it is killed."""
     space = Workspace(root)
     known = sorted(template.models)
     if action == "train":
@@ -121,7 +121,7 @@ def act(action: str, root: Path, template: Template, seed: int) -> None:
 
 
 def fork(work: Callable[[], None]) -> int:
-    """Return a child that has everything imported; its process id."""
+    """Fork a child that has everything imported, and return its process id."""
     pid = os.fork()
     if pid:
         return pid
@@ -165,19 +165,21 @@ def problems(root: Path, template: Template, action: str) -> Iterator[str]:
     yield from (f"left: {path.name}" for path in root.rglob("*") if TEMPORARY.fullmatch(path.name))
     if sweep(space, timedelta(0), anyway=True) != Swept():
         yield f"the sweep is never done: {again}"
-    if not starts(root):
+    if not starts(root, sorted(template.models)[0]):
         yield "the app does not start"
 
 
-def starts(root: Path) -> bool:
-    """Return whether the app shows the models of a workspace."""
+def starts(root: Path, model: str) -> bool:
+    """Return whether the app shows the models of the project of one."""
     os.environ |= {"GAMCORE_WORKSPACE": str(root), "GAMCORE_WARM_UP": "0"}
-    shown = AppTest.from_file(str(APP), default_timeout=60).run().switch_page("pages/models.py").run()
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params["model"] = model
+    shown = app.run().switch_page("pages/models.py").run()
     return not shown.exception and bool(shown.dataframe)
 
 
 def kill_once(place: Path, template: Template, action: str, rng: np.random.Generator) -> list[str]:
-    """Return one kill, and what was wrong after it."""
+    """Kill once, and return what is wrong afterwards."""
     root = place / "space"
     shutil.copytree(template.now, root)
     seed, wait = int(rng.integers(2**31)), float(rng.uniform(0, ACTIONS[action]))
@@ -198,7 +200,7 @@ def kill_once(place: Path, template: Template, action: str, rng: np.random.Gener
 
 
 def _worker(root: Path) -> int | None:
-    """Return the process of the worker, where there is one by now."""
+    """Return the worker's process id, or None if it has not started."""
     for folder in (root / "jobs").glob("[0-9a-f]*"):
         process = child.process_of(folder)
         if process is not None:
@@ -207,7 +209,7 @@ def _worker(root: Path) -> int | None:
 
 
 def kill(kills: int, seed: int, tell: Callable[[str], None] = print, actions: tuple[str, ...] = tuple(ACTIONS)) -> int:
-    """Kill so many times; the number of kills after which something was wrong."""
+    """Kill `kills` times, and return the number of kills that left something wrong."""
     rng, bad, done = np.random.default_rng(seed), 0, Counter[str]()
     with tempfile.TemporaryDirectory() as name:
         template = make_template(Path(name) / "template")
@@ -226,7 +228,7 @@ def kill(kills: int, seed: int, tell: Callable[[str], None] = print, actions: tu
 
 
 def main() -> int:
-    """Return the command."""
+    """Run the command, and return its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--losses", type=int, default=40, help="of the records, in each way")
@@ -245,7 +247,7 @@ def main() -> int:
 
 
 def wrong_files(count: int, seed: int) -> int:
-    """Open so many changed model files; those that were neither refused nor fine."""
+    """Open `count` changed model files, and return how many were neither refused nor fine."""
     results = mutants.run(count, seed)
     print(f"{count} model files: {dict(Counter(str(one['outcome']) for one in results))}")
     bad = mutants.findings(results)
@@ -255,7 +257,7 @@ def wrong_files(count: int, seed: int) -> int:
 
 
 def explode() -> int:
-    """Load each bomb; those that took two seconds or a hundred megabytes."""
+    """Load each bomb, and return how many took over two seconds or a hundred megabytes."""
     bad = 0
     for what, (name, data) in bombs.BOMBS.items():
         seconds, growth = bombs.measure(name, data() if callable(data) else data)

@@ -44,7 +44,7 @@ CLOCK = f"""() => {{
 
 
 def prepared(space: Workspace, data: Path, name: str) -> ModelAbout:
-    """Return the table in the workspace, and the default model of it."""
+    """Store the table in the workspace, and return its default model."""
     frame = pd.read_parquet(data / f"{name}.parquet")
     *features, target = frame.columns
     table = space.tables.add(frame, name)

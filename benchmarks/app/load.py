@@ -1,12 +1,12 @@
 """Many users at once on a real server, while models are trained: `python -m benchmarks.app.load --json FILE`.
 
-A workspace with the guided example, a model of pairs and one of tasks; a user that visits every page, so that what
-the server keeps once is there; then sessions over the websocket, each with an action every ten seconds, while
-trainings follow one another in the background. A soak is the same for longer, with users that leave and come back.
-Users are driven from this process, on the same machine: its own seconds are told as well.
+A workspace with the guided example, a model of pairs and one of tasks; a user who visits every page, to fill the
+server's caches; then sessions over the websocket, each with an action every ten seconds, while trainings follow one
+another in the background. A soak is the same for longer, with users who leave and return. This process drives the
+users on the same machine, so its own processor seconds are reported too.
 
-Goals: no error, p95 of a rerun under 2 s, less than 2 MiB a session, and no thread left once all have gone; in the
-soak less than 1 MiB a minute after the warm-up.
+Goals: no error, p95 of a rerun under 2 s, less than 2 MiB per session, and no thread left once all have gone; in
+the soak, less than 1 MiB per minute after the warm-up.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ PATIENCE = 15.0
 MIB = 2.0**20
 OTHER = Person(BACKGROUND, BACKGROUND, "editor")
 KEPT = 3
-"""Models of the background that stay: a registry that grows by one every few seconds is nobody's."""
+"""Number of background models that are kept: no real registry grows by one every few seconds."""
 
 FILLERS, FILLING = 6, 180.0
-"""Users who fill the caches before growth is counted, and seconds: a thousand actions, after which they are full."""
+"""Users and seconds to fill the caches before growth is measured: a thousand actions fill them."""
 
 
 def level(process: psutil.Process) -> Level:
-    """Return the server now."""
+    """Return the server's present level."""
     with process.oneshot():
         spent = process.cpu_times()
         return Level(
@@ -62,9 +62,9 @@ def level(process: psutil.Process) -> Level:
 
 
 def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
-    """Return the guided example with its plan and read-out, models of pairs and of tasks; what the background trains.
+    """Set up the guided example with its models, and return the settings of the background training.
 
-    changes : of the background's settings, which train for ten to twenty seconds as they are.
+    changes : of those settings, which by default train for ten to twenty seconds.
     """
     table = example.load(space, example.FUNNEL)
     columns = list(space.tables.read(table.id).columns)
@@ -80,14 +80,14 @@ def prepared(space: Workspace, changes: dict[str, Any] | None = None) -> Spec:
     made = example.make_board(space, space.tables.about(table.id))
     outcome = example.outcome_of(example.load(space, example.OUTCOME))
     board.change(space, made.id, plan=example.plan_of(made), outcome=outcome)
-    # Of somebody else: nobody's pages list their models, which come and go.
+    # Owned by another user, so that no page lists these models, which come and go.
     other = space.seen_by(OTHER).tables.add(space.tables.read(table.id), BACKGROUND)
     spec = replace(example.spec(other, columns, example.PARTS[0]), name=BACKGROUND, preset="accurate")
     return replace(spec, changes={"outer_bags": 48} if changes is None else changes)
 
 
 async def trainings(space: Workspace, spec: Spec, seconds: float, n_jobs: int) -> list[runs.Run]:
-    """Train one model after the other; those that ended, however, before the time was up."""
+    """Train one model after the other, and return the runs that ended in time, failed ones included."""
     end, ended, space = time.monotonic() + seconds, list[runs.Run](), space.seen_by(OTHER)
     while time.monotonic() < end:
         run = runs.read(space, await asyncio.to_thread(runs.start, space, spec, n_jobs))
@@ -105,16 +105,16 @@ async def trainings(space: Workspace, spec: Spec, seconds: float, n_jobs: int) -
 
 
 async def watched(process: psutil.Process, seconds: float) -> list[Level]:
-    """Levels, one per second."""
+    """Return the server's levels, one per second."""
     end, levels = time.monotonic() + seconds, [level(process)]
-    while time.monotonic() < end - 1.5:  # the last one is seen before anybody leaves
+    while time.monotonic() < end - 1.5:  # take the last one before any user leaves
         await asyncio.sleep(1.0)
         levels.append(level(process))
     return levels
 
 
 async def quiet(process: psutil.Process, warm: Level, after: float) -> Level:
-    """The server once all have gone: when its threads are as many as they were, or `after` seconds at most."""
+    """Return the level once the threads are back to their warm number, or after `after` seconds."""
     end = time.monotonic() + after
     while time.monotonic() < end and level(process).threads > warm.threads:
         await asyncio.sleep(0.5)
@@ -122,9 +122,9 @@ async def quiet(process: psutil.Process, warm: Level, after: float) -> Level:
 
 
 async def forgotten(process: psutil.Process, warm: Level, server: Server, model: str) -> tuple[Level, list[Rerun]]:
-    """The server once it has forgotten the sessions of those who left, and the reruns of one more visitor.
+    """Return the level once the server has dropped the old sessions, and the reruns of one more visitor.
 
-    Streamlit drops what it kept for too long when it stores another.
+    Streamlit drops expired sessions only when it stores another.
     """
     await asyncio.sleep(TTL)
     last = Session(server.address)
@@ -133,7 +133,7 @@ async def forgotten(process: psutil.Process, warm: Level, server: Server, model:
 
 
 async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs: int) -> Cell:
-    """The whole run on a server that has just started; what was found."""
+    """Run the load on a server that has just started, and return the results."""
     process = psutil.Process(server.process.pid)
     start, first = level(process), Session(server.address)
     models = [model.id for model in space.models.listed()]
@@ -168,7 +168,7 @@ async def drive(server: Server, space: Workspace, spec: Spec, load: Load, n_jobs
 
 
 def run(load: Load, changes: dict[str, Any] | None = None, n_jobs: int = 2) -> Cell:
-    """Return a load on a fresh server with a fresh workspace.
+    """Run a load on a fresh server with a fresh workspace, and return the results.
 
     n_jobs : threads of the trainings. changes : of their settings.
     """

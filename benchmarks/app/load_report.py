@@ -1,4 +1,4 @@
-"""What a load on a server came to: seconds, errors, growth, and the goals that were missed."""
+"""Results of a load test: seconds, errors, growth, and the goals that were missed."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from benchmarks.harness.cells import Cell
 from shapewise.training.runs import Run
 
 P95, MIB_A_SESSION, MIB_A_MINUTE = 2.0, 2.0, 1.0
-"""Goals: seconds of a rerun, and growth; that of a minute is asked of a soak."""
+"""Goals: seconds of a rerun, and growth in MiB; growth per minute is checked in a soak only."""
 
 WARM = 0.25
-"""The share of a run before its memory is looked at for growth."""
+"""Share of a run that is excluded from the estimate of memory growth."""
 
 MOST = 200
-"""Letters of an error that are told."""
+"""Maximum length of a reported error."""
 
 
 @dataclass(frozen=True)
 class Load:
     """How many users come, for how long, and how they behave.
 
-    every : seconds between two actions. stay : until one leaves and comes back, on average. forget : whether the
-        server is looked at only when it has forgotten them all. first : changes on each page by who comes first.
-    filling : seconds for which a few users then fill the caches, which are bounded, before growth is counted.
+    every : seconds between two actions. stay : mean seconds until a user leaves and returns. forget : whether the
+        server is measured only after it has dropped all sessions. first : changes per page by the first user.
+    filling : seconds for which a few users then fill the bounded caches before growth is measured.
     """
 
     sessions: int
@@ -43,7 +43,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Level:
-    """What the server holds: resident memory, threads, and processor seconds so far."""
+    """Resources of the server: resident memory, threads, and processor seconds so far."""
 
     at: float
     mib: float
@@ -52,17 +52,17 @@ class Level:
 
 
 def actions(reruns: Iterable[Rerun]) -> list[Rerun]:
-    """Return those that a user asked for."""
+    """Return the reruns that a user requested."""
     return [rerun for rerun in reruns if rerun.kind != "tick"]
 
 
 def ticks(reruns: Iterable[Rerun]) -> list[Rerun]:
-    """Return those that a page asked for by itself, to show how a training goes on."""
+    """Return the reruns that a page requested to show the progress of a training."""
     return [rerun for rerun in reruns if rerun.kind == "tick"]
 
 
 def quantiles(reruns: list[Rerun]) -> dict[str, float]:
-    """Return how many, and seconds: p50, p95, p99, max."""
+    """Return the number of reruns and their seconds: p50, p95, p99, max."""
     seconds = [rerun.seconds for rerun in reruns]
     values = np.quantile(seconds, [0.5, 0.95, 0.99, 1.0]) if seconds else np.full(4, np.nan)
     return {"n": len(seconds), **dict(zip(("p50", "p95", "p99", "max"), map(float, values), strict=True))}
@@ -75,7 +75,7 @@ def by_page(reruns: list[Rerun]) -> dict[str, dict[str, float]]:
 
 
 def errors(reruns: list[Rerun], fates: list[object], ended: list[Run], log: Path) -> list[str]:
-    """Everything that went wrong: on a page, with a user, in a training, in the server's log."""
+    """Return all errors: on pages, of users, in trainings and in the server's log."""
     words = [f"{one.page}, {one.kind} {one.what!r}: {error}" for one in reruns for error in one.errors]
     words += [f"A user stopped: {fate!r}" for fate in fates if isinstance(fate, BaseException)]
     words += [f"A training {run.state}: {run.message}" for run in ended if run.state != "done"]
@@ -84,7 +84,7 @@ def errors(reruns: list[Rerun], fates: list[object], ended: list[Run], log: Path
 
 
 def traces(log: str) -> list[str]:
-    """Of each traceback in a log, the last place on a page, or the last one at all, and the error."""
+    """Return the error of each traceback in a log, with the last place in a page, or else the last place."""
     lines, place = list[str](), ""
     for line in log.partition("Traceback")[2].splitlines():
         if line.startswith("  File ") and ("/pages/" in line or "/pages/" not in place):
@@ -95,7 +95,7 @@ def traces(log: str) -> list[str]:
 
 
 def memory(start: Level, warm: Level, levels: list[Level], left: Level, load: Load) -> Cell:
-    """Return the levels of the server, and its growth: a session, and a minute after the warm-up by least squares."""
+    """Return the server's levels and its growth per session and, by least squares after the warm-up, per minute."""
     late = [one for one in levels if one.at >= levels[0].at + WARM * load.seconds]
     minutes = [(one.at - warm.at) / 60 for one in late]
     slope = float(np.polyfit(minutes, [one.mib for one in late], 1)[0]) if len(late) > 1 else math.nan

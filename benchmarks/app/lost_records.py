@@ -38,30 +38,30 @@ DAY: Final = 86_400.0
 
 
 def missing(root: Path, aside: Path, rng: Generator) -> None:
-    """No records; sometimes their log is left."""
+    """Leave no records, and sometimes their log."""
     if rng.random() < 0.5 and (aside / LOG).exists():
         shutil.copy(aside / LOG, root / LOG)
 
 
 def emptied(root: Path, aside: Path, rng: Generator) -> None:
-    """Records of no bytes."""
+    """Leave an empty file of records."""
     missing(root, aside, rng)
     (root / meta.FILE).touch()
 
 
 def without_log(root: Path, aside: Path, rng: Generator) -> None:
-    """A copy of the main file alone."""
+    """Leave only the main file."""
     shutil.copy(aside / meta.FILE, root / meta.FILE)
 
 
 def garbage_log(root: Path, aside: Path, rng: Generator) -> None:
-    """The main file with a log of garbage."""
+    """Leave the main file with a log of random bytes."""
     without_log(root, aside, rng)
     (root / LOG).write_bytes(rng.bytes(int(rng.integers(1, 100_000))))
 
 
 def older(root: Path, aside: Path, rng: Generator) -> None:
-    """The copy of the records from before the victim began; sometimes the files look days old."""
+    """Restore a copy made before the victim began; sometimes make the files look days old."""
     shutil.copy(root.parent / "older.sqlite", root / meta.FILE)
     if rng.random() < 0.5:
         when = time.time() - float(rng.uniform(1.1, 5)) * DAY
@@ -70,13 +70,13 @@ def older(root: Path, aside: Path, rng: Generator) -> None:
 
 
 def empty_database(root: Path, aside: Path, rng: Generator) -> None:
-    """A typo in the address of the records."""
+    """Mistype the address of the records."""
     back(aside, root)
     os.environ["GAMCORE_META_URL"] = f"sqlite:///{root.parent / 'typo.sqlite'}"
 
 
 def another_deployment(root: Path, aside: Path, rng: Generator) -> None:
-    """The address of another deployment's records."""
+    """Use the address of another deployment's records."""
     back(aside, root)
     url = os.environ.pop("GAMCORE_OBJECTS_URL", None)
     other = Workspace(root.parent / "other")
@@ -99,18 +99,18 @@ WAYS: Final[dict[str, Callable[[Path, Path, Generator], None]]] = {
 
 
 def table(seed: int) -> pd.DataFrame:
-    """Return a small table, another one for each seed."""
+    """Return a small table, different for each seed."""
     return pd.DataFrame({"x": np.random.default_rng(seed).normal(size=200)})
 
 
 def objects(root: Path) -> list[Path]:
-    """Return all files under their hash: copies and trash apart."""
+    """Return all files stored by hash, without copies and trash."""
     store = root.parent / "store"
     return sorted((store if store.is_dir() else root / "objects").glob("??/*"))
 
 
 def back(aside: Path, root: Path) -> None:
-    """Put the records that were put aside in their place again."""
+    """Restore the records that were put aside."""
     meta.forget(root)
     for path in root.glob(f"{meta.FILE}*"):
         path.unlink()
@@ -134,7 +134,7 @@ def victim(root: Path, seconds: float) -> None:
 
 @contextmanager
 def environment(store: str) -> Iterator[None]:
-    """Files behind a URL, where one is given; afterwards all as it was."""
+    """Keep files behind a URL if one is given, and restore the environment afterwards."""
     before = {name: os.environ.pop(name, None) for name in ("GAMCORE_META_URL", "GAMCORE_OBJECTS_URL")}
     if store:
         os.environ["GAMCORE_OBJECTS_URL"] = store
@@ -148,7 +148,7 @@ def environment(store: str) -> Iterator[None]:
 
 
 def lose_once(place: Path, way: str, remote: bool, rng: Generator) -> list[str]:
-    """Return one loss, the start after it, and what is wrong once the records are back."""
+    """Lose the records once, start, restore them, and return what is wrong."""
     root = place / "space"
     with environment(f"file://{place / 'store'}" if remote else ""):
         space = Workspace(root)
@@ -175,7 +175,7 @@ def lose_once(place: Path, way: str, remote: bool, rng: Generator) -> list[str]:
 
 
 def _starts(root: Path) -> int:
-    """Open and sweep as a server does, then look by the command; where the look was content, files without a record."""
+    """Open and sweep as a server does, then run `check`; if it passes, return how many files lack a record."""
     unknown = len(objects(root))
     with contextlib.suppress(StoreError):
         space = Workspace(root)
@@ -191,7 +191,7 @@ def _starts(root: Path) -> int:
 
 
 def _whole(root: Path) -> list[str]:
-    """Return what is lost of a workspace whose records are back; a file whose record the kill prevented is none."""
+    """Return what is missing once the records are back, ignoring files whose record the kill prevented."""
     space = Workspace(root)
     problems_left = [problem for problem in backup.check(space) if "no record refers" not in problem]
     for about in space.tables.listed():
@@ -201,7 +201,7 @@ def _whole(root: Path) -> list[str]:
 
 
 def lose(runs: int, seed: int, tell: Callable[[str], None] = print) -> int:
-    """Lose records so many times in each way; the number of runs after which something was lost."""
+    """Lose records `runs` times in each way, and return the number of runs that lost something."""
     rng, bad = np.random.default_rng(seed), 0
     for way in WAYS:
         lost = 0

@@ -51,7 +51,7 @@ def start(seed: int, first: int, levels: Sequence[str], checked: str, errors: IO
 
 @contextmanager
 def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
-    """Lines of a child as they come; an empty one is its end. The child is killed when no more of them are wanted."""
+    """Yield a queue of a child's lines, which an empty one ends, and kill the child on exit."""
     coming: queue.Queue[str] = queue.Queue()
 
     def read(stream: IO[str]) -> None:
@@ -65,11 +65,11 @@ def lines(child: subprocess.Popen[str]) -> Iterator[queue.Queue[str]]:
         yield coming
     finally:
         child.kill()
-        reader.join()  # before somebody closes what it reads
+        reader.join()  # before its stream is closed
 
 
 def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -> Iterator[Outcome]:
-    """Yield what a child tells, file by file; last of all the file at which it ended or stood still."""
+    """Yield a child's results, file by file, and last the file at which it ended or hung."""
     number, seconds = first, SECONDS_TO_BEGIN
     while True:
         try:
@@ -88,7 +88,7 @@ def follow(child: subprocess.Popen[str], coming: queue.Queue[str], first: int) -
 
 
 def judged(result: Outcome) -> Outcome:
-    """Return what a child tells, with too much memory as an outcome of its own."""
+    """Return a child's result, with too much memory as a separate outcome."""
     if result["outcome"] in FINE and result["peak"] > MOST + TIMES * result["bytes"]:
         message = f"{result['peak']:,} bytes for a file of {result['bytes']:,}"
         return result | {"outcome": "too much memory", "message": message}
@@ -96,7 +96,7 @@ def judged(result: Outcome) -> Outcome:
 
 
 def say(results: list[Outcome]) -> None:
-    """How far a lane is."""
+    """Print the progress of a lane."""
     number = results[-1]["number"]
     print(f"to {number:,} by {LANES}: {len(findings(results))} findings", file=sys.stderr, flush=True)
 
@@ -123,7 +123,7 @@ def lane(seed: int, first: int, count: int, levels: Sequence[str], checked: str)
 
 
 def run(count: int, seed: int, levels: Sequence[str] = ()) -> list[Outcome]:
-    """Return what became of files 0 to count - 1."""
+    """Return the outcomes of files 0 to count - 1."""
     with tempfile.TemporaryDirectory() as checked, ThreadPoolExecutor(LANES) as pool:
         lanes = [pool.submit(lane, seed, k, count, levels, checked if k else "") for k in range(LANES)]
         return sorted((result for one in lanes for result in one.result()), key=lambda result: result["number"])
@@ -135,7 +135,7 @@ def findings(results: list[Outcome]) -> list[Outcome]:
 
 
 def main() -> None:
-    """Print outcomes by level, and findings."""
+    """Print the outcomes by level, and the findings."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)

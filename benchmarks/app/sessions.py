@@ -1,8 +1,8 @@
-"""A session as a browser holds it, without the browser: streamlit's messages over its websocket.
+"""A Streamlit session without a browser: its messages over the websocket.
 
-A browser takes a few hundred MB, so that a machine holds five of them; of these, hundreds. What the client keeps
-is what a user can act on: the widgets on the screen, the pages of the menu, the address and the fragments that
-tick. It keeps no cache of messages, so the server sends every element each time, which it may spare a browser.
+A browser takes a few hundred MB, so a machine holds about five; it holds hundreds of these clients. A client keeps
+what a user can act on: the widgets on the screen, the pages of the menu, the address and the fragments that tick.
+It has no message cache, so the server sends every element each time, which it may skip for a browser.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 WAIT = 60.0
-"""Seconds after which a rerun is given up: an error."""
+"""Seconds after which a rerun counts as failed."""
 
 WIDGETS = ("button", "button_group", "checkbox", "number_input", "radio", "selectbox", "slider")
 Kind = Literal["open", "visit", "change", "tick"]
@@ -30,9 +30,9 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Rerun:
-    """A run of a page's script: from the message that asks for it to the one that says it is done.
+    """A run of a page's script, from the request to the message that reports its end.
 
-    what : the label of the widget that was changed, for the reading of errors. errors : what went wrong, in words.
+    what : label of the changed widget, for error messages. errors : error messages.
     """
 
     kind: Kind
@@ -45,7 +45,7 @@ class Rerun:
 
 @dataclass
 class Screen:
-    """What a browser would show after the messages so far, as far as somebody can act on it."""
+    """The part of a browser's screen that a user can act on, after the messages so far."""
 
     pages: dict[str, str] = field(default_factory=dict)  # the script's hash, by the path of the URL
     page_hash: str = ""
@@ -62,7 +62,7 @@ class Screen:
         return next((path for path, own in self.pages.items() if own == self.page_hash), "")
 
     def widgets(self) -> list[tuple[str, Any]]:
-        """Kind and message of every widget that can be used, from the top down."""
+        """Return the kind and message of every enabled widget, from the top down."""
         listed = [(kind, widget) for _, (_, kind, widget) in sorted(self.drawn.items(), key=lambda pair: pair[0])]
         return [(kind, widget) for kind, widget in listed if not widget.disabled and not widget.form_id]
 
@@ -91,7 +91,7 @@ class Screen:
             self.errors.append(message.session_event.script_compilation_exception.message)
 
     def _begin(self, message: ForwardMsg) -> None:
-        """A run begins: of fragments, whose widgets it draws anew, or of all."""
+        """Begin a run of the page, or of fragments, and forget the widgets that it redraws."""
         again = set(message.metadata.run.fragment_ids)
         self.session = message.new_session.initialize.session_id or self.session
         self.drawn = {place: one for place, one in self.drawn.items() if again and one[0] not in again}
@@ -107,7 +107,7 @@ class Screen:
         self._note_error(kind, delta.new_element)
         if kind in WIDGETS:
             widget = getattr(delta.new_element, kind)
-            if getattr(widget, "set_value", False):  # the script sets it: what the user had said is over
+            if getattr(widget, "set_value", False):  # the script sets the value: forget the user's
                 self.set_by_user.pop(widget.id, None)
             self.drawn[place] = (delta.fragment_id, kind, widget)
 
@@ -118,14 +118,14 @@ class Screen:
             self.errors.append(element.alert.body)
 
     def _end(self, status: int) -> None:
-        """A run is over: as in a browser, what was set on widgets that are gone is forgotten."""
+        """End a run. As in a browser, forget the values of widgets that are gone."""
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
             there = {widget.id for _, _, widget in self.drawn.values()}
             self.set_by_user = {name: state for name, state in self.set_by_user.items() if name in there}
 
 
 class Session:
-    """One user's connection. One rerun is asked for at a time; ticks of fragments wait for it."""
+    """One user's connection. It requests one rerun at a time; ticks that are due meanwhile are skipped."""
 
     def __init__(self, address: str) -> None:
         self.screen, self.reruns = Screen(), list[Rerun]()
@@ -135,7 +135,7 @@ class Session:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, page: str, query: str = "") -> Rerun:
-        """Connect, and open a page by its URL; one that has left comes back, if the server still knows it."""
+        """Connect and open a page by its URL; resume the earlier session if the server still keeps it."""
         tokens = ["streamlit", "none", self.screen.session] if self.screen.session else ["streamlit"]
         self._socket = await websockets.connect(
             self._address, subprotocols=tokens, max_size=None, max_queue=None, ping_interval=None, compression=None
@@ -146,7 +146,7 @@ class Session:
         return await self._ask("open", page, page_name=page)
 
     async def visit(self, page: str) -> Rerun:
-        """Go to a page by the menu, which leaves the query behind."""
+        """Go to a page by the menu, which drops the query."""
         self.screen.query = ""
         self.screen.set_by_user.clear()
         return await self._ask("visit", page, page_script_hash=self.screen.pages[page])
@@ -185,7 +185,7 @@ class Session:
             return self.reruns[-1]
 
     async def _sent(self, message: BackMsg) -> str:
-        """Send, and wait for the end; what went wrong on the way."""
+        """Send a message, wait for the end of the run, and return the error, or an empty string."""
         assert self._finished is not None
         try:
             await self._socket.send(message.SerializeToString())
@@ -197,7 +197,7 @@ class Session:
         return "The script cannot be compiled." if status == ForwardMsg.FINISHED_WITH_COMPILE_ERROR else ""
 
     async def _read(self) -> None:
-        """Take every message. A run that ends early for another is not the end."""
+        """Take every message. A run that ends early for a rerun does not count as finished."""
         try:
             async for incoming in self._socket:
                 message = ForwardMsg.FromString(incoming)

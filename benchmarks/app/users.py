@@ -1,4 +1,4 @@
-"""What users of the load benchmark do: they go from page to page and change what is there."""
+"""Users of the load benchmark: they go from page to page and change widgets."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ PAGES = (
 PRESSED = ("Previous", "Next", "Open", "Explore")
 ICONS = (":material/arrow_upward:", ":material/arrow_downward:")
 WATCH = "Watch "
-"""Buttons that are pressed: of those that are not, some delete, some train, and some ask in a dialog."""
+"""Buttons that are pressed. Some of the others delete, train or open a dialog."""
 
 BACKGROUND = "background"
-"""Begins the name of what is trained meanwhile. Nobody opens it: it goes again, and would be data of its own."""
+"""Name prefix of models trained meanwhile. No user opens them: they are deleted again."""
 
 LEFT_ALONE = (
-    "As", "Predict", "Learn", "Table of outcomes", "Arm", "Treated are", "Who would get which strategy",
+    "As", "Predict", "Learn", "Table of outcomes", "Arm", "Control", "Treated", "Who would get which strategy",
     "Planned share treated",
 )  # fmt: skip
-"""What a training learns and an experiment is read from: wrong answers are told as errors, and rightly."""
+"""Inputs of trainings and experiments that are left alone: wrong values are rightly reported as errors."""
 
 NEW_PAGE = 0.35
-"""The share of actions that go to another page; the others change something on this one."""
+"""Share of actions that go to another page; the others change a widget."""
 
 
 def _selectbox(widget: Any, state: WidgetState | None, rng: random.Random) -> dict[str, Any] | None:
@@ -89,7 +89,7 @@ CHANGES: dict[str, Callable[[Any, WidgetState | None, random.Random], dict[str, 
 
 
 def changed(kind: str, widget: Any, before: WidgetState | None, rng: random.Random) -> WidgetState | None:
-    """Another value of a widget than it has, `told` by the user or by default; None where there is none."""
+    """Return a new value for a widget, other than its present one (set by the user or by default), or None."""
     change = CHANGES[kind](widget, before, rng)
     if change is None:
         return None
@@ -103,7 +103,7 @@ def changed(kind: str, widget: Any, before: WidgetState | None, rng: random.Rand
 
 
 async def act(session: Session, rng: random.Random) -> bool:
-    """Change one thing on the page; false where it has nothing to change."""
+    """Change one widget on the page; return False if there is none to change."""
     widgets = session.screen.widgets()
     for kind, widget in rng.sample(widgets, len(widgets)):
         if widget.label in LEFT_ALONE:
@@ -116,7 +116,7 @@ async def act(session: Session, rng: random.Random) -> bool:
 
 
 async def look_around(session: Session, model: str, changes: int = 3) -> None:
-    """Be the first user, on every page and without a pause: what the server keeps once is then there."""
+    """Visit every page without a pause as the first user, to fill the server's caches."""
     rng = random.Random(0)
     await session.open(PAGES[0], f"model={model}")
     for page in PAGES:
@@ -127,10 +127,10 @@ async def look_around(session: Session, model: str, changes: int = 3) -> None:
 
 
 async def use(session: Session, number: int, model: str, seconds: float, every: float, stay: float) -> None:
-    """Be user `number`, with a model in hand: an action every so many seconds, the first at a random time in them.
+    """Act as user `number` on a model: one action every `every` seconds, after a random delay of at most that.
 
-    Pages are gone through in the menu's order from the user's own, so that together they are on all of them. After
-    `stay` seconds the user leaves, and comes back to the session and to a new one in turns.
+    Each user goes through the pages in menu order from a different start, so that together they cover all. After
+    about `stay` seconds the user leaves, and returns to the same session or, half of the time, to a new one.
     """
     rng = random.Random(number)
     end, page = time.monotonic() + seconds, number
@@ -146,7 +146,7 @@ async def use(session: Session, number: int, model: str, seconds: float, every: 
 
 
 async def _stay(session: Session, rng: random.Random, page: int, until: float, every: float) -> int:
-    """Act until it is time to leave; the page in the menu that was reached."""
+    """Act until it is time to leave, and return the place in the menu of the last page."""
     beat = time.monotonic()
     while (beat := max(beat + every, time.monotonic())) < until:
         await asyncio.sleep(beat - time.monotonic())

@@ -1,1 +1,1 @@
-"""Accuracy, speed and honesty of additive models."""
+"""Measurements of accuracy, speed and statistical validity of additive models."""

@@ -2,7 +2,7 @@
 DIR`.
 
 Splits are 64% training, 16% validation, 20% test, as in Lou et al. 2020; five seeds. A cell is one table, variant and
-seed, kept as one JSON file, so a stopped run goes on where it was.
+seed, kept as one JSON file, so that a stopped run can be resumed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SEEDS = range(5)
 SLOW_TABLES = ("compact", "magic")  # learning rate .01 as well
 MARKS = ("<!-- accuracy: begin -->", "<!-- accuracy: end -->")
 
-# 40 groups: eight of them are the paper's 20% for validation exactly.
+# 40 groups: eight of them are exactly the paper's 20% for validation.
 PAPER = {
     "n_bags": 100,
     "subsample": 0.65,
@@ -43,7 +43,7 @@ PAPER = {
 
 
 def variants(table: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the names and parameters of what is fitted to one table."""
+    """Yield the name and parameters of each variant fitted to one table."""
     for preset in ("balanced", "fast", "accurate", "paper"):
         yield f"preset {preset}", dict(PRESETS[preset])
     boostings = ("logit", "mart") if table in BINARY else ("",)
@@ -86,7 +86,7 @@ def summary(folder: Path) -> pd.DataFrame:
 
 
 def document(folder: Path, path: Path) -> None:
-    """Write the tables as Markdown between the two marks of a page, so that no number there is typed by hand."""
+    """Write the tables as Markdown between the two marks of a page, so that no number is typed by hand."""
     table = summary(folder)
     table["shown"] = [f"{m:.4f} ± {s:.4f}" if k == "AUC" else f"{m:.3f} ± {s:.3f}" for m, s, k in
                       zip(table["mean"], table["sd"], table["metric"], strict=True)]  # fmt: skip
@@ -106,7 +106,7 @@ def document(folder: Path, path: Path) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then print the table."""
+    """Measure the missing cells, then print the table."""
     options = parser(__doc__, [*REGRESSION, *BINARY])
     options.add_argument("--only", default="", help="measure only variants whose name contains this")
     options.add_argument("--n-jobs", type=int, default=1)

@@ -1,8 +1,9 @@
-"""How the estimators behave under scikit-learn's own checks, beside others': `python -m
+"""How our estimators and other libraries' behave under scikit-learn's own checks: `python -m
 benchmarks.boosting.conformance`.
 
-Every check of `sklearn.utils.estimator_checks.check_estimator` is run on every estimator in several settings. Of peers,
-only the defaults; those that are not installed are left out. The table goes between marks of a page (`--doc`).
+Every check of `sklearn.utils.estimator_checks.check_estimator` is run on every estimator in several settings. Other
+libraries are checked with their defaults only, and left out where not installed. The table goes between two marks of a
+page (`--doc`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ PEERS: Final = (
 
 
 def ours(defaults_only: bool = False) -> list[tuple[str, Any]]:
-    """Return the estimators in each setting, by its name."""
+    """Return each setting's name with an estimator in that setting."""
     made = []
     for kinds, configurations in (
         ((GAMRegressor, GAMClassifier), CONFIGURATIONS),
@@ -69,7 +70,7 @@ def ours(defaults_only: bool = False) -> list[tuple[str, Any]]:
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
-    """Return the one documented failure, where rows are dealt or drawn."""
+    """Return the one documented failure of settings that assign or draw rows at random."""
     parameters = estimator.get_params()
     if isinstance(estimator, GAMRegressor | GAMClassifier):
         drawn = any(parameters[name] != value for name, value in NOT_DRAWN.items())
@@ -79,7 +80,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 
 
 def check(estimator: Any, expected: dict[str, str]) -> dict[str, Any]:
-    """Return the counts of what the checks ended with, and the names of those that failed."""
+    """Return how many checks ended with each status, and the names of those that failed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None)
@@ -91,7 +92,7 @@ def check(estimator: Any, expected: dict[str, str]) -> dict[str, Any]:
 
 
 def rows(defaults_only: bool, peers: bool) -> pd.DataFrame:
-    """Return a row an estimator and setting."""
+    """Return one row per estimator and setting."""
     rows_made = []
     for name, estimator in ours(defaults_only):
         failures = check(estimator, expected_failures(estimator))

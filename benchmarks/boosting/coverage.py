@@ -1,11 +1,11 @@
-"""How often bands cover known curves, and how far fitted curves are from them: `python -m
+"""How often bands cover known curves, and how far fitted curves are from the truth: `python -m
 benchmarks.boosting.coverage`.
 
-A replication draws a table from a known additive model, fits it with bands, and looks at every feature's curve at the
-same places: levels, and quantiles of the population. Places whose bin has under 12 training rows are told apart ("thin
-bins"). "Truth" is the known curve, "mean fit" the mean of all replications' fitted curves, which is what a band
-promises to cover; the difference is the bias of boosting. Cells are kept, one a replication; the tables go between
-marks of a page (`--doc`).
+A replication draws a table from a known additive model, fits it with bands, and evaluates every feature's curve at the
+same places: levels, and quantiles of the population. Places whose bin has under 12 training rows are reported
+separately ("thin bins"). "Truth" is the known curve; "mean fit" is the mean of all replications' fitted curves, which
+is what a band promises to cover; the difference is the bias of boosting. One cell per replication is kept; the tables
+go between two marks of a page (`--doc`).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ CLUSTER: Final = 8
 
 @dataclass(frozen=True)
 class Scenario:
-    """A kind of table: its rows, and what is special about them."""
+    """A kind of table: its number of rows, and what is special about them."""
 
     n: int
     binary: bool = False
     weights: bool = False
     clusters: bool = False
-    rounded: bool = False  # numbers as people write them, so that small tables have more than a few rows per value
+    rounded: bool = False  # to round numbers, so that even small tables have several rows per value
     runs: int = 100
 
     @property
@@ -84,7 +84,7 @@ TRUTHS: Final[dict[str, Truth]] = {
 
 
 def places() -> dict[str, NDArray[Any]]:
-    """Return where each curve is looked at."""
+    """Return the places at which each curve is evaluated."""
     normal = norm.ppf(QUANTILES)
     quantiles = {
         "wave": QUANTILES,
@@ -108,14 +108,14 @@ def features(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
 
 @cache
 def centres() -> dict[str, float]:
-    """Population means of the known curves."""
+    """Return the population means of the known curves."""
     many = features(1_000_000, np.random.default_rng(0))
     return {name: float(truth(many[name]).mean()) for name, truth in TRUTHS.items()}
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A table of a scenario."""
+    """A table drawn from a scenario."""
 
     X: pd.DataFrame
     y: Floats
@@ -124,8 +124,7 @@ class Drawn:
 
 
 def draw(scenario: Scenario, seed: int) -> Drawn:
-    """Return a table: rows of a cluster share what makes them differ from others, half of it, and half of the
-    features."""
+    """Return a table; the rows of a cluster share half of the noise variance and half of the features."""
     rng, n = np.random.default_rng([seed, scenario.n]), scenario.n
     table = features(n, rng)
     groups = np.arange(n) // CLUSTER if scenario.clusters else None
@@ -139,7 +138,7 @@ def draw(scenario: Scenario, seed: int) -> Drawn:
         table |= {name: np.round(table[name] / step) * step for name, step in STEPS.items()}
     weight = rng.choice([0.5, 1.0, 3.0], n) if scenario.weights else None
     score = sum(truth(table[name]) for name, truth in TRUTHS.items())
-    if scenario.binary:  # a latent normal of the clusters as log-odds: their rows are alike
+    if scenario.binary:  # the noise, shared within clusters, decides the class: rows of a cluster are alike
         latent = norm.cdf(noise)
         y = (latent < expit(score - 1.0)).astype(np.float64)
     else:
@@ -148,14 +147,14 @@ def draw(scenario: Scenario, seed: int) -> Drawn:
 
 
 def codes_at(curve: Curve, at: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the bins of a curve that places lie in."""
+    """Return the bin of a curve for each place."""
     if curve.labels:
         return np.array([curve.labels.index(level) for level in at])
     return np.searchsorted(curve.edges[1:-1], at.astype(np.float64), side="right")
 
 
 def replicate(scenario: Scenario, seed: int) -> Cell:
-    """Fit one table; at every place of every curve: score, both bands, rows."""
+    """Fit one table; return the score, both bands and the rows at every place of every curve."""
     drawn = draw(scenario, seed)
     model = (GAMClassifier if scenario.binary else GAMRegressor)(random_state=seed, n_jobs=2)
     started = time.perf_counter()
@@ -184,8 +183,7 @@ def _bins_of(curve: Curve, values: pd.Series) -> NDArray[np.int64]:
 
 
 def replicate_peer(scenario: Scenario, seed: int) -> Cell:
-    """Return the same table by InterpretML's EBM, its defaults without pairs, and its bars of one standard
-    deviation."""
+    """Fit InterpretML's EBM to the same table, with its defaults but no pairs; its bars are one standard deviation."""
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
     drawn = draw(scenario, seed)
@@ -207,7 +205,7 @@ def replicate_peer(scenario: Scenario, seed: int) -> Cell:
 
 
 def measure(asked: argparse.Namespace) -> None:
-    """Every missing cell."""
+    """Measure every missing cell."""
     for scenario in SCENARIOS:
         for seed in range(asked.runs or scenario.runs):
             out = asked.json / f"{scenario.name}-{seed}.json"
@@ -226,7 +224,7 @@ def _stack(cells: pd.DataFrame, name: str, what: str) -> Floats:
 
 
 def _share(inside: NDArray[np.bool_], seen: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the share of places inside in percent, and its standard error over replications."""
+    """Return the percentage of places inside the band, and its standard error over replications."""
     each = np.array([line[kept].mean() for line, kept in zip(inside, seen, strict=True) if kept.any()])
     if not each.size:
         return np.nan, np.nan
@@ -234,12 +232,12 @@ def _share(inside: NDArray[np.bool_], seen: NDArray[np.bool_]) -> tuple[float, f
 
 
 def truth_at(name: str) -> Floats:
-    """Return the known curve at its places, centred."""
+    """Return the known curve, centred, at its places."""
     return TRUTHS[name](places()[name]) - centres()[name]
 
 
 def coverage(cells: pd.DataFrame) -> dict[str, Any]:
-    """Coverage of one scenario in percent, over all its curves."""
+    """Return the coverage of one scenario in percent, over all its curves."""
     parts: dict[str, list[NDArray[np.bool_]]] = {key: [] for key in ("truth", "mean", "quick", "seen")}
     at_once: list[NDArray[np.bool_]] = []
     for name in TRUTHS:
@@ -272,7 +270,7 @@ def _percent(value: float, error: float) -> str:
 
 
 def peer_coverage(cells: pd.DataFrame) -> str:
-    """Coverage of the truth by EBM's bars."""
+    """Return how often EBM's bars cover the truth."""
     inside = np.concatenate(
         [np.abs(_stack(cells, name, "score") - truth_at(name)) <= _stack(cells, name, "half") for name in TRUTHS],
         axis=1,
@@ -281,12 +279,12 @@ def peer_coverage(cells: pd.DataFrame) -> str:
 
 
 def shape_error(cells: pd.DataFrame, name: str) -> Floats:
-    """Return the mean squared distance to the truth of each replication."""
+    """Return each replication's mean squared distance from the truth."""
     return np.square(_stack(cells, name, "score") - truth_at(name)).mean(axis=1)
 
 
 def tables(folder: Path) -> list[str]:
-    """Coverage, and shape errors beside EBM."""
+    """Return the tables of coverage, and of shape errors next to EBM's."""
     everything = load_all(folder)
     covered, errors = {}, []
     for scenario in SCENARIOS:

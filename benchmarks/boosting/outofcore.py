@@ -1,9 +1,9 @@
-"""Training in a tenth of a table's size: `python -m benchmarks.boosting.outofcore [--limit MIB] [--factor F] [--folder
-DIR]`.
+"""Training within a tenth of the table's size: `python -m benchmarks.boosting.outofcore [--limit MIB] [--factor F]
+[--folder DIR]`.
 
-A table is made in batches, whose size as a data frame is `factor` times the limit, and goes the app's own way: a folder
-of Parquet, read by a watched child, stored, and trained on by a job whose worker the keeper kills above the limit (its
-resident set, imports and mapped pages included). Beside it a model of the rows of the table's sample is fitted in
+The table is made in batches; as a data frame it would be `factor` times the limit. It takes the app's own path: a
+folder of Parquet is read by a watched child, stored, and trained on by a job whose worker the keeper kills above the
+limit (resident set, imports and mapped pages included). For comparison, a model of the table's sample is fitted in
 memory; both predict the same fresh rows.
 """
 
@@ -48,8 +48,8 @@ FRESH_SEED = 10**6
 
 
 def make(n_rows: int, seed: int) -> pd.DataFrame:
-    """Return the rows of many small effects: bends, steps and waves of numbers, levels of unlike frequency, a date,
-    gaps."""
+    """Return rows with many small effects: bends, steps and waves of numbers, levels of unequal frequency, a date,
+    missing cells."""
     rng = np.random.default_rng([2026, seed])
     values = rng.standard_normal((NUMBERS, n_rows), np.float32).round(2)
     levels = np.minimum(rng.zipf(1.4, (CATEGORIES, n_rows)), 400)
@@ -73,7 +73,7 @@ def make(n_rows: int, seed: int) -> pd.DataFrame:
 
 
 def write(path: Path, bytes_wanted: float) -> dict[str, float]:
-    """Return the table, never whole: row group after row group."""
+    """Write the table one row group at a time, never holding it whole; return its sizes."""
     a_row = make(20_000, FRESH_SEED).memory_usage(deep=True).sum() / 20_000
     n_groups = int(bytes_wanted / a_row / GROUP_ROWS) + 1
     with contextlib.ExitStack() as stack:
@@ -87,13 +87,13 @@ def write(path: Path, bytes_wanted: float) -> dict[str, float]:
 
 
 def make_spec(table: str, columns: list[str], pairs: int) -> Spec:
-    """Return what is trained: the balanced preset on all columns."""
+    """Return the specification to train: the balanced preset on all columns."""
     features = [name for name in columns if name != TARGET]
     return Spec(table, TARGET, "large", features, ["1"], changes={"interactions": pairs} if pairs else {})
 
 
 def load(space: Workspace, factor: float) -> dict[str, float]:
-    """Make a table and load it into the workspace, within the limit of a job."""
+    """Make a table and load it into the workspace, within the memory limit of a job."""
     with tempfile.TemporaryDirectory(dir=space.root) as folder, scratch_folder(space.root) as into:
         size = write(Path(folder) / "part.parquet", factor * space.limits.memory)
         started = time.monotonic()
@@ -107,10 +107,10 @@ def load(space: Workspace, factor: float) -> dict[str, float]:
 
 
 def train(space: Workspace, spec: Spec) -> tuple[runs.Run, float]:
-    """Train by a job; how it ended, and the peak of its worker in MiB."""
+    """Train in a job; return how it ended and the peak memory of its worker in MiB."""
     run, peak = runs.start(space, spec, 1), 0.0
     folder = jobs.folder(space, "runs", run)
-    while not (folder / "end.json").is_file():  # to ask for its standing would be work beside it
+    while not (folder / "end.json").is_file():  # asking for the job's state would disturb it
         with contextlib.suppress(psutil.Error):
             if process := child.process_of(folder):
                 peak = max(peak, process.memory_info().rss / MIB)
@@ -122,14 +122,14 @@ def train(space: Workspace, spec: Spec) -> tuple[runs.Run, float]:
 
 
 def in_memory(space: Workspace, table: TableAbout, spec: Spec) -> Estimator:
-    """Return the model of the sample's training rows."""
+    """Fit a model to the sample's training rows in memory."""
     return training.fit(
         read_data(space.tables.read(table.id), spec, space.tables.hold_out_by(table.id, None, None)), spec
     )
 
 
 def scores(models: dict[str, Estimator]) -> Iterator[tuple[str, dict[str, float]]]:
-    """AUC and log-loss of models on the same fresh rows."""
+    """Yield the AUC and log-loss of each model on the same fresh rows."""
     fresh = make(FRESH_ROWS, FRESH_SEED + 1)
     for name, model in models.items():
         chance = model.predict_proba(fresh.drop(columns=TARGET))[:, 1]

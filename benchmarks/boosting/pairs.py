@@ -1,9 +1,9 @@
-"""Pairs next to EBM: the ranking, and the whole model: `python -m benchmarks.boosting.pairs --data DIR`.
+"""Pairs next to EBM's, both the ranking and the whole model: `python -m benchmarks.boosting.pairs --data DIR`.
 
-Models with pairs are fitted and tested as `benchmarks.boosting.peers` does, each cell in a process of its own; EBM
-takes minutes a fit. The ranking is timed against interpret's `measure_interactions`, in turn, on the same rows and
-from the same scores: ours from binned rows, and our whole call from a frame. Theirs has one call, from a frame of 31
-values per feature, and 33 bins, two of which are for missing and unseen."""
+Models with pairs are fitted and tested as in `benchmarks.boosting.peers`, each cell in its own process; EBM takes
+minutes per fit. The ranking is timed alternately with interpret's `measure_interactions`, on the same rows and from the
+same scores: ours from binned rows, and our whole call from a frame. Theirs is a single call, from a frame of 31 values
+per feature, with 33 bins, two of which are for missing and unseen values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MARKS = ("<!-- measured -->", "<!-- /measured -->")
 
 
 def contender(table: str, name: str, data: Path) -> Contender:
-    """Return a model by name, made for the width of a table."""
+    """Return a contender by name, for a table's number of features."""
     return with_pairs(read(data, table).X.shape[1], table in BINARY)[name]
 
 
@@ -53,7 +53,7 @@ def one_cell(asked: argparse.Namespace) -> None:
 
 
 def measure_models(asked: argparse.Namespace) -> None:
-    """Every missing cell; short ones again where others kept the machine busy."""
+    """Measure every missing cell; repeat short ones where other processes kept the machine busy."""
     for seed in range(asked.seeds):
         for table in asked.tables:
             for name in with_pairs(2, True):
@@ -69,7 +69,7 @@ def measure_models(asked: argparse.Namespace) -> None:
 
 
 def planted(p: int, binary: bool, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
-    """Correlated features of 31 values, three main effects and two interactions."""
+    """Return correlated features of 31 values, and a target with three main effects and two interactions."""
     rng = np.random.default_rng(seed)
     values = np.sqrt(0.3) * rng.normal(size=(RANKED_ROWS, 1)) + np.sqrt(0.7) * rng.normal(size=(RANKED_ROWS, p))
     X = pd.DataFrame(np.clip(np.round(values * 5), -15, 15), columns=[f"x{j}" for j in range(p)])
@@ -80,7 +80,7 @@ def planted(p: int, binary: bool, seed: int = 0) -> tuple[pd.DataFrame, np.ndarr
 
 
 def rank_one(p: int, binary: bool) -> Cell:
-    """Return the seconds of the rankings, in turn, and how far they agree."""
+    """Time the rankings alternately; return their seconds and how far they agree."""
     from interpret.utils import measure_interactions
 
     X, y = planted(p, binary)
@@ -110,7 +110,7 @@ def rank_one(p: int, binary: bool) -> Cell:
 
 
 def measure_ranking(asked: argparse.Namespace) -> None:
-    """Every missing width."""
+    """Measure every missing width."""
     for p in WIDTHS:
         for binary in (False, True):
             out = asked.json / "ranking" / f"{p}-{'binary' if binary else 'regression'}.json"
@@ -119,7 +119,7 @@ def measure_ranking(asked: argparse.Namespace) -> None:
 
 
 def rankings(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a width."""
+    """Return one row per width."""
     seconds = pd.DataFrame(cells["seconds"].tolist())
     table = pd.DataFrame({"features": cells["p"], "pairs": cells["p"] * (cells["p"] - 1) // 2})
     table["target"] = np.where(cells["binary"], "binary", "number")
@@ -132,7 +132,7 @@ def rankings(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def standing(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per table and model: metric, its distance to EBM, seconds, and how many times faster than EBM."""
+    """Return one row per table and model: metric, its difference from EBM's, seconds, and the speed-up over EBM."""
     ebm = cells[cells["model"] == "ebm"].set_index(["table", "seed"])
     rows = []
     for (table, name), mine in cells.groupby(["table", "model"], sort=False):
@@ -154,7 +154,7 @@ def standing(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def provenance(cells: pd.DataFrame) -> str:
-    """Return when and on what it was measured, and how far apart fits stand that are compared."""
+    """Return when and on which machine it was measured, and how far apart in time the compared fits were."""
     at = pd.to_datetime(cells["at"])
     apart = at.groupby([cells["table"], cells["seed"]]).agg(np.ptp).max() / pd.Timedelta(minutes=1)
     machine = {name: value for each in cells["machine"] for name, value in each.items()}
@@ -168,7 +168,7 @@ def provenance(cells: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Measure what is missing, print the tables, and put them on a page where one is named."""
+    """Measure the missing cells, print the tables, and write them to a page if one is named."""
     options = parser(__doc__, TABLES, Path("results/pairs"))
     options.add_argument("--seeds", type=int, default=2, help="splits")
     options.add_argument("--without", nargs="*", default=[], help="models that are not fitted")

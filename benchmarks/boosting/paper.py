@@ -1,10 +1,10 @@
-"""Lou et al. 2020 (CIKM) made again: `python -m benchmarks.boosting.paper --data DIR --json DIR [--peers DIR] [--doc
+"""Lou et al. 2020 (CIKM) reproduced: `python -m benchmarks.boosting.paper --data DIR --json DIR [--peers DIR] [--doc
 FILE]`.
 
-Figure 3: rows read for the histograms of a step. Figure 4: time of 50 rounds over that of MART with bagging, on three
-public tables. One step on synthetic rows, strategy by strategy. Table 5: our model next to XGBoost, from the cells of
-`benchmarks.boosting.peers`. Tables 2 and 3 are those of `benchmarks.boosting.accuracy`, in docs/presets.md. What is to
-be compared runs in turn, one after the other, in one thread, and is kept as one cell."""
+Figure 3: rows read for the histograms of a step. Figure 4: time of 50 rounds relative to MART with bagging, on three
+public tables. One step on synthetic rows, by strategy. Table 5: our model next to XGBoost, from the cells of
+`benchmarks.boosting.peers`. Tables 2 and 3 are those of `benchmarks.boosting.accuracy`, in docs/presets.md. The runs of
+a comparison alternate in one thread and are kept as one cell."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ Times = dict[str, float]
 
 
 def rows_read(n_rows: int, n_bags: int, alpha: float) -> Times:
-    """Return the rows that a step's histograms read, a bag, over all rows: counted, not derived."""
+    """Return the rows that a step's histograms read per bag, as a share of all rows: counted, not derived."""
     bags = subsamples(np.arange(n_rows), n_bags, alpha, 0)
     inside, whole = sum(bag.size for bag in bags), n_rows * n_bags
     return {
         "rescan": inside / whole,
         "mst": tour(bags).cost / whole,
-        "complement": (n_rows + whole - inside) / whole,  # all rows once, then those that each bag leaves out
+        "complement": (n_rows + whole - inside) / whole,  # all rows once, then the rows that each bag leaves out
         "grouped": n_rows / whole,
     }
 
 
 def in_turn(runs: dict[str, Callable[[], list[float]]]) -> dict[str, Times]:
-    """Median of the seconds that each run returns; they take turns, so that a slow spell of the machine hits all."""
+    """Return the median seconds of each run; runs alternate, so that a slow spell of the machine affects all."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(TURNS):
         for name, run in runs.items():
@@ -77,7 +77,7 @@ def in_turn(runs: dict[str, Callable[[], list[float]]]) -> dict[str, Times]:
 
 
 def one_step(n_rows: int, n_features: int, n_bags: int, seconds: float) -> dict[str, Times]:
-    """Return the seconds of a step by ensemble, strategy and precision: logistic, 256 bins, synthetic rows."""
+    """Return the seconds of a step by ensemble, strategy and precision, for logistic loss, 256 bins, synthetic rows."""
     table = make_table(n_rows, n_features, PAPER["n_groups"])
 
     def prepare(ensemble: str, strategy: str, dtype: type) -> Callable[[], list[float]]:
@@ -96,7 +96,7 @@ def one_step(n_rows: int, n_features: int, n_bags: int, seconds: float) -> dict[
 
 
 def variants(binary: bool) -> dict[str, dict[str, Any]]:
-    """Return the names and parameters of Figure 4; the first is what the others are divided by."""
+    """Return the names and parameters of the variants of Figure 4; the first is the baseline."""
     made: dict[str, dict[str, Any]] = {}
     for boosting in ("mart", "logit") if binary else ("",):
         chosen = {"boosting": boosting} if boosting else {}
@@ -109,8 +109,8 @@ def variants(binary: bool) -> dict[str, dict[str, Any]]:
 
 
 def round_seconds(table: RealTable, parameters: dict[str, Any], n_rounds: int) -> list[float]:
-    """Return the seconds of so many rounds: the clock runs from the first round's report to the last's, so that
-    binning, drawing the bags and their tree, which are done once, do not count."""
+    """Return the seconds of `n_rounds` rounds, from the first round's report to the last's, so that the one-time work
+    (binning, drawing the bags and their tree) does not count."""
     stamps: list[float] = []
     kind = GAMClassifier if table.binary else GAMRegressor
     chosen = {**PAPER, **parameters, "max_rounds": n_rounds + 1}
@@ -119,14 +119,14 @@ def round_seconds(table: RealTable, parameters: dict[str, Any], n_rounds: int) -
 
 
 def training_rows(table: RealTable) -> RealTable:
-    """Return the paper's share for training."""
+    """Return the paper's share of rows for training."""
     strata = table.y if table.binary else None
     X, _, y, _ = train_test_split(table.X, table.y, train_size=TRAIN_SHARE, random_state=0, stratify=strata)
     return RealTable(table.name, X, y, table.binary)
 
 
 def figure_4(table: RealTable, alpha: float, n_bags: int, n_rounds: int) -> dict[str, Times]:
-    """Return the seconds of the rounds of every variant on the training rows of one table."""
+    """Return the seconds that every variant takes for its rounds on the training rows of one table."""
     chosen = {name: parameters | {"subsample": alpha} for name, parameters in variants(table.binary).items()}
     for parameters in chosen.values():  # compiles
         round_seconds(table, parameters | {"n_bags": 2}, 1)
@@ -134,7 +134,7 @@ def figure_4(table: RealTable, alpha: float, n_bags: int, n_rounds: int) -> dict
 
 
 def measure(path: Path, about: dict[str, Any], run: Callable[..., dict[str, Any]], *arguments: Any) -> None:
-    """One cell, unless it is there."""
+    """Measure one cell unless it exists."""
     if path.exists():
         return
     with Watch() as watch:
@@ -144,7 +144,7 @@ def measure(path: Path, about: dict[str, Any], run: Callable[..., dict[str, Any]
 
 
 def measure_all(asked: argparse.Namespace) -> None:
-    """Every missing cell."""
+    """Measure every missing cell."""
     folder, bags = asked.json, asked.bags
     for alpha in asked.alphas:
         about = {"alpha": alpha, "bags": bags, "rows": asked.rows_read}
@@ -159,7 +159,7 @@ def measure_all(asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then print the tables."""
+    """Measure the missing cells, then print the tables."""
     options = parser(__doc__, TABLES)
     options.add_argument("--peers", type=Path, help="folder of the cells of benchmarks.boosting.peers")
     options.add_argument("--doc", type=Path, help="a page whose part on the paper is to be made anew")

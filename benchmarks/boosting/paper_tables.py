@@ -1,4 +1,4 @@
-"""The tables of Lou et al. 2020 made again, from the cells of `benchmarks.boosting.paper`."""
+"""The tables of Lou et al. 2020 reproduced from the cells of `benchmarks.boosting.paper`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from benchmarks.harness.page import markdown
 
 
 def over_first(seconds: pd.Series) -> pd.Series:
-    """Return the seconds over those of the first variant."""
+    """Return the seconds divided by those of the first variant."""
     return seconds / seconds.iloc[0]
 
 
 def figure_3(folder: Path) -> dict[str, pd.DataFrame]:
-    """Return the rows read a bag, by alpha and strategy."""
+    """Return the rows read per bag, by alpha and strategy."""
     cells = load_all(folder, "figure3-*.json")
     if not len(cells):
         return {}
@@ -27,7 +27,7 @@ def figure_3(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def one_step(folder: Path) -> dict[str, pd.DataFrame]:
-    """Milliseconds of a step, by variant."""
+    """Return the milliseconds of a step, by variant."""
     cell = load(folder / "step.json")
     if not cell:
         return {}
@@ -42,7 +42,7 @@ def one_step(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def figure_4(folder: Path) -> dict[str, pd.DataFrame]:
-    """Time over that of MART with bagging, by table, variant and alpha."""
+    """Return the time relative to MART with bagging, by table, variant and alpha."""
     cells = load_all(folder, "figure4-*.json")
     made = {}
     for name in cells["table"].unique() if len(cells) else ():
@@ -55,7 +55,7 @@ def figure_4(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def table_5(peers: Path | None) -> dict[str, pd.DataFrame]:
-    """Test metric of our model and of XGBoost with its defaults."""
+    """Return the test metrics of our model and of XGBoost with its defaults."""
     cells = standing.measured(load_all(peers)) if peers else pd.DataFrame()
     if not len(cells) or not {standing.BASE, "xgboost"} <= set(cells["model"]):
         return {}

@@ -1,10 +1,10 @@
 """Seconds, memory and test metrics next to other libraries: `python -m benchmarks.boosting.peers --data DIR --json
 DIR`.
 
-All models get the same rows: 80% for fitting, 20% for testing, a split a seed. A cell is one table, model and seed,
-measured in a process of its own that first warms the model up on a few rows, and kept as one JSON file, so a stopped
-run goes on where it was; our own cells are measured anew once the code of the core has changed. The models of one table
-and seed follow each other directly, so that their ratios are made side by side; a ratio is taken within a seed.
+All models get the same rows: 80% for fitting, 20% for testing, one split per seed. A cell is one table, model and seed.
+It is measured in its own process, which first warms the model up on a few rows, and kept as one JSON file, so that a
+stopped run can be resumed; our own cells are measured again when the code of the core changes. The models of one table
+and seed run in direct succession, and ratios are taken within a seed, so that they compare like with like.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def measure(table: RealTable, contender: Contender, seed: int) -> dict[str, Any]
         table.X, table.y.to_numpy(), test_size=TEST_SHARE, random_state=seed, stratify=strata
     )
     X, X_test = contender.prepare(X, X_test)
-    # Compiled code, thread pools and worker processes are there before the clock starts.
+    # Compiled code, thread pools and worker processes must exist before the clock starts.
     few, model = contender.make(table.binary, seed, warming=True), contender.make(table.binary, seed)
     contender.fit(few, X[:WARM_ROWS], y[:WARM_ROWS], seed)
     contender.ask(few, X[:WARM_ROWS])
@@ -68,7 +68,7 @@ def _timed(function: Any, *arguments: Any) -> float:
 
 
 def known(table: str, name: str, seed: int, contender: Contender) -> dict[str, Any]:
-    """Return what a cell says of itself before it is measured."""
+    """Return what is known about a cell before it is measured."""
     about = {"table": table, "model": name, "seed": seed, "parameters": contender.parameters}
     about |= {} if contender.packages else {"code": code()}
     try:
@@ -78,21 +78,21 @@ def known(table: str, name: str, seed: int, contender: Contender) -> dict[str, A
 
 
 def up_to_date(cell: Cell, contender: Contender) -> bool:
-    """Return whether a cell was made with the parameters, and for ours the code, of today."""
+    """Return whether a cell was made with the current parameters and, for our models, the current code."""
     return cell.get("parameters") == contender.parameters and (bool(contender.packages) or cell.get("code") == code())
 
 
 def one_cell(data: Path, table: str, name: str, seed: int, out: Path) -> None:
-    """Measure one cell; what a library cannot fit is kept as the text of its error."""
+    """Measure one cell; if a library fails, keep the text of its error."""
     try:
         cell = measure(read(data, table), contenders(table)[name], seed)
-    except Exception as error:  # any library, any fault: the text is the result
+    except Exception as error:  # whatever fails in any library: the text is the result
         cell = {"error": f"{type(error).__name__}: {error}"}
     keep(out, known(table, name, seed, contenders(table)[name]) | cell)
 
 
 def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, out: Path) -> Cell:
-    """Return one cell, measured in a process of its own, which writes it to `out`."""
+    """Measure one cell in its own process, which writes it to `out`, and return it."""
     cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
     fault = run_module("benchmarks.boosting.peers", cell, asked.limit)
     result = load(out) or known(table, name, seed, contenders(table)[name]) | {"error": fault or "Left no result."}
@@ -101,7 +101,7 @@ def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, 
 
 
 def measure_all(asked: argparse.Namespace) -> None:
-    """Every missing cell."""
+    """Measure every missing cell."""
     for seed in range(asked.seeds):
         for table in asked.tables:
             for name in contenders(table):
@@ -112,7 +112,7 @@ def measure_all(asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then print the tables."""
+    """Measure the missing cells, then print the tables."""
     options = parser(__doc__, [*REGRESSION, *BINARY])
     options.add_argument("--models", nargs="*", help="only these models")
     options.add_argument("--seeds", type=int, default=5, help="splits")

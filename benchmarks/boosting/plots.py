@@ -1,4 +1,4 @@
-"""The plots of docs/benchmarks.md, each one a function of a table."""
+"""The plots of docs/benchmarks.md; each function draws one from a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EBM = "#E0812B"
 DARK, LIGHT = "#5F6670", "#A9B0B8"
 INK, GRID = "#2B2F36", "#E4E7EB"
 
-# Colour and marker, so that nothing is told by colour alone.
+# Colour and marker, so that nothing is conveyed by colour alone.
 SHOWN = {
     standing.BASE: ("Shapewise, balanced", OURS, "o"),
     standing.EBM: ("EBM, defaults", EBM, "s"),
@@ -44,7 +44,7 @@ def _axes(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def _plain(axes: Axes, which: str) -> None:
-    """Numbers of a log axis as people write them."""
+    """Label a log axis with plain numbers."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis = getattr(axes, f"{which}axis")
@@ -54,7 +54,7 @@ def _plain(axes: Axes, which: str) -> None:
 
 
 def _tables(axes: Axes, names: list[str]) -> np.ndarray:
-    """Return the tables from top to bottom; their heights."""
+    """List the tables from top to bottom; return their heights."""
     heights = np.arange(len(names))[::-1]
     axes.set_yticks(heights, names)
     axes.tick_params(axis="y", length=0)
@@ -62,7 +62,7 @@ def _tables(axes: Axes, names: list[str]) -> np.ndarray:
 
 
 def seconds(cells: pd.DataFrame) -> Figure:
-    """Return the seconds of a fit by table, a mark a model."""
+    """Plot the seconds of a fit by table, one mark per model."""
     wide = standing.wide(cells, "seconds")
     figure, axes = _axes(7.2, 0.9 + 0.38 * wide.shape[1])
     heights = _tables(axes, list(wide))
@@ -81,7 +81,7 @@ def seconds(cells: pd.DataFrame) -> Figure:
 
 
 def ratios(cells: pd.DataFrame) -> Figure:
-    """Return how many times our seconds EBM takes, by table: with its defaults, and with as many refits as ours."""
+    """Plot EBM's seconds over ours by table: with its defaults, and with as many refits as ours."""
     wide = standing.ratios(cells)
     shown = [(name, label, colour) for name, label, colour in EBMS if name in wide]
     figure, axes = _axes(7.2, 0.9 + (0.12 + 0.16 * len(shown)) * len(wide))
@@ -104,7 +104,7 @@ def ratios(cells: pd.DataFrame) -> Figure:
 
 
 def steps(points: pd.DataFrame, slopes: pd.DataFrame) -> Figure:
-    """Return the seconds of a step against rows, a line a number of threads."""
+    """Plot the seconds of a step against rows, one line per number of threads."""
     figure, axes = _axes(7.2, 3.6)
     lines = {1: (OURS, "o", "-"), 2: (DARK, "s", "--")}
     for threads, part in points[points["changed"] == "rows"].groupby("threads"):
@@ -135,7 +135,7 @@ def steps(points: pd.DataFrame, slopes: pd.DataFrame) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """As SVG, the same bytes for the same numbers."""
+    """Save a plot as SVG: the same numbers give the same bytes."""
     import matplotlib as mpl
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""docs/benchmarks.md from the measurements: `python -m benchmarks.boosting.report --peers DIR --steps FILE --scale
+"""Write docs/benchmarks.md from measurements: `python -m benchmarks.boosting.report --peers DIR --steps FILE --scale
 FILE ...`.
 
-Every number comes out of the JSON files; what was not measured is left out.
+Every number comes from the JSON files; what was not measured is left out.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ VARIED = ["rows", "features", "bags", "groups", "threads"]
 
 
 def say(text: str, **numbers: Any) -> Lines:
-    """Return a paragraph of the page."""
+    """Return a paragraph of the page with its numbers filled in."""
     yield from text.format(**numbers).splitlines()
     yield ""
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the models by their names for readers."""
+    """Return the table with the models' display names."""
     return frame.rename(index=prose.LABELS, columns=prose.LABELS)
 
 
@@ -43,7 +43,7 @@ def titled(title: str, frame: pd.DataFrame, digits: int = 3) -> Lines:
 
 
 def picture(doc: Path, name: str, words: str, figure: Any) -> Lines:
-    """Save a plot in a folder beside the page, and show it."""
+    """Save a plot in a folder beside the page, and return the lines that show it."""
     path = doc.parent / doc.stem / f"{name}.svg"
     plots.save(figure, path)
     yield from ("", f"![{words}]({path.relative_to(doc.parent).as_posix()})", "")
@@ -106,7 +106,7 @@ def ratios(cells: pd.DataFrame, doc: Path) -> Lines:
 
 
 def quality(cells: pd.DataFrame) -> Lines:
-    """Return the metrics next to EBM's, and next to additive trees."""
+    """Return our metrics next to those of EBM and of additive trees."""
     parity, additive = standing.parity(cells), standing.additive(cells)
     same = {"auc": standing.SAME_AUC, "rmse": standing.SAME_RMSE}
     if len(parity):
@@ -136,7 +136,7 @@ def steps(path: Path) -> Lines:
 
 
 def growth(path: Path, doc: Path) -> Lines:
-    """Return how a step grows, and a large fit."""
+    """Return how the cost of a step grows, and the figures of a large fit."""
     results = load(path).get("points", [])
     points, slopes, large = scale.tables(results)
     if len(points):
@@ -162,14 +162,14 @@ def counted(name: str, number: int) -> str:
 
 
 def noise(records: list[dict[str, Any]]) -> Lines:
-    """Return how busy others were at worst."""
+    """Return how busy other processes kept the machine at worst."""
     worst = max((record.get("others_cores", 0.0) for record in records), default=0.0)
     if worst > NOISE:
         yield from say(prose.NOISE, worst=worst)
 
 
 def paper(folder: Path, peers: Path) -> Lines:
-    """Return the paper made again."""
+    """Return the paper's tables, reproduced."""
     lines = paper_tables.lines(folder, peers)
     if lines:
         yield from say(prose.PAPER)
@@ -178,7 +178,7 @@ def paper(folder: Path, peers: Path) -> Lines:
 
 
 def live(path: Path) -> Lines:
-    """Live training in a browser."""
+    """Return the figures of live training in a browser."""
     results = load(path)
     if results:
         times = {theme: pd.Series(seconds).agg(["median", "max"]) for theme, seconds in results["seconds"].items()}
@@ -201,7 +201,7 @@ def page(asked: argparse.Namespace) -> Lines:
 
 
 def squeezed(lines: Lines) -> Lines:
-    """Return the same with never two empty lines in a row."""
+    """Return the lines without consecutive empty ones."""
     before = ""
     for line in lines:
         if line or before:

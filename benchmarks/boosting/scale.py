@@ -1,8 +1,8 @@
 """How a step's time and memory grow: `python -m benchmarks.boosting.scale [--json FILE] [--train]`.
 
-Rows, features, bags and groups are changed one at a time. Each point is measured in a process of its own on codes made
-directly, one refit that trains on all groups; its memory is the peak above that of the codes. Points that the file
-holds already are kept. `--train` also fits a large table to its early stop.
+Rows, features, bags and groups are varied one at a time. Each point is measured in its own process on generated codes,
+with one refit that trains on all groups; its memory is the peak beyond the codes. Points already in the file are kept.
+`--train` also fits a large table until early stopping.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Point = dict[str, Any]
 
 
 def points(rows: list[int], features: list[int], loss: str) -> Iterator[Point]:
-    """Yield all points, each named by what is changed."""
+    """Yield all points, each named by what it varies."""
     base = BASE | {"loss": loss}
     yield from ({"changed": "rows", **base, "rows": n, "threads": t} for n in rows for t in THREADS)
     yield from ({"changed": "features", **base, "rows": FEW_ROWS, "features": n} for n in features)
@@ -58,7 +58,7 @@ def points(rows: list[int], features: list[int], loss: str) -> Iterator[Point]:
 
 
 def measure(point: Point, seconds: float) -> Point:
-    """Return the seconds of a step and memory of one point."""
+    """Return the seconds of a step and the memory at one point."""
     loss = LOSSES[point["loss"]]
     settings = make_settings(loss, point["bags"])
     executor = make_executor(point["threads"]) if point["threads"] > 1 else None
@@ -70,7 +70,7 @@ def measure(point: Point, seconds: float) -> Point:
             times = step_seconds(grouped(work, settings, DEFAULTS.subsample, executor), settings, work, spend)
         return times, watch
 
-    run(10 * point["groups"], 2, 0.0)  # compiles, or loads what is compiled, before memory is looked at
+    run(10 * point["groups"], 2, 0.0)  # compile, or load compiled code, before memory is measured
     times, watch = run(point["rows"], point["features"], seconds)
     if executor:
         executor.close()
@@ -103,7 +103,7 @@ def train(n_rows: int, n_features: int) -> Point:
 
 
 def one_cell(asked: argparse.Namespace) -> None:
-    """Measure one point, or the large fit, and write it down."""
+    """Measure one point, or the large fit, and write the result."""
     point = json.loads(asked.cell)
     if point["changed"] == TRAIN:
         keep(asked.out, point | train(point["rows"], point["features"]))
@@ -112,7 +112,7 @@ def one_cell(asked: argparse.Namespace) -> None:
 
 
 def in_own_process(point: Point, seconds: float) -> Point:
-    """Return a point measured in a process of its own."""
+    """Measure a point in its own process."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "point.json"
         fault = run_module(
@@ -122,7 +122,7 @@ def in_own_process(point: Point, seconds: float) -> Point:
 
 
 def slopes(points: list[Point]) -> pd.DataFrame:
-    """Least-squares slope of log seconds on log rows: 1 means that twice the rows take twice the time."""
+    """Return the least-squares slope of log seconds on log rows: 1 means that twice the rows take twice the time."""
     frame = pd.DataFrame([p for p in points if p["changed"] == "rows" and p["rows"] >= SLOPE_FROM and "error" not in p])
     made = []
     for (loss, threads), part in frame.groupby(["loss", "threads"]) if len(frame) else ():
@@ -141,7 +141,7 @@ def tables(points: list[Point]) -> list[pd.DataFrame]:
 
 
 def main() -> None:
-    """Measure what is missing, then print."""
+    """Measure the missing points, then print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 300_000, 1_000_000, 3_000_000, 10**7])
     parser.add_argument("--features", type=int, nargs="*", default=[5, 10, 20, 50, 100, 200, 637, 1000])
@@ -157,7 +157,7 @@ def main() -> None:
         one_cell(asked)
         return
     known: list[Point] = load(asked.json).get("points", []) if asked.json else []
-    measured = [point for point in known if "error" not in point]  # what failed is tried again
+    measured = [point for point in known if "error" not in point]  # failed points are tried again
     wanted = list(points(asked.rows, asked.features, asked.loss))
     if asked.train:
         wanted.append({"changed": TRAIN, "rows": asked.train_rows, "features": BASE["features"]})

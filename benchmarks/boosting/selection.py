@@ -1,9 +1,9 @@
 """Honest selection: `python -m benchmarks.boosting.selection [--tables N] [--doc FILE]`.
 
-Targets that have nothing to do with the features: whatever is suggested there is chance. Cuts come from the model, so
-that 95% intervals of its held-out rows should leave 0 out one time in twenty, however many ranges were tried; intervals
-of the training rows, which chose the cuts, show what that is worth. Bands let hardly anything of noise through, so the
-threshold is also set below 0: then more is suggested, and must be as honest.
+The targets are unrelated to the features, so every suggested segment is due to chance. Cuts come from the model alone,
+so 95% intervals from held-out rows should exclude 0 one time in twenty, however many ranges were tried; intervals from
+the training rows, which chose the cuts, show what holding out is worth. Bands let hardly any noise through, so the
+threshold is also set below 0: more segments are then suggested, and their intervals must be as valid.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ THRESHOLDS = (0.0, -0.1)  # on the link scale
 
 
 def noise(seed: int, binary: bool) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a table of numbers, counts, levels and missing cells, and a target that knows nothing of them."""
+    """Return a table of numbers, counts, levels and missing cells, and a target independent of them."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -40,13 +40,13 @@ def noise(seed: int, binary: bool) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def shown(seed: int, binary: bool) -> dict[float, list[tuple[bool, bool]]]:
-    """For each segment suggested on one table, by threshold: whether its interval leaves 0 out, on held-out rows and on
+    """Return, by threshold, whether the interval of each segment suggested on one table excludes 0, on held-out and on
     training rows."""
     X, y = noise(seed, binary)
     held = np.random.default_rng([seed, 1]).random(N_ROWS) < 0.2
     kind = GAMClassifier if binary else GAMRegressor
     model = kind(random_state=seed, bands=N_BANDS, interactions=1, **SETTINGS).fit(X[~held], y[~held])
-    training = HeldOutRows(model.model_, X[~held], y[~held].astype(float))  # held out from nothing: for comparison
+    training = HeldOutRows(model.model_, X[~held], y[~held].astype(float))  # not held out: for comparison
     hits: dict[float, list[tuple[bool, bool]]] = {}
     for threshold in THRESHOLDS:
         segments = suggest(model.model_, X[held], y[held].astype(float), threshold=threshold)
@@ -61,7 +61,7 @@ def _leaves_0_out(evidence: Evidence) -> bool:
 
 
 def measure(tables: int) -> pd.DataFrame:
-    """Return the shares of segments on noise whose interval leaves 0 out."""
+    """Return the shares of segments suggested on noise whose interval excludes 0."""
     rows = []
     for binary in (True, False):
         each = [shown(seed, binary) for seed in range(tables)]

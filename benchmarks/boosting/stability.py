@@ -1,7 +1,7 @@
-"""How far shapes move with the seed, a preset: `python -m benchmarks.boosting.stability --data DIR --json FILE`.
+"""How far shapes vary with the seed, per preset: `python -m benchmarks.boosting.stability --data DIR --json FILE`.
 
-The same rows are fitted with five seeds. For each curve, the standard deviation over seeds of every bin, averaged over
-rows; a table's figure is the mean over its curves, in units of the standard deviation of the model's scores.
+The same rows are fitted with five seeds. Each curve's figure is the standard deviation of its bins over seeds, averaged
+over rows; a table's figure is the mean over its curves, in units of the standard deviation of the model's scores.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def unsteadiness(models: list[GAMRegressor | GAMClassifier]) -> float:
 
 
 def main() -> None:
-    """Print a row per table, a column per preset."""
+    """Print one row per table and one column per preset."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--json", type=Path, required=True)

@@ -1,7 +1,7 @@
-"""Where the models stand: tables made from the cells of `benchmarks.boosting.peers`.
+"""How the models compare: tables made from the cells of `benchmarks.boosting.peers`.
 
-A ratio of seconds is taken within one seed, where the models ran one after the other, and the median over seeds is
-told; metrics are means over seeds, differences of metrics are paired by seed.
+Ratios of seconds are taken within a seed, where the models ran in succession, and their median over seeds is reported;
+metrics are means over seeds, and differences of metrics are paired by seed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def wide(cells: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def ratios(cells: pd.DataFrame, value: str = "seconds", base: str = BASE) -> pd.DataFrame:
-    """Median over seeds of each other library's seconds over ours; the last row is the geometric mean over tables."""
+    """Return other libraries' seconds over ours, the median over seeds; the last row is the geometric mean."""
     by_seed = measured(cells).pivot_table(index=["table", "seed"], columns="model", values=value, sort=False)
     others = [name for name in MODELS if name in by_seed and not name.startswith("ours-")]
     ratios_of = (
@@ -91,13 +91,13 @@ def short_of_seeds(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(difference: float, peer: float, binary: bool) -> str:
-    """Return what a mean difference of metrics comes to: "better", "worse" or "same"."""
+    """Return the verdict on a mean difference of metrics: "better", "worse" or "same"."""
     same = SAME_AUC if binary else SAME_RMSE * peer
     return "same" if abs(difference) <= same else "better" if (difference > 0) == binary else "worse"
 
 
 def paired(cells: pd.DataFrame, peers: tuple[str, ...], base: str = BASE) -> pd.DataFrame:
-    """Ours next to peers on the splits that both were measured on: metrics, and the ratio of seconds."""
+    """Return our metrics next to peers', on the splits measured for both, and the ratio of seconds."""
     by_seed = measured(cells).pivot_table(
         index=["table", "seed"], columns="model", values=["metric", "seconds"], sort=False
     )
@@ -117,12 +117,12 @@ def paired(cells: pd.DataFrame, peers: tuple[str, ...], base: str = BASE) -> pd.
 
 
 def parity(cells: pd.DataFrame) -> pd.DataFrame:
-    """Ours next to EBM."""
+    """Return our model next to EBM."""
     return paired(cells, (EBM, EBM_FEW_BINS))
 
 
 def additive(cells: pd.DataFrame) -> pd.DataFrame:
-    """Ours next to LightGBM's trees of one cut."""
+    """Return our model next to LightGBM's single-split trees."""
     return paired(cells, ADDITIVE)
 
 
@@ -137,7 +137,7 @@ def faults(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def disturbed(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that were timed while others were busy."""
+    """Return the cells that were timed while other processes were busy."""
     fine = measured(cells)
     loud = fine[[noisy(cell) for cell in fine.to_dict("records")]]
     return loud.reindex(columns=["table", "model", "seed", "seconds", "others_cores"]).set_index("table")

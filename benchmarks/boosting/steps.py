@@ -1,10 +1,10 @@
-"""Nanoseconds a row of each part of a step: `python -m benchmarks.boosting.steps [--rows N ...] [--json FILE]`.
+"""Nanoseconds per row of each part of a step: `python -m benchmarks.boosting.steps [--rows N ...] [--json FILE]`.
 
-A step applies the last update to the rows and makes their gradients, adds them to one histogram per group, adds the
-groups up, combines them to bags, and cuts every bag. Each part is timed alone, in a compiled loop, on the arrays of a
-real step, best of several repeats, one thread, float32; then the whole step. Next to it stands what the rows' bytes
-would cost at the speed at which this machine copies memory. The parts after the histograms cost the same whatever the
-rows, and their histograms stay in the caches.
+A step applies the last update to the rows and computes their gradients, adds them to one histogram per group, sums the
+groups, combines them into bags, and cuts every bag. Each part is timed alone, in a compiled loop, on the arrays of a
+real step: best of several repeats, one thread, float32. Then the whole step is timed. For comparison, each part is
+given the time that its bytes would take at this machine's memory copy speed. The parts after the histograms cost the
+same for any number of rows, and their histograms stay in the caches.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _update(table: CodedTable, rows: Rows, fit: Fit, loss: int, work: Work, time
 
 @_compiled
 def _histograms(table: CodedTable, loss: int, work: Work, hist: NDArray[np.floating], times: int) -> None:
-    """As in the kernel that this is a part of, four groups in turn; the odd row of unequal groups is left out."""
+    """Build histograms as the kernel does, four groups in turn; the odd row of unequal groups is left out."""
     n_groups = table.starts.size - 1
     size = table.codes.shape[1] // n_groups
     for t in range(times):
@@ -104,7 +104,7 @@ def _rounds(
 
 
 def best_of(run: Callable[[int], None], repeats: int, seconds: float) -> float:
-    """Return the seconds of one call out of `run(times)`: the least of some repeats of about so many seconds each."""
+    """Return the seconds per call of `run(times)`: the least of several repeats, each of about `seconds` seconds."""
     run(1)  # compiles
     began = time.perf_counter()
     run(1)
@@ -129,8 +129,8 @@ def copy_bandwidth(repeats: int) -> float:
 
 
 def bytes_touched(loss: int) -> dict[str, int]:
-    """Return the bytes per row that the parts which pass over the rows read and write; gradients stay in the
-    first-level cache."""
+    """Return the bytes per row read and written by the parts that pass over the rows; gradients stay in the L1
+    cache."""
     state = 1 + 4 + 4 + (1 if loss == LOGISTIC else 0)  # code, score read and written, target
     return dict(zip(OVER_ROWS, (state, 1, state + 1), strict=True))
 
@@ -146,7 +146,7 @@ def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
     size = width(LAST, has_hessian(loss))
     hist = lines(buffer, work.groups.size, size)
     add_groups(table, rows, work.groups, fit, 0, loss, scratch, hist)
-    fit.factor[:] = no_change(loss)  # else the scores would run away under an update made many times
+    fit.factor[:] = no_change(loss)  # otherwise the repeated update would make the scores diverge
     of_bags = sets.weight[0, :, : 0 if has_hessian(loss) else LAST + 1]
     spare = np.zeros_like(hist)
     runs = {
@@ -161,7 +161,7 @@ def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
 
 
 def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
-    """Return a record a size, loss, kind of codes and part."""
+    """Return one record per size, loss, kind of codes and part."""
     made = []
     for n_rows in asked.rows:
         for codes in ("uniform", "skewed"):
@@ -179,7 +179,7 @@ def points(asked: argparse.Namespace, bandwidth: float) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the parts of a step."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="*", default=[12_800, 150_000, 1_000_000])
     parser.add_argument("--repeats", type=int, default=7)

@@ -1,9 +1,9 @@
-"""Fits and predictions by many threads at once: `python -m benchmarks.boosting.threads [--threads N] [--times N]`.
+"""Concurrent fits and predictions in many threads: `python -m benchmarks.boosting.threads [--threads N] [--times N]`.
 
-A process of its own, with faulthandler on, begins with the threads, so that kernels are also compiled or read from
-their cache by all of them at once. Each takes the same jobs in another order: a job is a fit of one of the estimators
-with a seed, a prediction, and the model's file. Then the main thread does every job alone: each hash of predictions and
-file must be the same. The exit code is 1 where one is not, or where the process ended by itself.
+A separate process, with faulthandler on, starts the threads first, so that they also compile the kernels or read them
+from the cache concurrently. Each thread runs the same jobs in a different order: a job fits one of the estimators with
+a seed, predicts, and writes the model's file. Then the main thread runs every job alone: each hash of predictions and
+file must be the same. The exit code is 1 if a hash differs or the process crashes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gamcore.io.gamx import to_bytes
 ROOT = Path(__file__).parents[2]
 ROWS = 150
 SEEDS = (0, 1)
-SWITCH = 1e-5  # seconds until a thread must let others in: 500 times as often as usual
+SWITCH = 1e-5  # thread switch interval in seconds, a 500th of the default
 
 SMALL: dict[str, Any] = {"outer_bags": 2, "max_rounds": 4, "max_bins": 16}
 TASKS: dict[str, Any] = {**SMALL, "specific_rounds": 3, "max_depth": 2}
@@ -50,7 +50,7 @@ JOBS = list(itertools.product(ESTIMATORS, SEEDS))
 
 
 def table() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Return two numbers, one with missing cells, a category, a target that crosses them, and a task a row."""
+    """Return two numbers, one with missing cells, a category, a target with an interaction, and each row's task."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=ROWS), "b": rng.normal(size=ROWS), "c": rng.choice(list("xyz"), ROWS)})
     X.loc[::9, "b"] = np.nan
@@ -59,7 +59,7 @@ def table() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 def do(job: tuple[str, int], data: tuple[pd.DataFrame, np.ndarray, np.ndarray]) -> str:
-    """Hash of a model's predictions and of its file."""
+    """Run a job; return the hash of the model's predictions and file."""
     (name, seed), (X, y, task) = job, data
     model = ESTIMATORS[name](random_state=seed)
     target = (y > 0.5).astype(int) if "classifier" in name else y
@@ -72,7 +72,7 @@ def do(job: tuple[str, int], data: tuple[pd.DataFrame, np.ndarray, np.ndarray]) 
 
 
 def at_once(n_threads: int, times: int) -> dict[str, Any]:
-    """Return what the threads made, compared with what the main thread makes alone."""
+    """Compare the results of the threads with those of the main thread alone."""
     data, together = table(), threading.Barrier(n_threads)
 
     def work(k: int) -> list[tuple[tuple[str, int], str]]:
@@ -94,7 +94,7 @@ def at_once(n_threads: int, times: int) -> dict[str, Any]:
 
 
 def run(n_threads: int, times: int) -> dict[str, Any]:
-    """Return the same in a child process; "ended" is its exit code, and "errors" what it wrote at its end."""
+    """Run the comparison in a child process; "ended" is its exit code, "errors" the end of its error output."""
     command = [sys.executable, "-X", "faulthandler", "-m", "benchmarks.boosting.threads", "--child"]
     done = subprocess.run(
         [*command, "--threads", str(n_threads), "--times", str(times)], cwd=ROOT, capture_output=True, text=True
@@ -104,7 +104,7 @@ def run(n_threads: int, times: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print what became of it."""
+    """Print the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--times", type=int, default=200)

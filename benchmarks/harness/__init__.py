@@ -1,1 +1,1 @@
-"""What measurements share: tables, contenders, machines, cells."""
+"""Shared parts of the measurements: tables, contenders, machines, cells."""

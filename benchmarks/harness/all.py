@@ -1,6 +1,6 @@
-"""All measurements, then the page of them: `python -m benchmarks.harness.all --data DIR --json DIR`.
+"""Run all measurements, then write their page: `python -m benchmarks.harness.all --data DIR --json DIR`.
 
-Resumable: what is there is kept. `--small` tries everything on sizes that say nothing about speed.
+A run can be resumed: existing results are kept. `--small` tries everything on sizes too small to measure speed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SMALL: dict[str, Arguments] = {
 
 
 def commands(data: Path, folder: Path, doc: Path) -> dict[str, Arguments]:
-    """Arguments of every command, in order."""
+    """Return the arguments of every command, in order."""
     peers, paper = folder / "peers", folder / "paper"
     steps, scale, live = (folder / f"{name}.json" for name in ("steps", "scale", "live"))
     return {

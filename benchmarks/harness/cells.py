@@ -1,4 +1,4 @@
-"""Cells of a measurement: JSON files that are kept, and processes of their own to measure them in."""
+"""Cells of a measurement: JSON files, each measured in a separate process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRIES = 3
 
 
 def keep(path: Path, cell: Cell) -> None:
-    """Write a cell with the time, whole or not at all, so that a stopped run leaves no half of one."""
+    """Write a cell and the time atomically, so that a stopped run leaves no partial file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_suffix(".tmp")
     half.write_text(json.dumps({"at": datetime.now(UTC).isoformat(timespec="seconds"), **cell}, indent=1))
@@ -33,17 +33,17 @@ def keep(path: Path, cell: Cell) -> None:
 
 
 def load(path: Path) -> Cell:
-    """Return a cell, or nothing where there is none yet."""
+    """Return a cell, or an empty one if there is none yet."""
     return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 def load_all(folder: Path, pattern: str = "*.json") -> pd.DataFrame:
-    """Return all cells of a folder, a row each."""
+    """Return all cells of a folder, one row each."""
     return pd.DataFrame([load(path) for path in sorted(folder.glob(pattern))])
 
 
 def run_module(module: str, arguments: Iterable[object], limit: float | None = None) -> str:
-    """Run `python -m module` to its end; what went wrong in a sentence, or an empty text."""
+    """Run `python -m module` to its end; return a sentence on what went wrong, or an empty string."""
     process = subprocess.Popen([sys.executable, "-m", module, *map(str, arguments)])
     try:
         code = process.wait(limit)
@@ -55,17 +55,17 @@ def run_module(module: str, arguments: Iterable[object], limit: float | None = N
 
 
 def noisy(cell: Cell) -> bool:
-    """Return whether others took so much of the machine that a cell's seconds are doubtful.
+    """Return whether other processes used so much of the machine that a cell's seconds are doubtful.
 
-    Thread pools that wait in busy loops are slowed many times over where another process holds one of their cores. The
-    system counts in hundredths of a second, so very short fits are not judged.
+    Thread pools that busy-wait are slowed many times over when another process holds one of their cores. The system
+    counts in hundredths of a second, so very short fits are not judged.
     """
     others = cell.get("others_cores", 0.0)
     return bool(others > NOISE and others * cell.get("seconds", math.inf) > LEAST_NOISE)
 
 
 def quietest(run: Callable[[], Cell]) -> Cell:
-    """Measure, and again where others kept the machine busy; the quietest attempt stays."""
+    """Measure, repeating while other processes keep the machine busy; return the quietest attempt."""
     best = run()
     for _ in range(TRIES - 1):
         if noisy(best):

@@ -1,7 +1,7 @@
-"""The models that are compared: how each is made, what its rows look like, and how it is fitted and asked.
+"""The models that are compared: how each is made, how its rows are prepared, and how it is fitted and predicts.
 
-Ours and EBM take the frame as it is. What other libraries want done to the rows first (categories, codes, medians for
-missing cells) is done before the clock starts, in their favour.
+Ours and EBM take the frame as it is. The preparation that other libraries need (categories, codes, medians for missing
+cells) is done before the clock starts, in their favour.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _fit(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
 
 
 def _ask(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
-    """Return the probabilities of the second class, or predictions."""
+    """Return the probabilities of the second class, or the predictions of a regressor."""
     return np.asarray(model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X))
 
 
@@ -49,9 +49,9 @@ def _unknown(model: Any) -> list[int]:
 
 @dataclass(frozen=True)
 class Contender:
-    """A model by its library's names; the library is imported when a model is made, not before."""
+    """A model described by its library's names; the library is imported only when a model is made."""
 
-    packages: tuple[str, ...]  # whose versions are told
+    packages: tuple[str, ...]  # whose versions are reported
     module: str
     classes: tuple[str, str]  # regressor, classifier
     parameters: dict[str, Any]
@@ -63,7 +63,7 @@ class Contender:
     seeded: bool = True
 
     def make(self, binary: bool, seed: int, warming: bool = False) -> Any:
-        """Return a model that has seen nothing."""
+        """Return an unfitted model."""
         kind = getattr(importlib.import_module(self.module), self.classes[binary])
         seeded = {"random_state": seed} if self.seeded else {}
         return kind(**{**self.parameters, **(self.few if warming else {}), **seeded})
@@ -92,7 +92,7 @@ def _ebm(**parameters: Any) -> Contender:
 
 
 def _as_categories(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
-    """Text columns as categories of the levels of the training rows; what is missing or new there is missing."""
+    """Return text columns as categories with the levels of the training rows; missing and new levels are missing."""
     kinds = {name: pd.CategoricalDtype(X[name].dropna().unique()) for name in X.select_dtypes(exclude="number")}
     return X.astype(kinds), X_test.astype(kinds)
 
@@ -145,8 +145,8 @@ def _xgboost(**parameters: Any) -> Contender:
 
 
 def _as_numbers(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
-    """Return no missing cells: medians for numbers; categories as codes, most frequent first, which new levels get
-    too."""
+    """Return frames without missing cells: medians for numbers; categories as codes, most frequent
+    first, and new levels get the code of the most frequent."""
     made: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     text = set(X.select_dtypes(exclude="number"))
     for name in X:
@@ -189,7 +189,7 @@ def _pygam() -> Contender:
 
 
 def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
-    """Return the models with pairs, on a table of so many features: EBM's default number of pairs is ours too."""
+    """Return the models with pairs for a table of `n_features` features; ours get EBM's default number of pairs."""
     n_pairs = min((3 if binary else 5) * n_features, n_features * (n_features - 1) // 2)
 
     def ours(**parameters: Any) -> Contender:
@@ -214,7 +214,7 @@ def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
 
 
 def contenders(table: str) -> dict[str, Contender]:
-    """Return what is fitted to one table, by name; `compact` is where the number of bins matters to EBM."""
+    """Return the models fitted to one table, by name; the number of bins matters to EBM on `compact`."""
     slow = {"learning_rate": 0.1, "n_estimators": 20_000}
     default = GAMRegressor()
     quick = {"learning_rate": default.learning_rate, "patience": default.early_stopping_rounds}

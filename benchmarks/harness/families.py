@@ -1,8 +1,8 @@
 """Synthetic families of tasks with known functions, seeded and with large test sets.
 
-Features are independent and uniform on (0, 1). A function is a sum of a step or a wave in each feature and of the
-product of two, scaled to mean 0 and variance 1. Numbers get normal noise of sd `noise`; a class is 1 where the function
-with logistic noise of that sd is positive, so that the signal is as strong.
+Features are independent and uniform on (0, 1). A function is the sum of a step or wave in each feature and the product
+of two features, scaled to mean 0 and variance 1. Numeric targets get normal noise of SD `noise`; a class is 1 where the
+function plus logistic noise of that SD is positive, so that the signal is equally strong.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OWN = {letter: [f"{letter}{j}" for j in range(3)] for letter in "ab"}
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of one task after the other, with a plain index."""
+    """The rows of all tasks, task by task, with a plain index."""
 
     X: pd.DataFrame
     y: pd.Series
@@ -42,7 +42,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Family:
-    """Tasks to be learned together; each is tested on the same N_TEST rows."""
+    """Tasks to be learned together; each is tested on the same N_TEST rows of features."""
 
     train: Sample
     test: Sample
@@ -52,14 +52,14 @@ class Family:
 def imbalanced(
     similarity: float, sizes: Sequence[int] = (10_000, 100), seed: int = 0, binary: bool = False, noise: float = 1.0
 ) -> Family:
-    """Tasks whose functions have this correlation (0 to 1) with each other; of the usual two the second is small."""
+    """Return tasks whose functions have this pairwise correlation (0 to 1); by default two, the second one small."""
     rng = np.random.default_rng(seed)
     X = rng.random((sum(sizes) + N_TEST, N_FEATURES))
     return _deal(_frame(X), _alike(X, len(sizes), similarity, rng), sizes, rng, binary, noise)
 
 
 def outlier(seed: int = 0, size: int = 500, binary: bool = False, noise: float = 1.0) -> Family:
-    """Six tasks of this size: five whose functions correlate at .9, and a last one with the sign reversed."""
+    """Return six tasks of this size: five whose functions correlate at .9, and a last one with the sign reversed."""
     rng = np.random.default_rng(seed)
     X = rng.random((6 * size + N_TEST, N_FEATURES))
     truths = _alike(X, 6, 0.9, rng) * [1, 1, 1, 1, 1, -1]
@@ -67,15 +67,15 @@ def outlier(seed: int = 0, size: int = 500, binary: bool = False, noise: float =
 
 
 def unrelated(seed: int = 0, size: int = 500, binary: bool = False, noise: float = 1.0) -> Family:
-    """Four tasks of this size with uncorrelated functions."""
+    """Return four tasks of this size with uncorrelated functions."""
     return imbalanced(0.0, [size] * 4, seed, binary, noise)
 
 
 def heterogeneous(
     seed: int = 0, sizes: Sequence[int] = (2_000, 500), binary: bool = False, noise: float = 1.0
 ) -> Family:
-    """Return two tasks: half of each function's variance is common, half is of own columns, missing in the other
-    task."""
+    """Return two tasks: half of each function's variance is common, half comes from the task's own columns, which the
+    other task lacks."""
     rng = np.random.default_rng(seed)
     columns = [*COMMON, *OWN["a"], *OWN["b"]]
     frame = pd.DataFrame(rng.random((sum(sizes) + N_TEST, len(columns))), columns=columns)
@@ -104,14 +104,14 @@ def _function(X: Array, rng: np.random.Generator) -> Array:
 
 
 def _standard(values: Array) -> Array:
-    """Return the mean 0 and variance 1 down the rows."""
+    """Return the values scaled to mean 0 and variance 1 down the rows."""
     return (values - values.mean(axis=0)) / values.std(axis=0)
 
 
 def _alike(X: Array, n_tasks: int, similarity: float, rng: np.random.Generator) -> Array:
-    """Functions of one correlation at the rows of X, one per column: mixes of a common function and of own ones."""
+    """Return equally correlated functions at the rows of X, one per column, each a mix of a common one and its own."""
     drawn = np.column_stack([_function(X, rng) for _ in range(1 + n_tasks)])
-    # Random functions of the same features are somewhat alike by chance.
+    # Random functions of the same features correlate somewhat by chance, hence the QR.
     common, own = np.split(_standard(np.linalg.qr(drawn)[0]), [1], axis=1)
     return np.sqrt(similarity) * common + np.sqrt(1.0 - similarity) * own
 
@@ -119,7 +119,7 @@ def _alike(X: Array, n_tasks: int, similarity: float, rng: np.random.Generator) 
 def _deal(
     frame: pd.DataFrame, truths: Array, sizes: Sequence[int], rng: np.random.Generator, binary: bool, noise: float
 ) -> Family:
-    """Return each task trains on rows of its own, and the last N_TEST rows test every task."""
+    """Return a family in which each task trains on its own rows, and the last N_TEST rows test every task."""
     tasks, n = np.arange(len(sizes)), sum(sizes)
 
     def sample(rows: NDArray[np.intp], task: NDArray[np.intp]) -> Sample:
@@ -133,7 +133,7 @@ def _deal(
 
 
 def _draw(values: Array, rng: np.random.Generator, binary: bool, noise: float) -> tuple[Array, NDArray[np.number]]:
-    """Return the means of the target, and targets, at rows where the function has these values."""
+    """Return the means of the target, and drawn targets, given the function's values."""
     if not binary:
         return values, values + noise * rng.standard_normal(len(values))
     chance = 1.0 / (1.0 + np.exp(-LOGISTIC_SD / noise * values))

@@ -1,4 +1,4 @@
-"""What a measurement was made on."""
+"""The machine and the code that a measurement was made with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOMS = ("kernels", "data", "model", "boosting", "multitask", "estimators")
 
 @cache
 def code() -> str:
-    """Return a name for the source that fits our models: what it was when a cell was measured."""
+    """Return an identifier of the source that fits our models, to record with each cell."""
     digest = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (CORE / room).glob("*.py")):
         digest.update(path.read_bytes())
@@ -32,6 +32,6 @@ def _processor() -> str:
 
 
 def describe(*extra: str) -> dict[str, str | int]:
-    """Processor, cores and versions; `extra` names further packages."""
+    """Return the processor, cores and versions; `extra` names further packages."""
     packages = {name: version(name) for name in ("numpy", "numba", "scikit-learn", "pandas", *extra)}
     return {"processor": _processor(), "cores": os.cpu_count() or 0, "python": platform.python_version(), **packages}

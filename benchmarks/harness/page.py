@@ -1,4 +1,4 @@
-"""Tables as Markdown, and a part of a page made anew."""
+"""Tables as Markdown, and replacing part of a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 
 def show(value: Any, digits: int = 3) -> str:
-    """Return a cell of a table: so many significant digits, nothing for what is missing."""
+    """Return the text of a table cell: `digits` significant digits, or nothing if the value is missing."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -23,7 +23,7 @@ def show(value: Any, digits: int = 3) -> str:
 
 
 def markdown(frame: pd.DataFrame, digits: int = 3, precise: tuple[str, ...] = ()) -> list[str]:
-    """Return the lines of a table with its index; one digit more in the columns named in `precise`."""
+    """Return the lines of a table with its index; columns in `precise` get one more digit."""
     frame = frame.reset_index()
     heads = [str(name) for name in frame.columns]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
@@ -34,7 +34,7 @@ def markdown(frame: pd.DataFrame, digits: int = 3, precise: tuple[str, ...] = ()
 
 
 def put_between(path: Path, marks: tuple[str, str], lines: list[str]) -> None:
-    """Replace what stands between two marks of a page; without the marks, at its end."""
+    """Replace the text between two marks of a page; if the marks are absent, append it."""
     text = path.read_text() if path.exists() else ""
     if marks[0] not in text:
         text = f"{text.rstrip()}\n\n{marks[0]}\n{marks[1]}\n".lstrip()

@@ -1,4 +1,4 @@
-"""Tables of codes made directly, without frames or binning, and rounds of boosting on them: what timings of steps need.
+"""Tables of codes generated without frames or binning, and rounds of boosting on them, for timing steps.
 
 Targets are noise: a step costs the same whatever it finds.
 """
@@ -40,7 +40,7 @@ NEVER = StopRule(patience=2**40, tolerance=0.0)
 
 
 class Workload(NamedTuple):
-    """A table with the rows and the curves of a refit that trains on all its groups."""
+    """A table with the rows and curves of a refit that trains on all its groups."""
 
     table: CodedTable
     rows: Rows
@@ -57,7 +57,7 @@ class Workload(NamedTuple):
 
 
 def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False, seed: int = 0) -> CodedTable:
-    """Return the codes 0..LAST, uniform or most of them in one bin, in groups of equal size up to one row."""
+    """Return codes 0..LAST, uniform or mostly in one bin, in groups whose sizes differ by at most one row."""
     rng = np.random.default_rng(seed)
     codes = np.empty((n_features, n_rows), np.uint8)
     for line in codes:
@@ -70,7 +70,7 @@ def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False
 
 
 def make_workload(table: CodedTable, loss: int, dtype: type = SUM, seed: int = 1) -> Workload:
-    """Return the rows before the first step."""
+    """Return the state of the rows before the first step."""
     rng = np.random.default_rng(seed)
     n_features, n_rows = table.codes.shape
     logistic = loss == LOGISTIC
@@ -84,7 +84,7 @@ def make_workload(table: CodedTable, loss: int, dtype: type = SUM, seed: int = 1
 
 
 def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves, mart: bool = False) -> Settings:
-    """Return the scalars of an ordinary fit."""
+    """Return the settings of an ordinary fit."""
     by_hessian = has_hessian(loss) and not mart
     return Settings(
         loss=loss,
@@ -98,7 +98,7 @@ def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves,
 
 
 def grouped(work: Workload, settings: Settings, share: float, executor: Executor | None = None) -> Rounds:
-    """Return the bags as sets of groups; with an executor, a step's groups are shared between threads."""
+    """Return rounds whose bags are sets of groups; with an executor, threads share a step's groups."""
     table, rows, fit, _ = work
     weight = weigh_groups(table, np.empty(0)) if settings.mart or not has_hessian(settings.loss) else None
     sets = make_sets(table, work.groups, weight, share, settings.n_bags, 0, work.dtype)
@@ -108,7 +108,7 @@ def grouped(work: Workload, settings: Settings, share: float, executor: Executor
 
 
 def row_level(work: Workload, settings: Settings, share: float, ensemble: str, strategy: str) -> Rounds:
-    """Return the bags of rows, as in the paper."""
+    """Return rounds whose bags are of rows, as in the paper."""
     table, rows, fit, loss = work
     every = np.arange(rows.score.size)
     made = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, has_hessian(loss), work.dtype)
@@ -121,8 +121,8 @@ def no_course(work: Workload) -> Course:
 
 
 def step_seconds(rounds: Rounds, settings: Settings, work: Workload, seconds: float, least: int = 3) -> list[float]:
-    """Return the seconds of a step, one entry per call of a few rounds, at least `least` calls; the first call is not
-    counted."""
+    """Return the seconds of a step, one entry per call of a few rounds; at least `least` calls, not counting the
+    first."""
     course, n_steps = no_course(work), work.table.active.size
     rounds.run(settings, 0, NEVER, course, 1)
     times: list[float] = []
@@ -132,6 +132,6 @@ def step_seconds(rounds: Rounds, settings: Settings, work: Workload, seconds: fl
         ran, _ = rounds.run(settings, 0, NEVER, course, at_once)
         spent = time.perf_counter() - began
         times.append(spent / (ran * n_steps))
-        # Small rounds go many to a call, as in a fit: else the call itself would be timed.
+        # Many small rounds share a call, as in a fit; otherwise the overhead of the call would be timed.
         at_once = max(1, min(MOST_AT_ONCE, int(CALL_SECONDS * ran / spent)))
     return times

@@ -18,8 +18,8 @@ DROPPED = {"bike": ["instant", "dteday", "casual", "registered"]}
 
 
 def parser(doc: str | None, tables: Iterable[str], json: Path | None = None) -> argparse.ArgumentParser:
-    """Return a parser of what every measurement on these tables is told; `doc` is its module's docstring, `json` the
-    folder of its cells where none is named."""
+    """Return a parser of the arguments that all measurements on these tables share; `doc` is the module's docstring,
+    `json` the default folder of its cells."""
     made = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     made.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
     keep = "folder of the cells; existing ones are kept"
@@ -39,7 +39,7 @@ class RealTable:
 
 
 def read(folder: Path, name: str) -> RealTable:
-    """Return one table by name, its target last in the file."""
+    """Read one table by name; its target is the last column of the file."""
     frame = pd.read_parquet(folder / f"{name}.parquet")
     X = frame.iloc[:, :-1].drop(columns=DROPPED.get(name, []))
     target = frame.iloc[:, -1]

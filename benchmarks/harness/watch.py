@@ -1,4 +1,4 @@
-"""Watch a piece of work: the peak memory of this process and its children, and how quiet the machine was."""
+"""Watch a piece of work: the peak memory of this process and its children, and the load of other processes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MIB = 2.0**20
 
 
 class Watch:
-    """While open, a thread watches resident memory; where the system counts the peak of this process itself, that is
-    used too, since a short fit may be over between two looks.
+    """A context manager whose thread samples resident memory; where the system reports this process's peak, that is
+    used too, since a short fit may end between two samples.
 
-    mib : its peak less the level just before; pages that several processes share count once per process.
-    others : cores that processes of others took meanwhile, on average; more than a few hundredths spoil a timing.
+    mib : peak above the level just before; pages shared by several processes count once per process.
+    others : cores that other processes used meanwhile, on average; more than a few hundredths spoil a timing.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Watch:
 
     @property
     def mib(self) -> float:
-        """Peak above the level before, in MiB."""
+        """Peak memory above the starting level, in MiB."""
         return max(0, self._peak - self._level) / MIB
 
     def __enter__(self) -> Self:
@@ -75,7 +75,7 @@ class Watch:
     def _resident(self) -> int:
         total = 0
         for process in self._processes():
-            with contextlib.suppress(psutil.NoSuchProcess):  # it ended since it was listed
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended after it was listed
                 total += process.memory_info().rss
         return total
 
@@ -89,15 +89,15 @@ class Watch:
 
 
 def _machine_seconds() -> float:
-    """Return the seconds of all cores that were spent in processes."""
+    """Return the CPU seconds spent in processes, over all cores."""
     spent = psutil.cpu_times()
     return float(spent.user + spent.system + getattr(spent, "nice", 0.0))
 
 
 def _give_back() -> None:
-    """Return freed memory to the system: what is kept for later would be filled again unseen."""
+    """Return freed memory to the system: memory kept by the allocator would be reused without being counted."""
     gc.collect()
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library than glibc
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # a C library other than glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 
@@ -107,7 +107,7 @@ def _reset_peak() -> None:
 
 
 def _own_peak() -> int:
-    """Peak resident bytes of this process since the reset; 0 where the system does not count it so."""
+    """Return the peak resident bytes of this process since the reset; 0 if the system does not report them."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

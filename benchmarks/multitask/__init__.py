@@ -1,1 +1,1 @@
-"""Trees of several tasks against what else one would fit."""
+"""Benchmarks of multi-task trees against alternative models."""

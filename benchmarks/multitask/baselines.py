@@ -1,7 +1,7 @@
-"""What multi-task trees are compared with: linear models, and a boosted model of all rows with an effect of each task.
+"""Baselines of multi-task trees: linear models, and a boosted model of all rows with an effect per task.
 
-Linear models get one column per level, means for missing cells, and strengths that are best on validation rows within
-the training rows.
+Linear models get one column per level, means for missing cells, and the penalties that are best on validation rows
+within the training rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def design(train: pd.DataFrame, test: pd.DataFrame) -> tuple[Array, Array]:
 
 
 def ridge(trial: Trial, seed: int) -> Array:
-    """Ridge with a column per task; for two classes, logistic."""
+    """Predict by ridge regression with a column per task; logistic for two classes."""
     frames = [part.X.assign(task=part.task.astype("str")) for part in (trial.train, trial.test)]
     X, X_test = design(*frames)
     y = trial.train.y.to_numpy()
@@ -68,29 +68,29 @@ def _loss_held_out(model: Any, X: Array, y: NDArray[Any], task: pd.Series, seed:
 
 
 def hold_out(task: pd.Series, seed: int) -> NDArray[np.bool_]:
-    """Return a share of each task's rows."""
+    """Return the mask of a held-out share of each task's rows."""
     held = np.zeros(len(task), bool)
     held[train_test_split(np.arange(len(task)), test_size=HELD_OUT, stratify=task, random_state=seed)[1]] = True
     return held
 
 
 def lasso(trial: Trial, seed: int) -> Array:
-    """Return a LASSO of each task's own rows."""
+    """Predict by a separate LASSO for each task."""
     return _by_task(trial, lambda Xs, ys, held, loss: linear.lasso(Xs, ys, loss, seed), seed)
 
 
 def rmtfl(trial: Trial, seed: int) -> Array:
-    """Robust multi-task feature learning."""
+    """Predict by robust multi-task feature learning."""
     return _by_task(trial, lambda Xs, ys, held, loss: linear.choose(Xs, ys, held, "rmtfl", loss)[0], seed)
 
 
 def dirty(trial: Trial, seed: int) -> Array:
-    """Return the DIRTY model."""
+    """Predict by the DIRTY model."""
     return _by_task(trial, lambda Xs, ys, held, loss: linear.choose(Xs, ys, held, "dirty", loss)[0], seed)
 
 
 def _by_task(trial: Trial, fit: Callable[..., linear.Linear], seed: int) -> Array:
-    """Fit a linear model to lists of the tasks' rows; scores of the test rows."""
+    """Fit a linear model to lists of the tasks' rows, and return the scores of the test rows."""
     X, X_test = design(trial.train.X, trial.test.X)
     y, held = trial.train.y.to_numpy(), hold_out(trial.train.task, seed)
     places = trial.train.task.groupby(trial.train.task).indices
@@ -104,8 +104,7 @@ def _by_task(trial: Trial, fit: Callable[..., linear.Linear], seed: int) -> Arra
 
 
 def with_residuals(trial: Trial, seed: int, pooled: Pooled) -> Array:
-    """Return a model of all rows, and on top of it each task's mean residual, shrunk; residuals are of folds left
-    out."""
+    """Predict by a model of all rows plus each task's shrunken mean residual on left-out folds."""
     train, test = trial.train, trial.test
     apart = pd.Series(np.empty(len(train.y)))
     for inside, outside in KFold(N_FOLDS, shuffle=True, random_state=seed).split(train.X):
@@ -127,7 +126,7 @@ def shrunken_means(residual: pd.Series, task: pd.Series) -> pd.Series:
 
 
 def hist_boosting(train: Rows, X: pd.DataFrame, seed: int) -> Array:
-    """scikit-learn's boosted trees with the budget of ours: as many rounds, refits and rounds of patience."""
+    """Predict by scikit-learn's boosted trees with our budget: the same rounds, refits and patience."""
     kinds = {name: pd.CategoricalDtype(train.X[name].dropna().unique()) for name in _levels(train.X)}
     tables = train.X.astype(kinds), X.astype(kinds)
     return np.mean([model.fit(tables[0], train.y).predict(tables[1]) for model in _boosted(seed)], axis=0)

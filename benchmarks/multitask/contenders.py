@@ -47,13 +47,13 @@ def _ask(model: Any, X: pd.DataFrame, task: Any = None) -> Array:
 
 
 def together(trial: Trial, seed: int, parameters: Parameters) -> Array:
-    """Return one model that knows the tasks."""
+    """Predict by one model that knows the tasks."""
     model = _model(trial.binary, seed, parameters)
     return _ask(model.fit(trial.train.X, trial.train.y, trial.train.task), trial.test.X, trial.test.task)
 
 
 def independent(trial: Trial, seed: int, parameters: Parameters) -> Array:
-    """Return a model of each task's rows alone."""
+    """Predict by a separate model for each task."""
     score = np.empty(len(trial.test.y))
     for task, at in trial.test.task.groupby(trial.test.task).indices.items():
         own = trial.train.take(trial.train.task.to_numpy() == task)
@@ -63,7 +63,7 @@ def independent(trial: Trial, seed: int, parameters: Parameters) -> Array:
 
 
 def everything(trial: Trial, seed: int, parameters: Parameters) -> Array:
-    """Return one model of all rows that is not told the task."""
+    """Predict by one model of all rows that does not know the tasks."""
     return _ask(_model(trial.binary, seed, parameters).fit(trial.train.X, trial.train.y), trial.test.X)
 
 

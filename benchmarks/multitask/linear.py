@@ -6,7 +6,7 @@ the q_t those of Q, both d x T. Minimised is the loss summed over all rows (squa
     rMTFL (Gong, Ye, Zhang 2012):   sum of l2 norms of P's rows,    sum of l2 norms of Q's columns
     DIRTY (Jalali et al. 2010):     sum of linf norms of P's rows,  sum of moduli in Q
 
-Intercepts b are free. Columns are standardised over the rows of all tasks; coefficients are told in the columns' units.
+Intercepts b are free. Columns are standardised over the rows of all tasks; coefficients are in the columns' units.
 No cell may be missing, and a task needs at least one row. A column that is constant within a task has coefficient 0
 there. The loss is a sum, so strengths grow with the number of rows: `grid` takes them relative to the least ones that
 leave nothing but intercepts.
@@ -47,23 +47,24 @@ class Linear(NamedTuple):
     intercept: Array
 
     def scores(self, Xs: Arrays) -> list[Array]:
-        """Predicted numbers or log-odds, an array a task."""
+        """Return the predicted numbers or log-odds, one array per task."""
         return [X @ w + b for X, w, b in zip(Xs, self.coef.T, self.intercept, strict=True)]
 
 
 def shrink(V: Array, tau: float, axis: int) -> Array:
-    """Prox of tau times the sum of l2 norms along an axis."""
+    """Compute the prox of tau times the sum of l2 norms along an axis."""
     norms = np.linalg.norm(V, axis=axis, keepdims=True)
     return V * (1.0 - tau / np.maximum(norms, tau + np.finfo(float).tiny))
 
 
 def soften(V: Array, tau: float) -> Array:
-    """Prox of tau times the sum of moduli."""
+    """Compute the prox of tau times the sum of moduli."""
     return V - np.clip(V, -tau, tau)
 
 
 def level(V: Array, tau: float) -> Array:
-    """Prox of tau times the sum of the rows' linf norms: what the projection on the l1 ball of radius tau leaves over.
+    """Compute the prox of tau times the sum of the rows' linf norms: the residual of projecting on
+    the l1 ball of radius tau.
 
     The threshold of that projection is the largest (sum of the k largest moduli - tau) / k of any k.
     """
@@ -120,7 +121,7 @@ class Problem(NamedTuple):
         return float(np.square(score - self.y).sum())
 
     def gradient(self, W: Array) -> Array:
-        """Gradient of the loss, (d + 1, T)."""
+        """Return the gradient of the loss, (d + 1, T)."""
         score = self._score(W)
         slope = 0.5 + 0.5 * np.tanh(0.5 * score) - self.y if self.logistic else 2.0 * (score - self.y)
         return (slope[:, None] @ self.X)[:, 0].T
@@ -150,7 +151,7 @@ def make_problem(Xs: Arrays, ys: Arrays, loss: str) -> Problem:
 
 
 def _spread(X: Array) -> Array:
-    """Return the standard deviations of the columns, 1 of constant ones."""
+    """Return the standard deviations of the columns, or 1 for constant columns."""
     scale = X.std(axis=0)
     return np.where(scale > 1e-12, scale, 1.0)
 
@@ -164,24 +165,24 @@ def _constant(y: Array, loss: str) -> float:
 
 
 def _join(Z: Array) -> Array:
-    """P, Q and b, one below the other, to P + Q and b."""
+    """Return P + Q and b from P, Q and b stacked by rows."""
     d = len(Z) // 2
     return np.vstack([Z[:d] + Z[d:-1], Z[-1:]])
 
 
 def nothing(problem: Problem) -> Array:
-    """P, Q and b of a model of intercepts alone."""
+    """Return P, Q and b of a model of intercepts alone."""
     return np.vstack([np.zeros((2 * len(problem.scale), len(problem.start))), problem.start])
 
 
 def objective(problem: Problem, which: str, lams: Pair, Z: Array) -> float:
-    """Return the loss and penalties of P, Q and b, one below the other."""
+    """Return the loss plus penalties of P, Q and b stacked by rows."""
     d, (shared, own), (lam1, lam2) = len(Z) // 2, NORMS[which], lams
     return problem.loss(_join(Z)) + lam1 * shared.value(Z[:d]) + lam2 * own.value(Z[d:-1])
 
 
 def _descend(problem: Problem, which: str, lams: Pair, Z: Array, size: float) -> Array:
-    """Return one proximal step of gradient descent."""
+    """Take one proximal gradient step, and return the result."""
     d, (shared, own), (lam1, lam2) = len(Z) // 2, NORMS[which], lams
     slope = size * problem.gradient(_join(Z))
     P, Q = Z[:d] - slope[:-1], Z[d:-1] - slope[:-1]
@@ -189,7 +190,7 @@ def _descend(problem: Problem, which: str, lams: Pair, Z: Array, size: float) ->
 
 
 def minimise(problem: Problem, which: str, lams: Pair, Z: Array, tolerance: float = TOLERANCE) -> Array:
-    """FISTA from Z: momentum starts anew where the objective would rise, so that it never does."""
+    """Run FISTA from Z, restarting the momentum where the objective would rise."""
     size = 1.0 / problem.steepness()
     ahead, momentum, now = Z, 1.0, objective(problem, which, lams, Z)
     before = now
@@ -210,7 +211,7 @@ def minimise(problem: Problem, which: str, lams: Pair, Z: Array, tolerance: floa
 
 
 def fits(problem: Problem, which: str, lams: Iterable[Pair], tolerance: float = TOLERANCE) -> Iterator[Linear]:
-    """Yield a model for each pair of strengths, each begun where the one before ended."""
+    """Yield a model for each pair of strengths, each started from the previous solution."""
     Z = nothing(problem)
     for pair in lams:
         Z = minimise(problem, which, pair, Z, tolerance)
@@ -219,17 +220,17 @@ def fits(problem: Problem, which: str, lams: Iterable[Pair], tolerance: float = 
 
 
 def fit_rmtfl(Xs: Arrays, ys: Arrays, lam1: float, lam2: float, loss: str = "squared") -> Linear:
-    """Robust multi-task feature learning with given strengths."""
+    """Fit robust multi-task feature learning with given strengths."""
     return next(fits(make_problem(Xs, ys, loss), "rmtfl", [(lam1, lam2)]))
 
 
 def fit_dirty(Xs: Arrays, ys: Arrays, lam1: float, lam2: float, loss: str = "squared") -> Linear:
-    """DIRTY with given strengths; of one task and with equal ones, a LASSO."""
+    """Fit DIRTY with given strengths; for one task and equal strengths, this is a LASSO."""
     return next(fits(make_problem(Xs, ys, loss), "dirty", [(lam1, lam2)]))
 
 
 def _strengths(problem: Problem, which: str, shares: Iterable[Pair]) -> list[Pair]:
-    """Return the shares to strengths."""
+    """Convert shares to strengths."""
     slope = problem.gradient(_join(nothing(problem)))[:-1]
     most1, most2 = (norm.dual(slope) for norm in NORMS[which])
     return [(share1 * most1, share2 * most2) for share1, share2 in shares]
@@ -270,7 +271,7 @@ def choose(
 
 
 def lasso(Xs: Arrays, ys: Arrays, loss: str = "squared", seed: int = 0) -> Linear:
-    """For each task a LASSO of its rows alone, its strength chosen by five folds of them.
+    """Fit a separate LASSO for each task, with its strength chosen by five-fold cross-validation.
 
     A task with fewer than ten rows, or fewer than five of a class, or of one value, gets its constant.
     """
@@ -280,7 +281,7 @@ def lasso(Xs: Arrays, ys: Arrays, loss: str = "squared", seed: int = 0) -> Linea
 
 
 def _enough(y: Array, loss: str) -> bool:
-    """Return whether folds of a task's rows have something to learn from."""
+    """Return whether a task has enough rows for cross-validation."""
     if loss == "logistic":
         return bool(N_FOLDS <= y.sum() <= len(y) - N_FOLDS)
     return len(y) >= 2 * N_FOLDS and bool(np.ptp(y) > 0.0)
@@ -300,7 +301,7 @@ def _lasso_squared(X: Array, y: Array, seed: int) -> Linear:
 def _lasso_logistic(X: Array, y: Array, seed: int) -> Linear:
     fold = np.empty(len(y), int)
     shuffled = np.random.default_rng(seed).permutation(len(y))
-    fold[shuffled[np.argsort(y[shuffled], kind="stable")]] = np.arange(len(y)) % N_FOLDS  # classes alike in each
+    fold[shuffled[np.argsort(y[shuffled], kind="stable")]] = np.arange(len(y)) % N_FOLDS  # stratified by class
     losses = [_held_out([X], [y], [fold == k], "dirty", "logistic", LASSO_SHARES) for k in range(N_FOLDS)]
     share = LASSO_SHARES[int(np.mean(losses, axis=0).argmin())]
     return fit_dirty([X], [y], *grid([X], [y], "dirty", "logistic", [share])[0], "logistic")

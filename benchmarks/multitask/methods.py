@@ -1,7 +1,7 @@
-"""Multi-task trees, their parts, and what else one would fit: `python -m benchmarks.multitask.methods --data DIR`.
+"""Compare multi-task trees, their variants and other models: `python -m benchmarks.multitask.methods --data DIR`.
 
-A cell is one model on one split or replication; a model is made anew for each. Cells of ours are measured again where
-the code has changed. Every fit runs on one thread. The tables go between marks of a page (`--doc`); what stands around
+A cell is one model on one split or replication; each fits a new model. Cells of our models are measured again if the
+code has changed. Every fit runs on one thread. The tables go between marks of a page (`--doc`); the text around
 them is written by hand.
 """
 
@@ -28,11 +28,9 @@ MARKS = ("<!-- measured -->", "<!-- /measured -->")
 SPEED_MARKS = ("<!-- speed -->", "<!-- /speed -->")
 SPEED: Final = "speed"
 
-"""Of what was imported: a cell says what it was measured with, also where files change meanwhile."""
-
 
 def known(study: str, name: str, seed: int) -> Cell:
-    """Return what a cell says of itself before it is measured."""
+    """Return the fields of a cell that are known before it is measured."""
     cell = {"study": study, "model": name, "seed": seed, "parameters": dict(CONTENDERS[name].parameters)}
     return cell | ({"code": code()} if CONTENDERS[name].ours else {})
 
@@ -47,7 +45,7 @@ def measure_cell(trial: Trial, study: str, name: str, seed: int) -> Cell:
 
 
 def measure_study(asked: argparse.Namespace, study: str) -> None:
-    """Every missing cell of a study."""
+    """Measure every missing cell of a study."""
     for seed in range(asked.runs or STUDIES[study].runs):
         trial = None
         for name in contenders(study):
@@ -66,7 +64,7 @@ def folder(json: Path, study: str) -> Path:
 
 
 def read_cells(json: Path, study: str) -> pd.DataFrame:
-    """Return the cells of a study, a column a measure; none of models or runs that the study no longer has."""
+    """Return the cells of a study, one column per measure, without models that the study no longer has."""
     cells = load_all(folder(json, study))
     if not len(cells):
         return cells
@@ -74,7 +72,7 @@ def read_cells(json: Path, study: str) -> pd.DataFrame:
 
 
 def show_speed(asked: argparse.Namespace) -> list[str]:
-    """Measure speed where the code has changed; its lines of the page."""
+    """Measure speed if the code has changed, and return the lines for the page."""
     out = asked.json / "speed.json"
     if load(out).get("code") != code():
         keep(out, {"code": code(), "machine": describe("lightgbm"), "cells": measure_speed()})

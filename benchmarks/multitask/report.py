@@ -12,14 +12,14 @@ from benchmarks.multitask.contenders import CONTENDERS, CRITERIA, LINEAR, OF_COL
 from benchmarks.multitask.studies import SIMILARITIES
 
 Cells = Mapping[str, pd.DataFrame]
-"""Of each study that was measured."""
+"""Cells by study, for those that were measured."""
 
 LEAST_SCHOOL: Final = 9.6
-"""Pupils that are alike in all columns and go to the same school differ by more: a lower RMSE is a leak."""
+"""Pupils with equal columns in the same school differ by more, so a lower RMSE indicates a leak."""
 
 TWO_SE: Final = 2.0
 MOST_LOST: Final = 0.03
-"""RMSE that learning together may cost a small task which has nothing in common with the large one."""
+"""Largest accepted rise in RMSE for a small task unrelated to the large one."""
 
 IMBALANCED = tuple(f"imbalanced {similarity:g}" for similarity in SIMILARITIES)
 OTHER_FAMILIES = (
@@ -73,7 +73,7 @@ def standing(cells: pd.DataFrame, wanted: Sequence[str], base: str) -> pd.DataFr
 
 
 def parts_table(all_cells: Cells, columns: Iterable[tuple[str, str]], names: Iterable[str]) -> pd.DataFrame:
-    """RMSE of our default, and what each change adds to it; a column a study and measure."""
+    """Return the RMSE of our default and what each change adds, one column per study and measure."""
     by_part = {}
     for study, measure in columns:
         if study in all_cells:

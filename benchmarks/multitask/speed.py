@@ -1,8 +1,8 @@
-"""Seconds of a tree of the common model, next to a boosting round of LightGBM of the same depth on the same rows.
+"""Time a tree of the common model and a LightGBM round of the same depth on the same rows.
 
 Two tasks, told apart by one more column, a category in both libraries; no validation rows. With two threads ours grows
-the trees of two refits side by side, and LightGBM those of its one model faster; both are told as seconds per tree.
-Neither binning nor the first round is in it.
+the trees of two refits side by side, and LightGBM those of its one model faster; both are reported as seconds per tree.
+Binning and the first round are excluded.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ ROWS, FEATURES, ROUNDS, REPEATS = 1_000_000, 40, 30, 3
 DEPTHS, THREADS = (3, 5), (1, 2)
 BINS: Final = 255
 ASKED: Final = 1.5
-"""How many times as long as LightGBM's a tree may take."""
+"""Largest accepted ratio of our seconds per tree to LightGBM's."""
 
 Data = tuple[pd.DataFrame, Any, Any]
 Stamps = list[float]
 
 
 def speed_data() -> Data:
-    """Normal features, a target of some of them, and the task."""
+    """Return normal features, a target that depends on some of them, and the task."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((ROWS, FEATURES), np.float32)
     task = rng.integers(2, size=ROWS)
@@ -66,7 +66,7 @@ def boost_lightgbm(data: Data, depth: int, threads: int) -> float:
 
 
 def measure_speed() -> list[Cell]:
-    """Return a cell a depth and number of threads: medians of repeats in turn."""
+    """Return a cell per depth and number of threads: medians of alternating repeats."""
     data = speed_data()
     cells = []
     for depth in DEPTHS:
@@ -83,7 +83,7 @@ def measure_speed() -> list[Cell]:
 
 
 def speed_table(cells: list[Cell]) -> pd.DataFrame:
-    """Return a row a depth and number of threads."""
+    """Return a row per depth and number of threads."""
     rows = [
         {
             "depth": cell["depth"], "threads": cell["threads"],

@@ -1,4 +1,4 @@
-"""What the multi-task benchmark runs on: three real tables split within each task, and families of synthetic tasks."""
+"""Data of the multi-task benchmark: three real tables split within each task, and families of synthetic tasks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Study:
-    """Where trials come from, how many are run, and which tasks are also told by themselves."""
+    """Where trials come from, how many are run, and which tasks are also reported separately."""
 
     make: Callable[[Path, int], Trial]
     runs: int
@@ -64,7 +64,7 @@ class _Table:
 
     task: str
     target: str
-    levels: tuple[str, ...] = ()  # numbers that are names
+    levels: tuple[str, ...] = ()  # numeric columns that are categories
 
 
 TABLES = {
@@ -75,7 +75,7 @@ TABLES = {
 
 
 def _split_table(name: str, binary: bool, folder: Path, seed: int) -> Trial:
-    """Return a real table, 80% of each task's rows to fit; of two classes, of each class's."""
+    """Split a real table, 80% to fit, stratified by task and, for two classes, by class."""
     frame, about = pd.read_parquet(folder / f"{name}.parquet"), TABLES[name]
     frame = frame.astype(dict.fromkeys(about.levels, "str"))
     strata = frame[[about.task, about.target]].apply(tuple, axis=1) if binary else frame[about.task]
@@ -116,8 +116,8 @@ STUDIES = {
 
 
 def measures(trial: Trial, score: Array, parts: Mapping[str, str]) -> dict[str, float]:
-    """RMSE, or AUC: of all test rows, the mean over tasks, and that over the tasks of each part; and the share of the
-    variance that is explained."""
+    """Return RMSE or AUC: pooled, as a mean over tasks and over each part's tasks; for numbers also the explained
+    variance."""
     y, metric = trial.test.y, roc_auc_score if trial.binary else root_mean_squared_error
     by_task = {
         task: float(metric(y.iloc[at], score[at]))

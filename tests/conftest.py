@@ -21,11 +21,12 @@ from shapewise.store.database import forget
 from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
+from shapewise.ui.train import refits
 from tests.support.hostile import EVIL
 from tests.support.places import ROOT
 from tests.support.serving import browser_path, browsing
 
-LONGEST = ("test_browser.py", "test_export.py", "test_workspace.py", "test_team.py")
+LONGEST = ("test_main_flows.py", "test_export.py", "test_workspace.py", "test_team.py")
 """Files that take minutes: they begin first, so that no process waits for another at the end."""
 
 
@@ -36,6 +37,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def space(tmp_path, monkeypatch):
     monkeypatch.setenv("GAMCORE_WORKSPACE", str(tmp_path / "space"))
+    monkeypatch.setattr(refits, "PATIENCE", 60.0)  # AppTest runs no fragment that would look again
+    refits._refits.clear()
     # AppTest keeps the page's own callables in the session; the browser tests run with this check on.
     option = "runner.enforceSerializableSessionState"
     before = config.get_option(option)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -183,8 +184,8 @@ def test_importing_the_library_writes_nothing(tmp_path):
 def test_pages_are_named_as_their_urls():
     scripts = {path.stem for path in (ROOT / "pages").glob("*.py")} - {"__init__"}
     assert scripts == {
-        "people", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",
-        "experiment", "report",
+        "people", "home", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks",
+        "strategies", "experiment", "report",
     }  # fmt: skip
 
 
@@ -203,3 +204,45 @@ def test_the_reader_of_files_comes_without_the_library_s_core():
     code = "import sys, shapewise.ingest.child; print([n for n in ('numba', 'sklearn', 'scipy') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+GATES = {"gamcore/data/table.py", "gamcore/data/targets.py"}
+"""Where data comes in: columns of a table, and targets, which are not part of one."""
+
+
+@pytest.mark.parametrize("path", OURS, ids=place)
+def test_kinds_are_inferred_at_the_gate(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert place(path) in GATES or "kind_of" not in names
+
+
+WRITES_NUMBERS = {
+    "gamcore/numbers.py",
+    "gamcore/decide/rules.py",  # rounds a number by writing it
+    "gamcore/decide/rules_code.py",  # source code
+    "gamcore/viz/files/pptx_xml.py",  # XML
+    "gamcore/viz/plots/palette.py",  # CSS
+    "gamcore/viz/small_svg.py",  # coordinates
+    "shapewise/jobs/scheduler.py",  # the name of a process
+    "shapewise/training/partitions.py",  # names of levels, which have to come back as the same number
+}
+"""Everything else leaves numbers to `gamcore.numbers`, or to the formats of tables below."""
+
+NUMBER_FORMATS = {"gamcore/estimators/additive_parameters.py", "gamcore/estimators/multitask_parameters.py",
+                  "shapewise/ui/widgets/columns.py"}  # fmt: skip
+NUMBER_SPEC = re.compile(r"[,_]|[eEfFgGn%]$|^[+ ]")
+PRINTF = re.compile(r"%[-+ ]*\d*(\.\d+)?[defg]")
+
+
+@pytest.mark.parametrize("path", OURS, ids=place)
+def test_one_module_writes_numbers(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            spec = "".join(part.value for part in node.format_spec.values if isinstance(part, ast.Constant))
+            assert place(path) in WRITES_NUMBERS or not NUMBER_SPEC.search(spec), f"line {node.lineno}: {spec}"
+        if isinstance(node, ast.Call):
+            forms = [ast.unparse(word.value) for word in node.keywords if word.arg == "format"]
+            written = [form for form in forms if PRINTF.search(form) or form in ("'percent'", "'localized'")]
+            drawn = place(path) in NUMBER_FORMATS or place(path).startswith("gamcore/viz/")
+            assert drawn or not written, f"line {node.lineno}: {written}"

@@ -8,7 +8,8 @@ import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
 from sample_data import generate
-from shapewise.ingest.doctor import examine, leaks
+from shapewise.ingest.doctor import examine
+from shapewise.ingest.leaks import leaks
 from shapewise.ingest.read import read_file
 
 

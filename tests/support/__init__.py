@@ -1,1 +1,1 @@
-"""What tests share; no test imports another."""
+"""Shared parts of the tests; no test module imports another."""

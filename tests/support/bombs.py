@@ -1,4 +1,4 @@
-"""Small files that unpack to huge tables, and what refusing each takes."""
+"""Small files that unpack to huge tables, and the time and memory that refusing each takes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.corpus import CORPUS, repacked, sheet
 
 
 def rle_parquet():
-    """48 million rows of four columns of zeros: 1.5 GB as a table."""
+    """Make 48 million rows of four columns of zeros: 1.5 GB as a table."""
     zeros = pa.array(np.zeros(4_000_000, np.int64))
     table, out = pa.table(dict.fromkeys("abcd", zeros)), io.BytesIO()
     with pa.parquet.ParquetWriter(out, table.schema) as writer:
@@ -29,7 +29,7 @@ def rle_parquet():
 
 
 def text_parquet():
-    """A million cells that all are the same text of 90,000 characters: 90 GB as a table."""
+    """Make a million cells with the same text of 90,000 characters: 90 GB as a table."""
     text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1_000_000, np.int32)), pa.array(["x" * 90_000]))
     out = io.BytesIO()
     pa.parquet.write_table(pa.table({"t": text}), out)
@@ -37,7 +37,7 @@ def text_parquet():
 
 
 def zeros_feather():
-    """200 million zeros, packed."""
+    """Make 200 million zeros, compressed."""
     batch, out = pa.record_batch({"a": np.zeros(4_000_000)}), io.BytesIO()
     with pa.ipc.new_file(out, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         for _ in range(50):
@@ -46,12 +46,12 @@ def zeros_feather():
 
 
 def packed_text():
-    """4 GB of equal lines, in 400 parts."""
+    """Make 4 GB of equal lines, in 400 parts."""
     return gzip.compress(b"a,b\n" + b"1,1\n" * 2_500_000, mtime=0) * 400
 
 
 def packed_sheet():
-    """A workbook whose sheet goes on with 100 MB of blanks."""
+    """Make a workbook whose sheet ends in 100 MB of blanks."""
 
     def change(name, content):
         return content + b" " * 100_000_000 if name == "xl/worksheets/sheet1.xml" else content
@@ -60,7 +60,7 @@ def packed_sheet():
 
 
 def many_cells():
-    """A workbook of 16 million cells in 64 MB of XML, a thousandth of that packed."""
+    """Make a workbook of 16 million cells: 64 MB of XML, a thousandth of that compressed."""
     row = b"<row>" + b"<c/>" * 9_999 + b"</row>"
     xml = b"<worksheet><sheetData>" + row * 1_600 + b"</sheetData></worksheet>"
     return repacked(sheet(["a"], [1]), lambda name, content: xml if name == "xl/worksheets/sheet1.xml" else content)
@@ -82,7 +82,7 @@ BOMBS = {
 
 
 def read(name: str, data: bytes) -> tuple[float, int, str]:
-    """Seconds since the child was up, its growth in bytes since then, and the refusal, if any."""
+    """Read a file; return the seconds since the child was up, its growth in bytes, and the refusal, if any."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         source.write_bytes(data)
@@ -96,11 +96,11 @@ def read(name: str, data: bytes) -> tuple[float, int, str]:
 
 @cache
 def tiny() -> tuple[float, int]:
-    """What a tiny file takes."""
+    """Return the seconds and bytes that a tiny file takes."""
     return read("t.csv", b"a,b\n1,x\n2,y\n")[:2]
 
 
 def measure(name: str, data: bytes) -> tuple[float, int]:
-    """Seconds since the child was up, and bytes of memory beyond those of a tiny file, that reading a file takes."""
+    """Return the seconds since the child was up, and the bytes beyond those of a tiny file, to read a file."""
     seconds, growth, _ = read(name, data)
     return seconds, growth - tiny()[1]

@@ -13,7 +13,7 @@ from gamcore.model.losses import LOSSES
 
 
 def friendly(n=1500, seed=0, binary=True):
-    """Two numbers, a category whose names say nothing, missing cells, and a target that is additive in them."""
+    """Make two numbers, a category with meaningless names, missing cells, and a target additive in the features."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.uniform(0, 1, n).round(2), "c": rng.choice(list("pqrstu"), n)})
     X.loc[rng.random(n) < 0.1, "b"] = np.nan
@@ -51,7 +51,7 @@ QUICK = {"outer_bags": 2, "max_rounds": 30, "specific_rounds": 20, "random_state
 
 
 def two_tasks(seed=0, n=600, small=120):
-    """Two tasks with a common effect of `shared`; `extra` belongs to a alone, `own` to b alone."""
+    """Make two tasks with a common effect of `shared`; only a has `extra`, only b has `own`."""
     rng = np.random.default_rng(seed)
     task = np.array(["a"] * n + ["b"] * small)
     is_a = task == "a"

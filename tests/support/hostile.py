@@ -1,4 +1,4 @@
-"""Names that break what does not escape them."""
+"""Names that break code which does not escape them."""
 
 from __future__ import annotations
 

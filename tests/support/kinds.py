@@ -1,4 +1,4 @@
-"""A plot of every kind, of one small model whose names are as hostile as names get."""
+"""Every kind of plot, of one small model with hostile names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 
 from gamcore import GAMClassifier
+from gamcore.decide.arms_plan import plan
+from gamcore.decide.experiment_plan import Metric
 from gamcore.decide.experiment_readout import read_rows
 from gamcore.decide.rules import Levels, Range, both
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.explain.curve_difference import difference
 from gamcore.explain.tasks import TaskImportance
 from gamcore.stats import metrics as quality
+from gamcore.stats import profiles
 from gamcore.viz import plots
 
 MARKUP = '<b>x</b><script>window.hacked=1</script><img src=x onerror="window.hacked=1"> $\\int$ %{y} &amp; "q"'
@@ -52,7 +55,7 @@ def board() -> tuple[StrategySet, pd.DataFrame]:
 
 @cache
 def every() -> dict[str, plots.Plot]:
-    """Plots by kind."""
+    """Return the plots by kind."""
     fitted, X, y = model()
     age, job = (fitted.explain_shape(name).on("points") for name in ("age", "job"))
     found = {f"curve of {k}": plots.describe(fitted.explain_shape(name).on("points"), target=MARKUP)
@@ -90,6 +93,10 @@ def _measured(chance: np.ndarray, y: np.ndarray) -> dict[str, plots.Plot]:
     labels = [f"2022-0{k + 1} {MARKUP}" for k in range(6)]
     found["over time"] = plots.over_time(quality.over_time(periods, y, chance), labels, True, 4.0)
     names = ["a", MARKUP, FOREIGN]
+    goal = profiles.Target(y, MARKUP, binary=True)
+    found["profile"] = plots.profile(profiles.profile(pd.Series(chance, name=FORMULA), "number", goal), "detail")
+    jobs = pd.Series(np.resize(np.array(JOBS, object), y.size), name="job")
+    found["profile of levels"] = plots.profile(profiles.profile(jobs, "category", goal), MARKUP)
     found["alike"] = plots.similarity(pd.DataFrame(np.eye(3) - 0.3, index=names, columns=names))
     steps = np.array([[0, k, 1 / k, 1.1 / k] for k in range(1, 40)], float)
     found["progress"] = plots.progress(steps)
@@ -106,4 +113,6 @@ def _measured(chance: np.ndarray, y: np.ndarray) -> dict[str, plots.Plot]:
     arm = np.arange(len(X)) % 2 == 0
     read = read_rows(frame, arm, made.assign(X), listed, {"clicked": "primary"}, planned={(MARKUP, "clicked"): 0.1})
     found["lifts"] = plots.describe(read)
+    a_day = {MARKUP: 900.0, "other": 300.0}
+    found["plan"] = plots.detectable(plan(a_day, [Metric("clicked", 0.1, 0.2)], {"none": 2, MARKUP: 1, "mail": 1.5}))
     return found

@@ -1,4 +1,4 @@
-"""Model files taken apart and put together again."""
+"""Rewriting of model files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def rewrite(data, change=None, arrays=None, keep=None, extra=None):
-    """The same archive with another manifest or other members; checksums are made true again."""
+    """Return the archive with a changed manifest or other members, and corrected checksums."""
     import hashlib
 
     source = zipfile.ZipFile(io.BytesIO(data))

@@ -1,6 +1,6 @@
-"""Model files made wrong at every level, from a number: bytes, the ZIP around them, the manifest, the arrays.
+"""Seeded mutations of model files at every level: bytes, the ZIP around them, the manifest, the arrays.
 
-Changes of the manifest and of arrays come with true checksums, so that they reach the checks behind those.
+Changes of the manifest and of arrays come with correct checksums, so that they reach the checks behind them.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ NAMES = (
 
 
 def take_apart(data: bytes) -> Parts:
-    """Manifest and members of a whole file."""
+    """Return the manifest and members of an intact file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     return json.loads(members.pop("manifest.json")), members
 
 
 def to_text(manifest: Any) -> bytes:
-    """A manifest as JSON, with raw texts where it asks for them."""
+    """Return a manifest as JSON, with raw texts inserted where it asks for them."""
     text = json.dumps(manifest)
     for token in TOKENS:
         text = text.replace(json.dumps(RAW + token), token)
@@ -60,7 +60,7 @@ def to_text(manifest: Any) -> bytes:
 
 
 def put_together(manifest: Any, members: dict[str, bytes]) -> bytes:
-    """A file of these, with true checksums where the manifest has a place for them."""
+    """Return a file of these, with correct checksums where the manifest has a place for them."""
     if isinstance(manifest, dict) and isinstance(told := manifest.get("members"), dict):
         for name in set(told) & set(members):
             if isinstance(told[name], dict) and {"sha256", "bytes"} <= set(told[name]):
@@ -70,14 +70,14 @@ def put_together(manifest: Any, members: dict[str, bytes]) -> bytes:
 
 
 def pack(members: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = zipfile.ZIP_STORED) -> bytes:
-    """A ZIP of these, doubles and all."""
+    """Return a ZIP of these, duplicates included."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, data in members:
             entry = name if isinstance(name, zipfile.ZipInfo) else zipfile.ZipInfo(name or "x")
             entry.compress_type = method
             if entry.filename in archive.NameToInfo:
-                del archive.NameToInfo[entry.filename]  # or it would warn of the double
+                del archive.NameToInfo[entry.filename]  # or it would warn of the duplicate
             archive.writestr(entry, data)
     return out.getvalue()
 
@@ -86,7 +86,7 @@ def pack(members: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = zipfi
 
 
 def change_bytes(rng: random.Random, data: bytes) -> bytes:
-    """Bytes of the file, half the time near its end, where the directory is."""
+    """Change bytes of the file, half the time near its end, where the directory is."""
     found = bytearray(data)
     low = max(len(found) - 1500, 0) if rng.random() < 0.5 else 0
     at, until = sorted(rng.randrange(low, len(found)) for _ in range(2))
@@ -111,7 +111,7 @@ def change_bytes(rng: random.Random, data: bytes) -> bytes:
 
 
 def change_record(rng: random.Random, data: bytes) -> bytes:
-    """A field of the end record, of a directory entry or of a member's own header."""
+    """Change a field of the end record, of a directory entry or of a member's own header."""
     mark, length = rng.choice([(b"PK\x05\x06", 22), (b"PK\x01\x02", 46), (b"PK\x01\x02", 46), (b"PK\x03\x04", 30)])
     places = [at for at in range(len(data)) if data.startswith(mark, at)]
     at = rng.choice(places) + rng.randrange(4, length - 1)
@@ -121,7 +121,7 @@ def change_record(rng: random.Random, data: bytes) -> bytes:
 
 
 def change_members(rng: random.Random, data: bytes) -> bytes:
-    """Members doubled, renamed, dropped, added, marked as links, with extra fields, comments or other methods."""
+    """Duplicate, rename, drop or add members, mark them as links, or give them extra fields, comments or methods."""
     manifest, members = take_apart(data)
     listed: list[tuple[Any, bytes]] = [("manifest.json", to_text(manifest)), *members.items()]
     method = zipfile.ZIP_STORED
@@ -156,7 +156,7 @@ def change_members(rng: random.Random, data: bytes) -> bytes:
 
 
 def add_bomb(rng: random.Random, data: bytes) -> bytes:
-    """Members that unpack to far more than they take, some with a size that says otherwise, some within another ZIP."""
+    """Add members that unpack to far more than they take, some with a false size, some within another ZIP."""
     manifest, members = take_apart(data)
     name = rng.choice(["manifest.json", *members])
     size = rng.choice([10**5, 10**6, 3 * 10**6, 2 * 10**7])
@@ -170,7 +170,7 @@ def add_bomb(rng: random.Random, data: bytes) -> bytes:
     else:
         listed[name] += bomb
     made = bytearray(pack(list(listed.items()), zipfile.ZIP_DEFLATED))
-    if rng.random() < 0.5:  # the entry in the directory tells another size
+    if rng.random() < 0.5:  # the directory entry declares another size
         at = made.rfind(name.encode()) - 46
         made[at + 24 : at + 28] = rng.choice([0, 100, 10**5, len(members.get(name, b"x")), 2**31]).to_bytes(4, "little")
     return bytes(made)
@@ -180,20 +180,20 @@ def add_bomb(rng: random.Random, data: bytes) -> bytes:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Paths to all values within a value."""
+    """Return the paths to all values within a value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [found for key, one in inside for found in [(*path, key), *places(one, (*path, key))]]
 
 
 def at_place(value: Any, path: tuple[Any, ...]) -> Any:
-    """The value at the end of a path."""
+    """Return the value at the end of a path."""
     for key in path:
         value = value[key]
     return value
 
 
 def change_value(rng: random.Random, manifest: dict[str, Any]) -> None:
-    """One value of a manifest: taken out, put in another's place, doubled, or made into what it should not be."""
+    """Remove, duplicate, reorder, alter or replace one value of a manifest."""
     found = [path for path in places(manifest) if path[0] != "members" or rng.random() < 0.1]
     *way, key = rng.choice(found)
     holder = at_place(manifest, tuple(way))
@@ -217,7 +217,7 @@ def change_value(rng: random.Random, manifest: dict[str, Any]) -> None:
 
 
 def change_manifest(rng: random.Random, data: bytes) -> bytes:
-    """One to three values of the manifest."""
+    """Change one to three values of the manifest."""
     manifest, members = take_apart(data)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         change_value(rng, manifest)
@@ -225,7 +225,7 @@ def change_manifest(rng: random.Random, data: bytes) -> bytes:
 
 
 def change_text(rng: random.Random, data: bytes) -> bytes:
-    """The manifest as text: doubled names, nesting, other encodings, no object at all, another schema's fields."""
+    """Change the manifest as text: duplicate names, nesting, other encodings, no object, another schema's fields."""
     manifest, members = take_apart(data)
     text = to_text(manifest)
     kind = rng.randrange(7)
@@ -255,14 +255,14 @@ def change_text(rng: random.Random, data: bytes) -> bytes:
 
 
 def npy(array: np.ndarray) -> bytes:
-    """An array as its member holds it."""
+    """Return an array as its member holds it."""
     out = io.BytesIO()
     np.lib.format.write_array(out, array, allow_pickle=False)
     return out.getvalue()
 
 
 def header_of(rng: random.Random, array: np.ndarray) -> bytes:
-    """A header that lies of type, order, shape or version."""
+    """Return a header with a false type, order, shape or version."""
     shape = rng.choice([
         array.shape, array.shape[::-1], (-1,), (10**12,), (2**63,), (0,), (10**9, 10**9), (0, 10**9), (), (1.0,),
         ((1,),), (array.size,), (True, array.size), (array.size, 1), (1, array.size), (2**64, 0),
@@ -282,7 +282,7 @@ def header_of(rng: random.Random, array: np.ndarray) -> bytes:
 
 
 def change_numbers(rng: random.Random, array: np.ndarray) -> np.ndarray:
-    """Other numbers, another order, another shape."""
+    """Change the numbers, their order or the shape."""
     found = array.copy()
     kind = rng.randrange(9 if found.size else 1)
     if kind == 0:
@@ -310,7 +310,7 @@ def change_numbers(rng: random.Random, array: np.ndarray) -> np.ndarray:
 
 
 def change_arrays(rng: random.Random, data: bytes) -> bytes:
-    """One to three arrays: their numbers, or what their headers say."""
+    """Change the numbers or the headers of one to three arrays."""
     manifest, members = take_apart(data)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         name = rng.choice(list(members))
@@ -328,7 +328,7 @@ def change_arrays(rng: random.Random, data: bytes) -> bytes:
 
 
 def odd_values(rng: random.Random) -> Any:
-    """A value that some parameter must not have, or that one may have and few do."""
+    """Return a value that is invalid or unusual for a parameter."""
     return rng.choice([
         *VALUES, 65, 64, 63, 5000, 1000, 10_000, 100_000, 10**9, 2**62, -5, -1.0, 30.0, 1.0000001, 0.999, 1e-300, 1.5,
         "auto", "infer", "grouped", "subagging", "bagging", "mst", "mask", "refined", "rss", "mart", "entropy", "all",
@@ -337,7 +337,7 @@ def odd_values(rng: random.Random) -> Any:
 
 
 def change_parameters(rng: random.Random, data: bytes) -> bytes:
-    """One to four parameters of the estimator, true checksums: what a method that computes would work by."""
+    """Change one to four parameters of the estimator, which its methods would compute with; checksums are correct."""
     manifest, members = take_apart(data)
     parameters = manifest["about"].setdefault("parameters", {})
     for _ in range(rng.choice([1, 1, 2, 4])):
@@ -356,7 +356,7 @@ LEVELS: dict[str, tuple[Change, int]] = {
 
 
 def mutant(seed: int, number: int, levels: Sequence[str] = tuple(LEVELS)) -> tuple[str, str, bytes]:
-    """The golden file that a mutant is made of, the level at which it was changed, and its bytes."""
+    """Return the golden file that a mutant is made of, the level at which it was changed, and its bytes."""
     rng = random.Random(f"{seed} {number}")
     name = rng.choice(golden.NAMES)
     (level,) = rng.choices(levels, [LEVELS[level][1] for level in levels])

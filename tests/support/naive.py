@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the kernels: numpy and plain loops, no call into gamcore."""
+"""Slow, obvious reference versions of the kernels: numpy and plain loops, no call into gamcore."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def histogram(codes, gradient, hessian, rows, times=None):
-    """Sums (256, 2) of gradient and hessian over the given rows of one feature."""
+    """Return the sums (256, 2) of gradient and hessian over the given rows of one feature."""
     out = np.zeros((256, 2))
     for k, i in enumerate(rows):
         factor = 1 if times is None else int(times[k])
@@ -19,21 +19,21 @@ def histogram(codes, gradient, hessian, rows, times=None):
 
 
 def logistic_state(odds, target, weight=None):
-    """Gradient y - p and hessian p (1 - p) of odds exp(F)."""
+    """Return the gradient y - p and hessian p (1 - p) of odds exp(F)."""
     weight = np.ones(len(odds)) if weight is None else weight
     p = np.array([e / (1 + e) for e in odds])
     return (target - p) * weight, p * (1 - p) * weight
 
 
 def log_loss(odds, target, weight=None):
-    """Weighted sum of -log P(y)."""
+    """Return the weighted sum of -log P(y)."""
     weight = np.ones(len(odds)) if weight is None else weight
     chances = [e / (1 + e) for e in odds]
     return sum(-w * math.log(p if y else 1 - p) for p, y, w in zip(chances, target, weight, strict=True))
 
 
 def reduction(g, s, left, low, high):
-    """Drop in squared error when places low..high-1 are cut before `left`."""
+    """Return the drop in squared error when places low..high-1 are cut before `left`."""
 
     def score(a, b):
         return sum(g[a:b]) ** 2 / sum(s[a:b]) if sum(s[a:b]) > 1e-8 else 0.0
@@ -44,7 +44,7 @@ def reduction(g, s, left, low, high):
 
 
 def best_cut(g, s, low, high):
-    """(reduction, first place of the right part) of the best cut; ties to the lowest place."""
+    """Return (reduction, first place of the right part) of the best cut; ties go to the lowest place."""
     best = (0.0, low)
     for left in range(low + 1, high):
         gain = reduction(g, s, left, low, high)
@@ -54,9 +54,9 @@ def best_cut(g, s, low, high):
 
 
 def line_tree(g, s, d, max_leaves, min_node_weight=5.0, most=10.0):
-    """Values (places,) of the best-first tree over a line; every cut is tried anew, nothing is remembered.
+    """Return the values (places,) of the best-first tree over a line, trying every cut again without caching.
 
-    Empty places (s = 0) take the leaf of the nearer non-empty one, the exact middle the left one.
+    Empty places (s = 0) take the leaf of the nearer non-empty place; exact middles take the left one.
     """
     full = [k for k in range(len(s)) if s[k] > 0]
     if not full:
@@ -89,7 +89,7 @@ def line_tree(g, s, d, max_leaves, min_node_weight=5.0, most=10.0):
 
 
 def step(codes, last, gradient, hessian, weight, bags, mart, max_leaves, rate):
-    """Mean over bags of the trees of one numeric feature: updates (last + 1,), place 0 the missing bin.
+    """Return the mean over bags of the trees of one numeric feature: updates (last + 1,), place 0 the missing bin.
 
     bags : lists of (row, times).
     """
@@ -105,7 +105,7 @@ def step(codes, last, gradient, hessian, weight, bags, mart, max_leaves, rate):
 
 
 def bin_ends(weights, n_bins):
-    """The heavy-atom rule, value by value: index of the last value of each bin."""
+    """Apply the heavy-atom rule value by value; return the index of the last value of each bin."""
     ends = []
     start, left = 0, float(sum(weights))
     while start < len(weights):
@@ -129,12 +129,12 @@ def bin_ends(weights, n_bins):
 
 
 def set_distance(a, b):
-    """Rows in exactly one of two bags."""
+    """Return the number of rows in exactly one of two bags."""
     return len(set(a) ^ set(b))
 
 
 def pair_leaf(a, b, tree):
-    """The leaf of a row with codes a and b in a tree (axis, at, below, above, missing) over a pair's grid."""
+    """Return the leaf of a row with codes a and b in a tree (axis, at, below, above, missing) over a pair's grid."""
     axis, at, *cuts = tree
     root, other = (a, b) if axis == 0 else (b, a)
     part = 2 if root == 0 else 0 if root <= at else 1
@@ -142,7 +142,7 @@ def pair_leaf(a, b, tree):
 
 
 def pair_sums(a, b, g, h, tree):
-    """Gradient and weight of each leaf, (3, 3, 2)."""
+    """Return the gradient and weight of each leaf, (3, 3, 2)."""
     out = np.zeros((3, 3, 2))
     for i in range(len(a)):
         out[pair_leaf(a[i], b[i], tree)] += (g[i], h[i])
@@ -150,12 +150,12 @@ def pair_sums(a, b, g, h, tree):
 
 
 def leaf_scores(sums, floor):
-    """G^2 / H of each leaf; one lighter than the floor stays 0."""
+    """Return G^2 / H of each leaf; a leaf lighter than the floor stays 0."""
     return np.array([[g * g / h if h >= max(floor, 1e-8) else 0.0 for g, h in part] for part in sums])
 
 
 def best_cross(a, b, g, h, last, floor):
-    """(value, tree) of the best cross; every pair of cuts is tried on the rows themselves."""
+    """Return (value, tree) of the best cross, trying every pair of cuts on the rows themselves."""
     best = (0.0, None)
     for i in range(1, last[0]):
         for j in range(1, last[1]):
@@ -167,7 +167,7 @@ def best_cross(a, b, g, h, last, floor):
 
 
 def best_refined(a, b, g, h, last, floor):
-    """(value, tree) of the best tree with cuts of its own in each part."""
+    """Return (value, tree) of the best tree with separate cuts in each part."""
     best = (0.0, None)
     for axis in range(2):
         for at in range(1, last[axis]):
@@ -191,7 +191,7 @@ def best_refined(a, b, g, h, last, floor):
 
 
 def beyond_main_effects(g, h):
-    """What a table of leaves takes off a squared loss beyond its rows and columns, by least squares."""
+    """Return the squared loss a table of leaves removes beyond its row and column effects, by least squares."""
     if np.min(h) <= 0:
         return 0.0
     rows, columns = np.indices(g.shape)
@@ -202,7 +202,7 @@ def beyond_main_effects(g, h):
 
 
 def purified_strength(a, b, g, h, last, floor):
-    """The largest gain of a cross beyond main effects: of its quarters, and of missing against seen rows."""
+    """Return the largest gain of a cross beyond main effects: of its quarters, and of missing against seen rows."""
     best = 0.0
     for i in range(1, last[0]):
         for j in range(1, last[1]):
@@ -221,7 +221,7 @@ def purified_strength(a, b, g, h, last, floor):
 
 
 def two_way(surface, weight, sweeps=20_000):
-    """Weighted row and column effects and the mean of a surface, by alternating centring until nothing moves."""
+    """Return the weighted row and column effects and the mean of a surface, by alternating centring to convergence."""
     left = surface.astype(float).copy()
     rows, columns = np.zeros(surface.shape[0]), np.zeros(surface.shape[1])
     for _ in range(sweeps):
@@ -242,7 +242,7 @@ def two_way(surface, weight, sweeps=20_000):
 
 
 def split_gain(low, high, penalty):
-    """Sum of G^2 / (H + lambda) of two sums (G, H) less that of both."""
+    """Return the sum of G^2 / (H + lambda) of two sums (G, H) less that of both together."""
 
     def worth(sums):
         return sums[0] * sums[0] / (sums[1] + penalty) if sums[1] + penalty > 1e-12 else 0.0
@@ -251,7 +251,7 @@ def split_gain(low, high, penalty):
 
 
 def split_score(parts, criterion, penalty, beta, charge=0.0):
-    """Score of a split; parts: ((G, H) left, (G, H) right) of each task. Zhang and Li 2019, Eq. 5 and 6."""
+    """Return the score of a split; parts: ((G, H) left, (G, H) right) per task. Zhang and Li 2019, Eq. 5 and 6."""
     present = [(low, high) for low, high in parts if low[1] + high[1] > 1e-12]
     low, high = (tuple(sum(part[side][k] for part in present) for k in (0, 1)) for side in (0, 1))
     pooled = split_gain(low, high, penalty) - charge
@@ -285,7 +285,7 @@ def split_score(parts, criterion, penalty, beta, charge=0.0):
 
 
 def tree_split(codes, rows, g, h, task, last, nominal, criterion="none", penalty=1.0, beta=0.5, least=1e-12, noise=0.0):
-    """(score, gain, feature, codes that go left) of the best split of rows, every one tried anew; None for none.
+    """Return (score, gain, feature, codes that go left) of the best split of rows by brute force; None if none.
 
     codes (p, n): 0 missing, 1 .. last values, last + 1 unseen, last + 2 absent. Ties: the first feature, the first cut.
     """
@@ -332,7 +332,7 @@ def tree_split(codes, rows, g, h, task, last, nominal, criterion="none", penalty
 
 
 def tree(codes, rows, g, h, task, last, nominal, depth, rate=1.0, penalty=1.0, **how):
-    """A tree as nested dicts: level by level to a depth; leaves are worth rate G / (H + lambda)."""
+    """Grow a tree as nested dicts, level by level to a depth; leaf values are rate G / (H + lambda)."""
     value = rate * sum(g[i] for i in rows) / (sum(h[i] for i in rows) + penalty)
     how.setdefault("noise", sum(g[i] ** 2 for i in rows) / sum(h[i] for i in rows))  # of the root's rows
     node = {"value": value, "rows": len(rows)}
@@ -346,14 +346,14 @@ def tree(codes, rows, g, h, task, last, nominal, depth, rate=1.0, penalty=1.0, *
 
 
 def tree_value(node, row):
-    """What a tree says of a row of codes that occurred in training."""
+    """Return the value of a tree for a row of codes that occurred in training."""
     while "children" in node:
         node = node["children"][0 if int(row[node["feature"]]) in node["left"] else 1]
     return node["value"]
 
 
 def tree_contributions(node, row, n_features):
-    """(root, contributions (p,)) of a tree to a row: what each split on its way changes (Fang et al. 2018)."""
+    """Return (root, contributions (p,)) of a tree for a row: changes at the splits of its path (Fang et al. 2018)."""
 
     def mean(at):
         if "children" not in at:
@@ -370,7 +370,7 @@ def tree_contributions(node, row, n_features):
 
 
 def tree_partial(node, feature, code, given):
-    """The mean of a tree over its training rows' sides, with one feature's code, and others where `given` has one."""
+    """Return the mean of a tree given one feature's code and those in `given`, other splits weighted by rows."""
     if "children" not in node:
         return node["value"]
     known = code if node["feature"] == feature else given.get(node["feature"])

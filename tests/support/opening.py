@@ -1,9 +1,9 @@
-"""Open wrong model files in a process of its own: `python -m tests.support.opening SEED FIRST STEP [LEVEL ...]`, until
+"""Open mutated model files in a separate process: `python -m tests.support.opening SEED FIRST STEP [LEVEL ...]`, until
 stopped.
 
-Before each file a line with its number, after it a line of JSON: level, outcome, message, and the most bytes that were
-allocated while it was read. The process may map 1 GiB more than it does when it begins. What a model file never needs
-(running or importing code, other processes, sockets, writing files) is refused while one is opened, and told.
+It prints a line with the number before each file, and a line of JSON after it: level, outcome, message, and the peak
+bytes allocated while it was read. The process may map 1 GiB more than at its start. What a model file never needs
+(running or importing code, other processes, sockets, writing files) is refused while one is opened, and reported.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ armed = False
 
 
 def watch(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook: refuse what no model file needs."""
+    """Refuse what no model file needs; an audit hook."""
     if not armed:
         return
     written = event == "open" and (str(arguments[1] or "r") != "r" and set(str(arguments[1])) & set("wax+"))
@@ -61,7 +61,7 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Watch what happens inside."""
+    """Watch audit events inside the block."""
     global armed
     armed = True
     try:
@@ -71,7 +71,7 @@ def watched() -> Iterator[None]:
 
 
 def cells(bins: list[Any]) -> Any:
-    """Values of a column that its features are tried with, 8: known, unknown, missing, extreme, on every border."""
+    """Return 8 test values of a column for its features: known, unknown, missing, extreme, on every border."""
     kinds, own = {of.feature.kind for of in bins}, bins[0]
     if any(of.feature.part != "value" for of in bins) or "date" in kinds:
         days = ["2020-01-01", None, "1970-01-01", "2262-01-01", "1677-10-01", "2020-02-29", "2020-07-01", "1600-01-01"]
@@ -84,7 +84,7 @@ def cells(bins: list[Any]) -> Any:
 
 
 def probe(model: Any) -> pd.DataFrame:
-    """A table of trouble with the columns of a model."""
+    """Make a table of difficult values with the columns of a model."""
     columns: dict[str, list[Any]] = {}
     for of_feature in model.bins:
         columns.setdefault(of_feature.feature.column, []).append(of_feature)
@@ -92,7 +92,7 @@ def probe(model: Any) -> pd.DataFrame:
 
 
 def answers(estimator: Any) -> list[np.ndarray]:
-    """All that a model says: predictions of a table of trouble, contributions, curves, pairs, importances."""
+    """Ask a model everything about a table of difficult values; return its predictions, contributions and curves."""
     model, X = estimator.model_, probe(estimator.model_)
     names = [of_feature.feature.name for of_feature in model.bins]
     asked: dict[str, Any] = {}
@@ -121,7 +121,7 @@ def answers(estimator: Any) -> list[np.ndarray]:
 
 
 def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
-    """Whether all answers are equal to the bit."""
+    """Return whether all answers are bitwise equal."""
     return all(
         a.shape == b.shape and (a.tobytes() == b.tobytes() if a.dtype != object else a.tolist() == b.tolist())
         for a, b in zip(one, other, strict=True)
@@ -129,14 +129,14 @@ def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 
 
 def body(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What a file holds, less what it says beside the model: parameters of no use are not written again."""
+    """Return the content of a file without "about": unusable parameters are not written again."""
     manifest, members = take_apart(data)
     del manifest["about"]
     return manifest, members
 
 
 def use(estimator: Any) -> None:
-    """Ask a model everything, before and after it is written and read; AssertionError where answers differ."""
+    """Ask a model everything before and after it is written and read; AssertionError if answers differ."""
     first = answers(estimator)
     assert all(np.isfinite(one).all() for one in first[1:] if one.dtype.kind == "f"), "an answer is not finite"
     written = to_bytes(estimator.to_saved())
@@ -146,13 +146,13 @@ def use(estimator: Any) -> None:
 
 
 def stop_after(seconds: float) -> Callable[[Any], bool]:
-    """A callback that ends a fit, whatever rounds its parameters ask for."""
+    """Return a callback that ends a fit, whatever number of rounds its parameters ask for."""
     until = time.monotonic() + seconds
     return lambda _: time.monotonic() > until
 
 
 def rows(model: Any, n: int = 60) -> tuple[pd.DataFrame, Any]:
-    """Rows within a model's columns, and a target of its kind."""
+    """Make rows with a model's columns, and a target of its kind."""
     rng, X = np.random.default_rng(0), {}
     for of_feature in model.bins:
         X.setdefault(of_feature.feature.column, rng.choice(cells([of_feature]), n))
@@ -161,7 +161,7 @@ def rows(model: Any, n: int = 60) -> tuple[pd.DataFrame, Any]:
 
 
 def computations(estimator: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """All that a revived estimator can compute anew, by name: refits, rankings, exports."""
+    """Yield all that a loaded estimator can compute, by name: refits, rankings, exports."""
     model = estimator.model_
     X, y = rows(model)
     if model.loss.name == "logistic":
@@ -183,7 +183,7 @@ def computations(estimator: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def is_in_words(error: Exception) -> bool:
-    """Whether an error is one that this project says itself, or a parameter's check."""
+    """Return whether an error is raised by this project itself or by a parameter check."""
     if isinstance(error, TableError | ModelFileError | InvalidParameterError):
         return True
     places = traceback.extract_tb(error.__traceback__)
@@ -191,7 +191,7 @@ def is_in_words(error: Exception) -> bool:
 
 
 def compute(estimator: Any) -> None:
-    """Let a model compute all that it can; what cannot be must be refused in words."""
+    """Let a model compute all that it can; whatever it cannot must be refused with a clear message."""
     for what, act in computations(estimator):
         try:
             act()
@@ -201,7 +201,7 @@ def compute(estimator: Any) -> None:
 
 
 def attempt(path: Path, deep: bool) -> dict[str, Any]:
-    """Open a file and use what it holds; with `deep`, compute anew what can be."""
+    """Open a file and use its model; with `deep`, also compute all that it can."""
     told: dict[str, Any] = {"outcome": "opened", "message": ""}
     events.clear()
     tracemalloc.start()
@@ -218,7 +218,7 @@ def attempt(path: Path, deep: bool) -> dict[str, Any]:
         try:
             with watched():
                 use(estimator)
-            if deep:  # what is compiled or imported on the way is no concern of the file's
+            if deep:  # unwatched: compilation and imports here are not due to the file
                 compute(estimator)
         except Exception as error:
             told |= {"outcome": "misbehaved", "message": f"{type(error).__name__}: {error}"[:300]}
@@ -236,7 +236,7 @@ def limit() -> None:
 
 
 def prove() -> None:
-    """The guards of this process guard: forbidden events are refused, and checked kernels check."""
+    """Check that the guards work: forbidden events are refused, and bounds-checked kernels check."""
     for text in ("compile('1', '', 'eval')", "import this", "open('/dev/null', 'w')"):
         code = compile(text, "", "exec")
         try:
@@ -256,10 +256,10 @@ def prove() -> None:
 
 
 def main(seed: int, first: int, step: int, *levels: str) -> None:
-    """Open one file after the other, changed at these levels, or at any."""
+    """Open one mutant after another, changed at these levels, or at any if none is given."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    for name in golden.NAMES:  # all that is imported or compiled on first use
+    for name in golden.NAMES:  # import and compile everything that first use needs
         use(from_saved(from_bytes(golden.read(name))))
         compute(from_saved(from_bytes(golden.read(name))))
     sys.addaudithook(watch)

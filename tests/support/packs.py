@@ -1,4 +1,4 @@
-"""Files that jobs make, waited for."""
+"""Wait for the files that jobs make."""
 
 from __future__ import annotations
 

@@ -31,8 +31,10 @@ def charts(app):
     return [json.loads(found.proto.spec) for found in app.get("plotly_chart")]
 
 
-def title(found):
-    return re.sub("<.*?>", "", found["layout"]["title"]["text"])
+def headlines(app):
+    """What the plots of a page say, in their order."""
+    return [re.sub(r"\\(.)", r"\1", one.value.removeprefix("##### ")) for one in app.markdown
+            if one.value.startswith("##### ")]  # fmt: skip
 
 
 def choose(app, label, value):

@@ -1,4 +1,4 @@
-"""Where things are."""
+"""Paths that tests use."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
-"""Public tables; tests that need them skip where they are absent."""
+"""Public tables; tests that need them are skipped where they are absent."""

@@ -26,19 +26,19 @@ SWITCHES = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-net
 
 
 def browser_path() -> str | None:
-    """The first Chromium on this machine."""
+    """Return the path of the first Chromium on this machine, if any."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
 def answers(process: subprocess.Popen[bytes], address: str) -> bool:
-    """Whether a server comes to answer at an address."""
+    """Wait for a server to answer at an address; return whether it does."""
     end = time.monotonic() + WAIT_MS / 1000
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(OSError):
@@ -49,8 +49,8 @@ def answers(process: subprocess.Popen[bytes], address: str) -> bool:
 
 
 class Server:
-    """A server on a workspace, starting in the background. What it writes is in LOG there; `changes` of its
-    environment; `port`, where others must know it before."""
+    """A server on a workspace, starting in the background. Its output goes to LOG there; `changes` are environment
+    variables; `port` is for when others must know it beforehand."""
 
     def __init__(self, space: Path, changes: dict[str, str] | None = None, port: int = 0) -> None:
         port = port or free_port()
@@ -62,7 +62,7 @@ class Server:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
     def ready(self) -> str:
-        """Its address, once it answers; RuntimeError with its last words where it does not."""
+        """Return its address once it answers; RuntimeError with the end of its log if it does not."""
         if answers(self.process, f"{self.address}/_stcore/health"):
             return self.address
         raise RuntimeError(f"The server does not answer: {(self.space / LOG).read_text()[-2000:]}")
@@ -74,7 +74,7 @@ class Server:
 
 @contextmanager
 def sound(server: Server) -> Iterator[Server]:
-    """A server that is stopped however a test ends; where that ends well, its log has no traceback."""
+    """Stop the server however a test ends; if the test passes, check that its log has no traceback."""
     try:
         yield server
     finally:
@@ -84,7 +84,7 @@ def sound(server: Server) -> Iterator[Server]:
 
 @contextmanager
 def serving(space: Path) -> Iterator[str]:
-    """A fresh server on a workspace; its address."""
+    """Start a fresh server on a workspace; yield its address."""
     server = Server(space)
     try:
         yield server.ready()
@@ -94,7 +94,7 @@ def serving(space: Path) -> Iterator[str]:
 
 @contextmanager
 def browsing(path: str) -> Iterator[Any]:
-    """A headless Chromium, driven by Playwright."""
+    """Yield a headless Chromium, driven by Playwright."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -104,19 +104,19 @@ def browsing(path: str) -> Iterator[Any]:
 
 
 def window(browser: Any, **options: Any) -> Any:
-    """A window of its own: a context that waits as long as a busy machine takes."""
+    """Return a separate browser context with a timeout long enough for a busy machine."""
     context = browser.new_context(**options)
     context.set_default_timeout(WAIT_MS)
     return context
 
 
 def settle(page: Any) -> None:
-    """Wait until the server has nothing more to say."""
+    """Wait until the page is at rest."""
     page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
     rests, end = '[data-testid="stApp"][data-test-script-state="notRunning"]', time.monotonic() + WAIT_MS / 1000
     while time.monotonic() < end:
         page.wait_for_selector(rests)
-        page.wait_for_timeout(600)  # tables and uploaders take a moment after the script to stop moving
-        if page.locator(rests).count():  # what was asked for just before had not begun
+        page.wait_for_timeout(600)  # tables and uploaders keep moving for a moment after the script
+        if page.locator(rests).count():  # the last request may not have started before
             return
     raise RuntimeError(f"{page.url} does not come to rest.")

@@ -1,4 +1,4 @@
-"""Workspaces under test: small tables, specifications, and jobs that are waited for."""
+"""Workspaces under test: small tables, specifications, and waiting for jobs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def until(condition, seconds=30):
 
 
 def fill(disk):
-    """Leave no byte on a disk; what takes the place."""
+    """Fill a disk to the last byte; return the filler's path."""
     path = disk / "filler"
     with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
         while file.write(bytes(4096)):

@@ -1,4 +1,4 @@
-"""A job that only tells what it may use: `python -m tests.support.telling RUN_FOLDER`."""
+"""A job that only reports its limits: `python -m tests.support.telling RUN_FOLDER`."""
 
 import sys
 from dataclasses import asdict

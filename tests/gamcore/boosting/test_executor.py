@@ -1,4 +1,4 @@
-"""Pieces of work over threads: order, errors, and the caller's share."""
+"""Work shared between threads: order, errors, and the caller's share."""
 
 from __future__ import annotations
 

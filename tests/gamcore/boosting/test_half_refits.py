@@ -1,4 +1,4 @@
-"""Bands: what they are made of, that they cover, and that making them changes nothing else."""
+"""Bands: their construction, their coverage, and that computing them changes nothing else."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_half_widths_are_those_of_the_t_distribution():
 
 
 def test_a_band_of_independent_places_is_that_of_the_largest_of_them():
-    """The studentized maximum modulus of 10 means with 199 degrees of freedom, by its own definition."""
+    """Compare with the studentized maximum modulus of 10 means with 199 degrees of freedom, by its definition."""
     rng = np.random.default_rng(1)
     found = simultaneous(rng.normal(size=(200, 10)), np.ones(10, bool))
     draws = np.abs(rng.normal(size=(200_000, 10))).max(axis=1) / np.sqrt(rng.chisquare(199, 200_000) / 199)
@@ -66,7 +66,7 @@ def test_a_band_widens_with_places_that_move_apart():
 
 
 def test_half_samples_tell_the_standard_error_of_a_mean():
-    """The delete-d jackknife is exact for means: no factor is due."""
+    """The delete-d jackknife is exact for means, so no correction factor is needed."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=400)
     data = Encoded(Binned(np.zeros((0, 400), np.uint8), ()), y, None, LOSSES["squared"])
@@ -176,7 +176,7 @@ def test_too_few_rows_are_refused_before_anything_is_fitted():
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_bands_cover_a_known_curve(binary):
-    """Small counts: the figures are measured by `benchmarks.boosting.coverage`."""
+    """Check with few replications; `benchmarks.boosting.coverage` measures the actual figures."""
     kind = GAMClassifier if binary else GAMRegressor
     inside, whole = [], []
     for seed in range(15):
@@ -193,7 +193,7 @@ def test_bands_cover_a_known_curve(binary):
 
 
 def test_a_level_that_the_rows_at_hand_lack_is_not_called_sure():
-    """Of a table larger than memory, halves are of its sample: the model has rows of what none of them has."""
+    """Half-samples of a table larger than memory come from its sample, which may lack levels that the model has."""
     rng = np.random.default_rng(0)
     n = 4_000
     X = pd.DataFrame({"a": rng.normal(size=n), "c": rng.choice(["p", "q"], n)})
@@ -208,7 +208,7 @@ def test_a_level_that_the_rows_at_hand_lack_is_not_called_sure():
         assert 0.8 * by_itself < high - score < 1.5 * by_itself
         assert high - score == pytest.approx(score - low)
     sure = model.explain_shape("c")
-    assert (sure.upper - sure.lower)[:2].max() < by_itself  # of levels that the rows at hand know, as ever
+    assert (sure.upper - sure.lower)[:2].max() < by_itself  # levels that occur in the given rows are unaffected
 
 
 def band(curve):
@@ -222,7 +222,7 @@ def band(curve):
 )  # fmt: skip
 @pytest.mark.parametrize("way", ["set_params", "file"])
 def test_whatever_computes_checks_its_parameters_first(odd, way, tmp_path):
-    """A kernel writes beyond its work arrays where a number is larger than they were made for."""
+    """A kernel would write beyond its work arrays if a parameter were larger than they were allocated for."""
     X, y = table(80)
     model = GAMRegressor(random_state=0, max_rounds=5, outer_bags=1).fit(X, y)
     if way == "file":

@@ -249,7 +249,7 @@ def test_a_perfectly_separated_target_stays_finite():
 
 
 def test_clusters_never_straddle_training_and_validation():
-    """With the cluster's own noise in the target, dealing rows would let validation rows be memorised."""
+    """With cluster noise in the target, splitting clusters would let the model memorise validation rows."""
     rng = np.random.default_rng(0)
     who = np.repeat(np.arange(60), 30)
     X = pd.DataFrame({"who": who.astype(float), "x": rng.normal(size=1800)})

@@ -85,7 +85,7 @@ def test_purification_is_that_of_its_twin(seed):
 
 
 def planted(p, n=4000, correlation=0.0, xor=True, seed=0, binary=False):
-    """Features of normal values, strong main effects of two of them, and an XOR of two others."""
+    """Make normal features, with strong main effects of two of them and an XOR of two others."""
     rng = np.random.default_rng(seed)
     common = rng.normal(size=(n, 1))
     values = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.normal(size=(n, p))
@@ -101,7 +101,7 @@ def planted(p, n=4000, correlation=0.0, xor=True, seed=0, binary=False):
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 @pytest.mark.parametrize("p", [10, 50])
 def test_a_planted_xor_is_first_and_additive_data_have_next_to_nothing(p, correlation, binary, n):
-    """A label tells less than a number: what chance gives falls with the rows, and binary data need more of them."""
+    """Chance strengths fall with the number of rows; binary targets carry less information and need more rows."""
     kind = GAMClassifier if binary else GAMRegressor
     found = {}
     for xor in (True, False):
@@ -131,7 +131,7 @@ def test_pairs_that_stand_out_end_at_the_elbow():
 
 
 def test_two_strong_main_effects_make_a_strong_pair_under_rss_only():
-    """With main effects that are hardly fitted, the paper's strength is largest where both are left over."""
+    """When main effects are hardly fitted, the paper's strength is largest where both leave residuals."""
     X, y = planted(6, 8000)
     first = {}
     for strength in ("rss", "purified"):
@@ -142,7 +142,7 @@ def test_two_strong_main_effects_make_a_strong_pair_under_rss_only():
 
 
 def test_of_many_features_those_with_main_effects_are_ranked(monkeypatch):
-    """What screening misses: a pair of two features of which one is not among the strongest."""
+    """Screening misses a pair if one of its features is not among the strongest."""
     monkeypatch.setattr(ranking, "MOST_RANKED", 12)
     X, y = planted(30, 6000)
     assert len(GAMRegressor(**QUICK).fit(X, y).rank_pairs(X, y)) == 12 * 11 // 2
@@ -159,7 +159,7 @@ def test_the_public_ranking_chooses_the_objective():
     X, y = planted(5, 3000, binary=True)
     told = []
     found = rank_pairs(X, np.where(y, "yes", "no"), random_state=0, progress=lambda *done: told.append(done))
-    assert told[-1] == (20, 20)  # ten pairs, and the same by chance
+    assert told[-1] == (20, 20)  # ten pairs, and the same number for the chance level
     assert found.loc[0, ["feature_1", "feature_2"]].tolist() == ["x2", "x3"]
     assert found["strength"].is_monotonic_decreasing
     assert rank_pairs(X, y + 0.5 * X["x0"], random_state=0).shape == (10, 4)
@@ -228,7 +228,7 @@ def test_purifying_changes_no_prediction_and_leaves_no_main_effect(binary):
 
 
 def test_purifying_leaves_curves_as_smooth_as_they_were():
-    """Main effects of two blocks step once. In bins of a few rows, who happens to be in them would show."""
+    """Main effects of two blocks step once; in bins of a few rows, purifying would add noise from individual rows."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(6000, 2)), columns=["a", "b"])
     y = np.where((X["a"] > 0) & (X["b"] > 0.5), 1.0, 0.0) + 0.05 * rng.normal(size=6000)
@@ -297,7 +297,7 @@ def test_the_guard_keeps_the_frozen_stage(monkeypatch):
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_main_effects_of_a_joint_stage_are_plain_boosting(loss):
-    """With a pair that cannot be cut, the joint stage is the main stage without bags."""
+    """With a pair that cannot be cut, the joint stage equals the main stage without bags."""
     of = problem(loss)
     of.table.codes[2] = 1
     table = of.table._replace(active=np.arange(2))
@@ -338,7 +338,7 @@ def test_progress_tells_the_stage_and_stops():
 
 @pytest.mark.parametrize("outer_bags", [1, 5])
 def test_a_stopped_search_ends_at_once(outer_bags):
-    """With the best pairs so far, where all refits have them; else without."""
+    """It keeps the best pairs so far if all refits have them, otherwise none."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(3000, 8)), columns=[f"x{j}" for j in range(8)])
     y = sum(np.sign(X[f"x{j}"]) * np.sign(X[f"x{j + 1}"]) for j in range(7)) + 0.3 * rng.normal(size=3000)
@@ -364,7 +364,7 @@ def test_the_ranking_tells_its_progress_in_order_from_any_thread():
 
 
 def test_a_strength_is_what_a_cross_takes_off_the_loss():
-    """In units of the loss: half of G^2 / H for a log-loss, near enough for a small effect."""
+    """The unit is the loss: half of G^2 / H for log-loss, a good approximation for small effects."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, size=(200_000, 3)).astype(float), columns=list("abc"))
     score = 0.2 * (2 * X["a"] - 1) * (2 * X["b"] - 1)
@@ -398,7 +398,7 @@ def test_nothing_is_left_of_an_earlier_fit():
 
 
 def test_a_cell_may_hold_more_rows_than_float32_can_count():
-    """Two flags and 300,000 rows: the interaction comes out as in float64, though a cell sums most of the rows."""
+    """Two flags and 300,000 rows: the interaction is recovered, although one cell sums most of the rows."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((300_000, 2)) < 0.95, columns=["a", "b"]).astype(float)
     y = 0.7 + 0.1 * (2 * X["a"] - 1) * (2 * X["b"] - 1)
@@ -451,7 +451,7 @@ def test_what_a_pair_is_worth_on_other_rows():
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_missing_and_nominal_features_interact(binary):
-    """An effect only where one is missing and the other has some levels: found and drawn."""
+    """An effect only where one feature is missing and the other has certain levels is found and drawn."""
     rng = np.random.default_rng(0)
     n = 8000
     X = pd.DataFrame({"a": rng.normal(size=n), "c": rng.choice(list("pqrstuvw"), n), "b": rng.normal(size=n)})
@@ -582,7 +582,7 @@ def test_a_rectangle_holds_the_rows_that_its_words_say():
 
 
 def test_the_interaction_of_renewal_is_found_drawn_and_clean():
-    """Sample table: 0.5 x (+1 from 36 months, else -1) x (+1 from a balance of 12,000, else -1) on the log-odds."""
+    """Planted on the log-odds: 0.5 x (+1 from 36 months, else -1) x (+1 from a balance of 12,000, else -1)."""
     frame = pd.read_parquet(ROOT / "sample_data" / "renewal.parquet")
     frame = frame[frame["step"].isin(["renew", "drop"])]
     X = frame.drop(columns=["step", "customer_id", "confirm_page_seconds"])

@@ -1,4 +1,4 @@
-"""A refit is plain data: pickled, and boosted by another process, it is the same to the bit."""
+"""A refit is plain data: pickled and boosted in another process, it gives bitwise the same result."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def never_stop(progress):
 
 
 class Pickled(Serial):
-    """Runs what is left of a task after a journey through bytes."""
+    """An executor that pickles and unpickles each task before running it."""
 
     def submit(self, task, tell):
         return super().submit(pickle.loads(pickle.dumps(task)), tell)
 
 
 class Processes(Serial):
-    """Refits in a child process, as an executor of a cluster would run them elsewhere."""
+    """An executor that refits in a child process, as a cluster's executor would elsewhere."""
 
     def submit(self, task, tell):
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:

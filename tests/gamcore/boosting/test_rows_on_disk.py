@@ -1,4 +1,4 @@
-"""Training on a table that is larger than memory: the same model where it fits, and honest parts of it where not."""
+"""Training on a table larger than memory: the same model if the rows fit, and unbiased parts of it if not."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def spec_of(**changes):
 
 
 class Disk:
-    """A table in a file, and its sample: every so many-th row."""
+    """A table in a file, and its sample: every n-th row."""
 
     def __init__(self, folder, rows, every=1, row_group=1000):
         self.path, self.scratch = folder / "table.parquet", folder / "scratch"
@@ -118,7 +118,7 @@ def test_where_all_rows_fit_the_model_is_that_of_memory_to_the_bit(case, tmp_pat
 
 
 def marked(rows, every, basis):
-    """The rows of a table that no fit may see, found by their numbers and not by their content."""
+    """Return a mask of the rows that no fit may see, found by row number rather than by content."""
     sample = rows.iloc[::every]
     held = held_out_rows(sample.reset_index(drop=True), TABLE, basis.get("group"), basis.get("time"))
     found = np.zeros(len(rows), bool)
@@ -199,7 +199,7 @@ def test_where_rows_do_not_fit_refits_have_parts_of_their_own(group, tmp_path, m
     assert training.evaluate(data, model)["auc"] > 0.8
     again, *_ = disk.fit(replace(spec), 3_000_000, basis, n_jobs=2)  # half of it for each of two at once
     assert np.isfinite(list(again.validation_losses_)).all()
-    assert learnt_from(counts).startswith("each of 4 refits from")
+    assert learnt_from(counts).startswith("4 refits, each on")
 
 
 def test_a_part_is_a_random_one_of_the_size_that_fits():
@@ -319,12 +319,12 @@ def test_failures_are_told_and_leave_nothing_behind(tmp_path, monkeypatch):
     disk = Disk(tmp_path, rows, every=2)
     with pytest.raises(TableError, match="infinite"):
         disk.fit(spec_of())
-    with pytest.raises(TableError, match="hold no refit"):
+    with pytest.raises(TableError, match="cannot hold a refit"):
         disk.fit(spec_of(features=["b"]), memory=20_000)
     with pytest.raises(TableError, match="whole table in memory"):
         disk.fit(spec_of(kind="tasks", task="c"))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 9, 1))
-    with pytest.raises(TableError, match="GB of disk"):
+    with pytest.raises(TableError, match="MB of disk"):
         disk.fit(spec_of(features=["b"]))
     assert not list(disk.scratch.iterdir())
 
@@ -412,7 +412,7 @@ def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path):
     assert model.metrics["auc"] > 0.75
     assert training.add_bands(space, model.id, 2).bands == 30
     assert dict(card.card(space, model.id).rows)["Bands"] == (
-        "30 refits on halves of the sample's rows (mostly wider than of the whole table)"
+        "30 refits on halves of the sample's rows (so usually wider than with the whole table)"
     )
     assert not list((space.root / "jobs").iterdir())
     with pytest.raises(TableError, match="whole table in memory"):

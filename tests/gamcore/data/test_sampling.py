@@ -85,7 +85,7 @@ def test_a_tour_rebuilds_every_bag_at_the_cost_of_the_spanning_tree(share):
 
 
 def _prim(cost):
-    """Weight of a minimum spanning tree, by growing it."""
+    """Return the weight of a minimum spanning tree by Prim's algorithm."""
     inside, total = {0}, 0
     while len(inside) < len(cost):
         weight, new = min((cost[a][b], b) for a in inside for b in range(len(cost)) if b not in inside)

@@ -1,4 +1,4 @@
-"""Typed columns from friendly and hostile frames; every refusal is one sentence with a place and a way out."""
+"""Typed columns from clean and hostile frames; every refusal is one sentence with the place and a remedy."""
 
 from __future__ import annotations
 

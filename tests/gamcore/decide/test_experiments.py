@@ -1,4 +1,4 @@
-"""Plans and read-outs of experiments, against statsmodels, SciPy and known lifts."""
+"""Plans and read-outs of experiments, checked against statsmodels, SciPy and known lifts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from gamcore.decide import verdicts
 from gamcore.decide.experiment_effects import Arm, concluded, effect_of_means, effect_of_rates, sample_ratio
-from gamcore.decide.experiment_plan import ExperimentError, Metric, plan, power_of, sample_size, smallest_lift
+from gamcore.decide.experiment_plan import ExperimentError, Metric, power_of, sample_size, smallest_lift
 from gamcore.decide.experiment_readout import read_counts, read_rows
+from gamcore.numbers import percent
 from gamcore.stats.intervals import (
     difference_of_means,
     newcombe,
@@ -40,7 +41,7 @@ METRICS = {"entry_1_click": "primary", "entry_1_stayed": "primary", "entry_2_cli
 
 
 def test_reference_numbers():
-    """56 of 70 against 48 of 80; 10% to 12%; two sample ratios: from the literature, by more than one program."""
+    """Published figures confirmed by several programs: 56 of 70 against 48 of 80; 10% to 12%; two sample ratios."""
     assert newcombe(56 / 70, 70, 48 / 80, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)
     assert p_of_rates(56 / 70, 70, 48 / 80, 80) == pytest.approx(0.00805, abs=5e-6)
     assert math.ceil(sample_size(Metric("clicks", 0.10, 0.2))) == 3841
@@ -52,7 +53,7 @@ def test_reference_numbers():
 
 
 def by_hand_newcombe(x, n, y, m):
-    """Newcombe (1998), method 10, from Wilson's ends."""
+    """Compute Newcombe (1998), method 10, from Wilson's limits."""
 
     def ends(k, total):
         z = stats.norm.ppf(0.975)
@@ -132,44 +133,6 @@ def test_power_by_simulation():
     assert found == pytest.approx(0.8, abs=0.02)
 
 
-def test_a_plan_shares_alpha_among_what_decides():
-    metrics = [
-        Metric("click", 0.2, 0.15),
-        Metric("stay", 0.5, 0.05, "guardrail"),
-        Metric("other", 0.2, 0.15, "expected null"),
-    ]
-    found = plan({"A": 3000.0, "C": 400.0, "nobody": 0.0}, metrics, share=0.25)
-    assert found.tests == 4  # nobody is compared where nobody is
-    rows = {(row.strategy, row.metric.name): row for row in found.rows}
-    assert rows["A", "click"].alpha == pytest.approx(0.05 / 4)
-    assert rows["A", "other"].alpha == 0.05
-    row = rows["C", "click"]
-    assert row.control == pytest.approx(3 * row.treated, abs=3)
-    assert row.days == math.ceil(max(row.treated / 0.25, row.control / 0.75) / 400)
-    assert row.days > rows["A", "click"].days
-    assert not rows["nobody", "click"].feasible
-    assert found.days == row.days
-    assert found.weeks == math.ceil(row.days / 7)
-    table = found.found_in([7, 14, 28])
-    lifts = table.set_index(["strategy", "metric"]).loc[("C", "click")]
-    assert lifts["7"] > lifts["14"] > lifts["28"]
-    assert table.set_index(["strategy", "metric"]).loc[("nobody", "click")].isna().all()
-
-
-@pytest.mark.parametrize(
-    ("metrics", "options", "words"),
-    [
-        ([Metric("m", 0.9, 0.2)], {}, "no rate"), ([Metric("m", 0.0, 0.2)], {}, "no rate"),
-        ([Metric("m", 0.1, 0.0)], {}, "lift above 0"), ([Metric("m", 5, 0.1, deviation=0.0)], {}, "standard deviation"),
-        ([Metric("m", 0.1, 0.1)], {"share": 1.0}, "treated share"), ([Metric("m", 0.1, 0.1)], {"power": 1.0}, "Power"),
-        ([Metric("m", 0.1, 0.1, "guardrail")], {}, "primary metric"),
-    ],
-)  # fmt: skip
-def test_a_bad_plan_is_refused_in_words(metrics, options, words):
-    with pytest.raises(ExperimentError, match=words):
-        plan({"A": 10.0}, metrics, **options)
-
-
 # Read-out
 
 
@@ -193,10 +156,10 @@ def test_the_lifts_of_renewal_are_recovered(renewal):
         truth = generate.LIFTS[effect.strategy][effect.metric]
         inside += effect.lift_interval[0] <= truth <= effect.lift_interval[1]
         assert effect.lift == pytest.approx(truth, abs=0.12)
-        assert effect.found == (truth > 0)
+        assert effect.is_significant == (truth > 0)
         tone, words = verdicts.verdict(effect)
         assert tone == ("good" if truth else "open")  # no plan says how small a move matters
-        assert ("No move found, as expected" in words) == (truth == 0)
+        assert ("No change detected, as expected" in words) == (truth == 0)
     assert inside >= 10
     for name in names:
         tone, words = verdicts.of_strategy(found, name)
@@ -241,7 +204,7 @@ def test_an_expected_null_that_moves_is_an_alarm(renewal):
     moved = frame.assign(entry_2_click=frame["entry_1_click"])
     found = read_rows(moved, treated, assigned, names, METRICS)
     assert verdicts.of_strategy(found, "A") == (
-        "bad", "Check the set-up before anything else: entry_2_click moved though nothing there was changed.",
+        "bad", "Check the set-up before anything else: entry_2_click moved although nothing there was changed.",
     )  # fmt: skip
     assert verdicts.overall(found)[0] == "bad"
 
@@ -253,7 +216,7 @@ def test_nothing_found_says_what_could_have_been_missed(renewal):
     effect = found.effects[0]
     tone, words = verdicts.verdict(effect)
     assert tone == "open"
-    assert f"under {effect.smallest:.0%} could well have been missed" in words
+    assert f"could only have seen a lift above {percent(effect.smallest, 0)}" in words
     control = effect.control.n / effect.treated.n
     metric = Metric("m", effect.control.mean, effect.smallest)
     assert power_of(metric, effect.treated.n, 0.05 / 9, control) == pytest.approx(0.8, abs=1e-3)
@@ -344,7 +307,7 @@ def test_arms_without_customers_have_no_verdict():
 
 
 def one(role, treated, control, planned=math.nan, binary=True):
-    """A read-out of one comparison; counts of 10,000, or values."""
+    """Make the read-out of one comparison, from counts out of 10,000 or from values."""
     if binary:
         return effect_of_rates("A", role, role, Arm(10_000, treated), Arm(10_000, control), planned)
     return effect_of_means("A", role, role, (treated, control), planned=planned)
@@ -389,7 +352,7 @@ def test_sound_nulls_rarely_speak_against_a_strategy():
     alarms = 0
     for _ in range(300):
         effects = [one("expected null", *(rng.binomial(10_000, 0.2, 2) / 10_000)) for _ in range(6)]
-        alarms += any(effect.found for effect in concluded(effects, []).effects)
+        alarms += any(effect.is_significant for effect in concluded(effects, []).effects)
     assert alarms / 300 < 0.08
 
 

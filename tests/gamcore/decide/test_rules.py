@@ -1,4 +1,4 @@
-"""Rules: what they pick, what they say, and that JSON, SQL and Python pick the same rows."""
+"""Rules: the rows they select, their wording, and that JSON, SQL and Python select the same rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EDGES = [0.0, -0.0, 1.0, 3.5, 0.1, 0.30000000000000004, -2.5, 1e300, 5e-324, 12_
 
 @st.composite
 def tables(draw):
-    """A table of numbers, whole numbers, truth, text and dates, all with missing cells, under names that SQL minds."""
+    """Draw numbers, integers, booleans, text and dates, all with missing cells, under names that SQL must quote."""
     n = draw(st.integers(1, 30))
     names = draw(st.permutations(NAMES))[:6]
     number = st.one_of(st.none(), st.sampled_from(EDGES), st.floats(allow_nan=False, allow_infinity=False))
@@ -103,7 +103,7 @@ def rules(draw, frame, depth=3):
 
 
 def slow(rule, row):
-    """A rule on one row, cell by cell."""
+    """Apply a rule to one row, cell by cell."""
     match rule:
         case All(of):
             return all(slow(one, row) for one in of)

@@ -67,7 +67,7 @@ def test_the_largest_rectangle(seed, m, n):
 
 @pytest.fixture(scope="module")
 def scenarios():
-    """The sample funnel's scenarios against drop: model, held-out rows, targets."""
+    """Return the model, held-out rows and targets of the sample funnel's scenarios against drop."""
     frame = pd.read_parquet(generate.HERE / "renewal.parquet")
     made = {}
     for goal, pairs in (("renew", 2), ("lower risk", 0), ("other assets", 0), ("not now", 0)):
@@ -84,7 +84,7 @@ def rules_of(found, column):
 
 
 def test_the_true_thresholds_of_renewal_are_found(scenarios):
-    """Within one bin: whole clicks and visits are a bin each; of balances, a bin is 1/254 of the rows."""
+    """Thresholds match within one bin: one click, one visit, or 1/254 of the rows for balances."""
     assert Range("position_clicks", None, 4.0) in rules_of(scenarios["renew"][3], "position_clicks")
     assert Levels("sex", ("female",)) in rules_of(scenarios["renew"][3], "sex")
     assert Range("fund_visits", 4.0) in rules_of(scenarios["other assets"][3], "fund_visits")
@@ -227,7 +227,7 @@ def test_a_model_without_refits_suggests_nothing_of_numbers():
 
 
 def test_suggestions_on_noise_are_honest():
-    """Few tables here; benchmarks.boosting.selection has hundreds."""
+    """Check with a few tables; `benchmarks.boosting.selection` uses hundreds."""
     told = [one for seed in range(12) for binary in (True, False) for one in selection.shown(seed, binary)[-0.1]]
     assert len(told) > 60
     assert np.mean([held for held, _ in told]) <= 0.07

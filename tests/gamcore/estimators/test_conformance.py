@@ -1,4 +1,4 @@
-"""The ecosystem: scikit-learn's own checks on the defaults, and the tools that estimators are used in.
+"""Ecosystem: scikit-learn's own checks on the defaults, and the tools that use estimators.
 
 `python -m benchmarks.boosting.conformance` runs the checks on every setting.
 """
@@ -44,7 +44,7 @@ FEW = {"outer_bags": 2, "max_rounds": 10, "random_state": 0}
 
 @pytest.fixture(autouse=True)
 def _quiet():
-    """A skipped check warns: those of array API inputs need a library."""
+    """Silence warnings of skipped checks: those of array API inputs need another library."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)
         yield

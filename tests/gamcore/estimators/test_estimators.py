@@ -51,7 +51,7 @@ def test_contributions_add_up():
 
 
 def test_centring_leaves_predictions_unchanged():
-    """The mean of the refits' own scores, not centred, is the model's score on every training row."""
+    """The model's score equals the mean of the refits' uncentred scores on every training row."""
     X, y = friendly(400, binary=False)
     model = GAMRegressor(**{**QUICK, "outer_bags": 3}).fit(X, y)
     codes = model._encode(X)

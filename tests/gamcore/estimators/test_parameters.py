@@ -1,4 +1,4 @@
-"""Settings are declared once: what constructors, validation, forms, tuning and docs say of them is the same."""
+"""Settings are declared once: constructors, validation, forms, tuning and docs agree on them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A model of the same seed is the same to the bit, whatever is moved about in the code: every ensemble on eight tables.
+"""Refactoring must not change a bit of a model with the same seed: every ensemble on eight tables.
 
-The fingerprints were recorded on one kind of machine: elsewhere the compiler may round otherwise, and the test skips.
-`python -m tests.gamcore.estimators.test_same_bits` records them anew, where a change of the numbers is meant.
+The fingerprints were recorded on one kind of machine: elsewhere the compiler may round differently, and the test is
+skipped. If the numbers are meant to change, `python -m tests.gamcore.estimators.test_same_bits` records them again.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ CASES = [*((table, way) for table in (*REGRESSION, *BINARY) for way in WAYS), *(
 
 
 def machine() -> dict[str, str | int]:
-    """What numbers may depend on."""
+    """Return what the numbers may depend on."""
     known = describe()
     return {name: known[name] for name in ("processor", "numpy", "numba")}
 
 
 def fingerprint(table: str, way: str) -> str:
-    """A hash of what a model says of the rows it was trained on, and of its curves."""
+    """Return a hash of a model's predictions on its training rows and of its curves."""
     if way == "tasks":
         target, task, kind = TASKS[table]
         frame = pd.read_parquet(DATA / f"{table}.parquet").sample(ROWS, random_state=0)

@@ -1,30 +1,45 @@
-"""The smallest changes that flip a row, against trying every value."""
+"""Counterfactuals: changes that take a row across a line, checked by brute force."""
 
 from __future__ import annotations
+
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier
-from gamcore.explain.counterfactuals import scores_by_code, smallest_changes
+from gamcore.explain.counterfactuals import Possible, score_band, scores_by_code, smallest_changes
+from gamcore.explain.curves import FEW_ROWS
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    rng = np.random.default_rng(0)
-    n = 500
-    X = pd.DataFrame({"a": rng.normal(size=n).round(1), "b": rng.uniform(size=n)})
+def rows(n=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n).round(1), "b": rng.uniform(size=n).round(2)})
     X["c"] = rng.choice(["x", "y", "z", "rare"], n, p=[0.4, 0.3, 0.295, 0.005])
     X["d"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, n), unit="D")
     X.loc[::7, "a"] = np.nan
-    y = X["a"].fillna(0.5) + X["b"] + (X["c"] == "x") + 0.3 * rng.normal(size=n) > 0.8
-    model = GAMClassifier(max_rounds=30, outer_bags=1, random_state=0, interactions=[("a", "b")]).fit(X, y)
-    return model, X
+    y = X["a"].fillna(0.5) + X["b"] + (X["c"] == "x") + 0.5 * rng.normal(size=n) > 0.8
+    return X, y
 
 
-def test_scores_by_code_are_those_of_changed_rows(fitted):
-    model, X = fitted
+@pytest.fixture(scope="module")
+def paired():
+    """With a pair, and no band: gains of several features do not add up."""
+    X, y = rows()
+    return GAMClassifier(max_rounds=30, outer_bags=1, random_state=0, interactions=[("a", "b")]).fit(X, y), X
+
+
+@pytest.fixture(scope="module")
+def sure():
+    """With a band, and so few bins that every combination can be tried."""
+    X, y = rows()
+    model = GAMClassifier(max_rounds=30, max_bins=8, outer_bags=4, bands=10, random_state=0).fit(X.drop(columns="d"), y)
+    return model, X.drop(columns="d")
+
+
+def test_scores_by_code_are_those_of_changed_rows(paired):
+    model, X = paired
     codes = model._encode(X.head(3))
     for j, bins in enumerate(model.model_.bins):
         for k, score in enumerate(scores_by_code(model.model_, codes[:, 1], j)):
@@ -34,57 +49,158 @@ def test_scores_by_code_are_those_of_changed_rows(fitted):
         assert bins.size == k + 1
 
 
-@pytest.mark.parametrize("row", range(12))
-def test_changes_flip_and_none_nearer_does(fitted, row):
-    model, X = fitted
+def passed(model, codes, j, code):
+    """Slowly: the share of training rows between two codes, halves of the outer two; or of other levels."""
+    counts, bins = model.terms[j].counts.copy(), model.bins[j]
+    counts[0] = counts[-1] = 0
+    if bins.feature.is_category:
+        return 1 - counts[code] / counts.sum()
+    middle = [counts[:k].sum() + counts[k] / 2 for k in range(counts.size)]
+    start = middle[codes[j]] if codes[j] else counts.sum() / 2
+    return abs(middle[code] - start) / counts.sum()
+
+
+def cheapest(model, codes, n, line, usable):
+    """Slowly: the least share of rows passed by any change of n features that surely crosses the line."""
+    now = model.score(codes[:, None])[0]
+    best = np.inf
+    for places in combinations(range(len(model.bins)), n):
+        for news in product(*[usable(j) for j in places]):
+            if any(code == codes[j] for j, code in zip(places, news, strict=True)):
+                continue
+            changed = codes.copy()
+            changed[list(places)] = news
+            low, high = (end[0] for end in score_band(model, changed[:, None]))
+            if (low > line) if now <= line else (high < line):
+                best = min(best, sum(passed(model, codes, j, code) for j, code in zip(places, news, strict=True)))
+    return best
+
+
+@pytest.mark.parametrize("row", range(6))
+@pytest.mark.parametrize("line", [0.0, 1.5])
+def test_the_most_usual_changes_are_found(sure, row, line):
+    model, X = sure
     model_, codes = model.model_, model._encode(X)[:, row]
-    now = model_.score(codes[:, None])[0]
-    found = model.smallest_changes(X.iloc[[row]], 0.0)
+
+    def usable(j):
+        return [k for k in range(1, model_.bins[j].size - 1) if model_.terms[j].counts[k] >= FEW_ROWS]
+
+    found = model.smallest_changes(X.iloc[[row]], line)
+    best = np.inf
+    for n in (1, 2, 3):
+        mine = min((change.passed for change in found if len(change.steps) == n), default=np.inf)
+        slow = cheapest(model_, codes, n, line, usable)
+        if slow < best:  # more features are proposed only where they pass fewer rows
+            assert mine == pytest.approx(slow)
+        best = min(best, slow)
     assert [change.passed for change in found] == sorted(change.passed for change in found)
+
+
+@pytest.mark.parametrize("row", range(12))
+def test_every_change_crosses_the_line_into_rows_that_were_seen(paired, row):
+    model, X = paired
+    model_, codes = model.model_, model._encode(X)[:, row]
     names = [bins.feature.name for bins in model_.bins]
-    by_name = {change.feature: change for change in found}
-    for j, name in enumerate(names):
-        scores, counts = scores_by_code(model_, codes, j), model_.terms[j].counts
-        others = [k for k in range(1, scores.size - 1) if counts[k] > 0 and k != codes[j]]
-        flips = [k for k in others if (scores[k] > 0) != (now > 0)]
-        assert bool(flips) == (name in by_name)
-        if not flips:
-            continue
-        change = by_name[name]
-        assert change.code in flips
-        assert change.score == pytest.approx(scores[change.code])
+    now = model_.score(codes[:, None])[0]
+    for change in model.smallest_changes(X.iloc[[row]], 0.0):
+        made = codes.copy()
+        for step in change.steps:
+            j = names.index(step.feature)
+            made[j] = step.code
+            assert 0 < step.code < model_.bins[j].size - 1
+            assert model_.terms[j].counts[step.code] >= FEW_ROWS
+            assert step.passed == pytest.approx(passed(model_, codes, j, step.code))
+        assert model_.score(made[:, None])[0] == pytest.approx(change.score)
         assert (change.score > 0) != (now > 0)
-        if name in ("a", "b", "d") and codes[j]:  # nothing nearer on the same side flips
-            side = [k for k in flips if (k > codes[j]) == (change.code > codes[j])]
-            assert abs(change.code - int(codes[j])) == min(abs(k - int(codes[j])) for k in side)
+        assert np.isnan(change.low)  # one refit has no band
 
 
-def test_words_name_a_value_that_flips(fitted):
-    model, X = fitted
+def test_bands_clear_the_line(sure):
+    model, X = sure
+    for row in range(20):
+        now = model.decision_function(X.iloc[[row]])[0]
+        for change in model.smallest_changes(X.iloc[[row]], 0.0):
+            assert change.low <= change.score <= change.high
+            assert (change.low > 0) if now <= 0 else (change.high < 0)
+
+
+def test_what_is_held_fixed_stays_and_limits_hold(sure):
+    model, X = sure
+    for row in range(20):
+        for change in model.smallest_changes(X.iloc[[row]], 0.0, Possible({"c"}, {"a": (-0.5, 0.5)})):
+            assert "c" not in [step.feature for step in change.steps]
+            for step in change.steps:
+                if step.feature == "a":
+                    assert -0.5 <= model.model_.bins[0].display[step.code - 1] <= 0.5
+    assert model.smallest_changes(X.iloc[[0]], 0.0, Possible({"a", "b", "c"})) == []
+
+
+def test_words_name_values_that_cross(paired):
+    """A row with values from the middle of what the words say is across the line."""
+    model, X = paired
+    seen = 0
     for row in range(30):
+        now = model.decision_function(X.iloc[[row]])[0]
         for change in model.smallest_changes(X.iloc[[row]], 0.0):
             made = X.iloc[[row]].copy()
-            if change.feature == "c":
-                value = "rare" if change.words == "one of the rare levels" else change.words
-            elif " to under " in change.words:
-                low, high = change.words.split(" to under ")
-                if change.feature == "d":
-                    continue
-                value = (float(low) + float(high)) / 2
-            elif change.words.startswith("under "):
-                value = change.words.removeprefix("under ")
-                value = pd.Timestamp(value) - pd.Timedelta(days=1) if change.feature == "d" else float(value) - 1e-4
-            else:
-                value = change.words.removesuffix(" or more")
-                value = pd.Timestamp(value) + pd.Timedelta(days=1) if change.feature == "d" else float(value) + 1e-4
-            if change.feature == "d":
+            for step in change.steps:
+                made[step.feature] = value_of(step)
+            if step.feature == "d":
                 continue  # a day is coarser than a cut
-            made[change.feature] = value
-            flipped, before = (model.decision_function(each)[0] > 0 for each in (made, X.iloc[[row]]))
-            assert flipped != before, (change, row)
+            assert (model.decision_function(made)[0] > 0) != (now > 0), (change, row)
+            seen += 1
+    assert seen > 20
 
 
-def test_a_line_beyond_all_scores_is_never_crossed(fitted):
-    model, X = fitted
+def value_of(step):
+    text = step.words
+    if text.startswith("is "):
+        return text.removeprefix("is ")
+
+    def read(part):
+        return pd.Timestamp(part) if step.feature == "d" else float(part)
+
+    if text.startswith("from "):
+        low, high = (read(part) for part in text.removeprefix("from ").split(" to under "))
+        return low + (high - low) / 2
+    shift = pd.Timedelta(days=1) if step.feature == "d" else 1e-4
+    return (
+        read(text.removesuffix(" or more")) + shift
+        if text.endswith(" or more")
+        else (read(text.removeprefix("under ")) - shift)
+    )
+
+
+def test_a_line_beyond_all_scores_is_never_crossed(paired):
+    model, X = paired
     assert model.smallest_changes(X.iloc[[0]], 1e6) == []
     assert smallest_changes(model.model_, model._encode(X.head(1))[:, 0], -1e6) == []
+
+
+def test_the_band_of_a_score_is_that_of_the_refits(sure):
+    model, X = sure
+    codes = model._encode(X.head(5))
+    halves = model.model_.halves
+    refits = np.stack([
+        halves.refit_intercepts[k] + sum(term.refits[k][codes[term.feature]] for term in halves.terms)
+        for k in range(halves.n_refits)
+    ])  # fmt: skip
+    low, high = score_band(model.model_, codes, model.train_share)
+    np.testing.assert_allclose((low + high) / 2, model.model_.score(codes))
+    ratio = (high - low) / refits.std(axis=0, ddof=1)
+    np.testing.assert_allclose(ratio, ratio[0])
+
+
+@pytest.mark.parametrize("purify", [True, False])
+def test_refits_of_a_pair_at_rows_are_those_of_its_surfaces(purify):
+    X, y = rows()
+    model = GAMClassifier(
+        max_rounds=20, outer_bags=3, random_state=0, interactions=[("a", "c"), ("b", "d")], purify=purify
+    ).fit(X, y)
+    codes = model._encode(X)
+    for pair in model.model_.pairs:
+        i, j = pair.features
+        every = np.indices((model.model_.bins[i].size, model.model_.bins[j].size)).reshape(2, -1).astype(np.uint8)
+        for first, second in ((codes[i], codes[j]), every):
+            slow = np.stack([pair.refit(k)[first, second] for k in range(len(pair.surfaces))])
+            np.testing.assert_allclose(pair.refits_at(first, second), slow, atol=1e-12)

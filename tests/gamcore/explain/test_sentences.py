@@ -1,7 +1,8 @@
-"""Sentences: that they say what the band supports, and no more."""
+"""Sentences say what the band supports, and no more."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,16 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamcore.explain.curves import Curve
-from gamcore.explain.sentences import NO_CLEAR_EFFECT, legs, read_curve, read_surface, short
+from gamcore.explain.sentences import LONGEST, NO_CLEAR_EFFECT, _most, legs, read_curve, read_surface
 from gamcore.explain.surfaces import Surface, SurfaceAxis
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import no_effect, say
+from gamcore.numbers import place
 
 NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
 def line(scores, half=0.1, edges=None, **changes):
-    """A curve of these scores with a band of the whole curve of this half-width."""
+    """Make a curve with these scores and a simultaneous band of this half-width."""
     scores = np.asarray(scores, float)
     edges = np.arange(scores.size + 1.0) if edges is None else np.asarray(edges, float)
     display = edges[:-1] + 0.3 * np.diff(edges)  # not halfway: bins of several values
@@ -65,10 +67,10 @@ def test_a_mirrored_band_turns_the_other_way(band):
 
 
 def test_the_number_of_ways_is_the_least_that_any_curve_in_the_band_has():
-    """Brute force over all monotone pieces: fewer pieces than said do not fit into the band."""
+    """Check by brute force over all monotone pieces: no fewer pieces than stated fit into the band."""
 
     def fits(lower, upper, ups):
-        """Whether some curve with these ways, one after the other, stays in the band (ends between pieces are free)."""
+        """Return whether a curve with these directions in turn fits into the band (piece ends are free)."""
         reach = {0: [(lower[0], upper[0])]}
         states = {0: (lower[0], upper[0])}
         for k in range(1, lower.size):
@@ -99,21 +101,66 @@ def test_the_number_of_ways_is_the_least_that_any_curve_in_the_band_has():
 
 def test_a_curve_is_read_from_left_to_right():
     rise = np.concatenate([np.zeros(10), np.linspace(0, 3, 11), np.full(9, 3.0)])
-    assert read_curve(line(rise)) == "age: flat, then rises from 11 to 20, then flat"
-    assert read_curve(line(-rise)) == "age: flat, then falls from 11 to 20, then flat"
+    assert read_curve(line(rise)) == "age: rises by 2.70 from 11 to 19, where 33% of rows are"
+    assert read_curve(line(-rise)) == "age: falls by 2.70 from 11 to 19, where 33% of rows are"
     assert read_curve(line(np.zeros(20))) == f"age: {NO_CLEAR_EFFECT}"
     assert read_curve(line(rise, half=2.0)) == f"age: {NO_CLEAR_EFFECT}"
     up_down = np.concatenate([np.linspace(0, 3, 15), np.linspace(3, 0, 15)])
     said = read_curve(line(up_down))
-    assert said.startswith("age: rises from 0.3 to")
-    assert "then falls" in said
+    assert said.startswith("age: rises by 2.")
+    assert ", then falls by 2." in said
     wild = np.tile([0.0, 3.0], 6)
-    assert read_curve(line(wild)).startswith("age: goes up and down: lowest at 0 to 1, highest at 1 to 2")
+    assert read_curve(line(wild)).startswith("age: goes up and down: lowest at 0.3 (0), highest at 1.3 (+3.00)")
+
+
+def test_most_of_a_rise_is_where_the_rows_and_the_movement_are():
+    """Not to the end of a long tail that hardly moves, as in "rises from 1,419 to 132,505"."""
+    scores = np.concatenate([np.linspace(0, 10, 10), np.linspace(10, 11, 10)])
+    curve = line(scores, half=0.2, edges=np.concatenate([np.arange(11.0), 20 * np.arange(1, 11.0) + 10]))
+    said = read_curve(curve)
+    size, _, high = (float(part) for part in re.search(r"by ([0-9.]+) from ([0-9.]+) to ([0-9.]+),", said).groups())
+    assert high <= 11  # the rest is a tail of 200
+    assert size >= 0.8 * (10 - 0.1 * 10)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=40), st.floats(0.01, 1.0))
+@settings(max_examples=200, deadline=None)
+def test_what_is_said_is_in_the_picture(scores, half):
+    """Ends of a move are clear of each other by the band, and the sentence fits its place."""
+    curve = line(scores, half)
+    said = read_curve(curve)
+    assert len(said) <= LONGEST
+    places = np.arange(len(scores))
+    for leg in legs(*curve.whole, curve.scores):
+        most = _most(curve, places, leg)
+        assert leg.start <= most.leg.start <= most.leg.end <= leg.end
+        assert 0 < most.rows <= 1
+        if most.leg.start < most.leg.end and most.leg != leg:
+            a, b = (curve.whole[:, k] for k in (most.leg.start, most.leg.end))
+            assert (a[1] < b[0]) if leg.up else (a[0] > b[1])
+
+
+def test_small_movements_beside_a_large_one_are_not_said():
+    scores = np.concatenate([np.linspace(0, 10, 15), np.linspace(10, 8.5, 15)])
+    assert "falls" not in read_curve(line(scores))
+    assert "falls" in read_curve(line(np.concatenate([np.linspace(0, 10, 15), np.linspace(10, 4, 15)])))
+
+
+@pytest.mark.parametrize(("scale", "words"), [("points", "points from"), ("ratio", "by a factor of"), ("link", "by ")])
+def test_a_move_is_said_on_the_scale(scale, words):
+    curve = replace(line(np.linspace(0, 1, 20)), loss="logistic").on(scale)
+    assert words in read_curve(curve)
+
+
+def test_a_long_name_leaves_room_for_what_is_said():
+    curve = replace(line(np.linspace(0, 9, 20)), feature="a very long name " * 9)
+    assert len(read_curve(curve)) <= LONGEST
+    assert "rises" in read_curve(curve)
 
 
 def test_the_steepest_step_is_named_where_it_is_clear_and_large():
     step = np.concatenate([np.linspace(0, 1, 15), np.linspace(4, 5, 15)])
-    assert read_curve(line(step)).endswith("the steepest step is at 15")
+    assert read_curve(line(step)).endswith("; steepest at 15")
     noisy = replace(line(step), refits=step + np.random.default_rng(0).normal(size=(30, 30)) * 3)
     assert "steepest" not in read_curve(noisy)
 
@@ -121,26 +168,37 @@ def test_the_steepest_step_is_named_where_it_is_clear_and_large():
 def test_single_values_are_named_and_thin_bins_are_not_read():
     edges = [1.0, 1.5, 2.5, 3.5, 4.0]
     curve = replace(line([0, 0, 5, 5], edges=edges), display=np.array([1.0, 2.0, 3.0, 4.0]))
-    assert read_curve(curve) == "age: flat, then rises from 2 to 3, then flat; the steepest step is at 3"
+    assert read_curve(curve) == "age: rises by 5.00 from 2 to 3, where 50% of rows are; steepest at 3"
     thin = replace(line([0, 0, 0, 9]), counts=np.array([100.0, 100, 100, 5]))
     assert read_curve(thin) == f"age: {NO_CLEAR_EFFECT}"
 
 
-def test_levels_that_stand_out_are_named_with_their_size():
-    assert read_curve(levels([-1.0, 0.0, 2.0])) == "age: above average for c (+2), below for a (-1)"
+def test_levels_are_named_with_their_effects():
+    assert read_curve(levels([-1.0, 0.0, 2.0])) == "age: c +2.00, b 0.00, a -1.00"
     assert read_curve(levels([0.01, 0.0, 0.02])) == f"age: {NO_CLEAR_EFFECT}"
-    assert read_curve(levels([-0.08, 0.08], half=0.07)) == "age: above average for b (+0.08), below for a (-0.08)"
-    assert read_curve(levels([3, 3, 3, 3, 3, -15], half=0.5)).startswith("age: above average for a, b, c and 2 more")
+    many = levels([3, 2.5, 3.1, 3.2, 3.3, -15], half=0.5)
+    assert read_curve(many) == "age: e +3.3, d +3.2, c +3.1, f -15.0; 2 more levels"
     gone = levels([0.0, 0.0], counts=np.zeros(2))
     assert read_curve(gone) == f"age: {NO_CLEAR_EFFECT}"
     curve = replace(levels([-1.0, 2.0]), loss="logistic")
-    assert "×7.39" in read_curve(curve.on("ratio"))
-    assert "points" in read_curve(curve.on("points"))
+    assert read_curve(curve.on("ratio")) == "age: b ×7.39, a ×0.37"
+    assert read_curve(curve.on("points")).endswith(" points")
+
+
+def test_levels_with_many_rows_come_before_those_with_few():
+    counts = np.array([1000.0, 1000, 1000, 1000, 40, 40])
+    curve = levels([1.0, -1.0, 0.9, -0.9, 0.5, -12.9], counts=counts)
+    assert read_curve(curve) == "age: a +1.0, c +0.9, b -1.0, f -12.9; 2 more levels"
+
+
+def test_a_number_of_two_values_is_read_as_two_levels():
+    curve = replace(line([-1.0, 2.0], edges=[0.0, 0.5, 1.0]), display=np.array([0.0, 1.0]))
+    assert read_curve(curve) == "age: 1 +2.00, 0 -1.00"
 
 
 def test_missing_is_told_where_it_is_clear():
     curve = replace(line(np.zeros(5)), missing=(-2.0, -2.5, -1.5, 50.0), missing_whole=(-3.0, -1.0))
-    assert read_curve(curve) == "age: only missing -2"
+    assert read_curve(curve) == "age: only missing -2.00"
     assert read_curve(replace(curve, missing=(-2.0, -2.5, -1.5, 5.0))) == f"age: {NO_CLEAR_EFFECT}"
     assert read_curve(replace(curve, missing_whole=(-3.0, 1.0))) == f"age: {NO_CLEAR_EFFECT}"
 
@@ -156,7 +214,7 @@ def test_without_a_band_of_the_whole_curve_nothing_is_claimed():
     [(12529.3, 1e5, "12,529"), (0.4312, 1.0, "0.43"), (3.0, 1.0, "3"), (5.0, 0.0, "5"), (-0.001, 5.0, "0")],
 )
 def test_numbers_have_the_digits_that_mean_something(value, span, said):
-    assert short(value, span) == said
+    assert place(value, span) == said
 
 
 def test_scales_rise_together_and_keep_nothing_where_it_is():
@@ -167,13 +225,13 @@ def test_scales_rise_together_and_keep_nothing_where_it_is():
         assert (np.diff(found) >= 0).all()
         assert LOSSES["logistic"].effect(np.zeros(1), scale, 0.3)[0] == no_effect(scale)
     assert LOSSES["logistic"].effect(np.array([np.log(2)]), "points", 0.0)[0] == pytest.approx(100 / 6)
-    assert [say(2.0, s) for s in ("link", "ratio", "points")] == ["+2", "×2", "+2.0 points"]
+    assert [say(2.0, s) for s in ("link", "ratio", "points")] == ["+2.00", "×2.00", "+2.0 points"]
 
 
 def test_a_curve_is_told_on_one_scale_at_a_time():
     curve = replace(line([0.0, 1.0]), loss="logistic")
     assert curve.on("ratio").on("ratio").scale == "ratio"
-    with pytest.raises(ValueError, match="already told as ratio"):
+    with pytest.raises(ValueError, match="already converted to ratio"):
         curve.on("ratio").on("points")
     assert line([0.0, 1.0]).on("points").scale == "link"  # a target in its own units
 
@@ -192,7 +250,7 @@ def surface(scores, half, counts=100.0):
 
 def test_a_heat_map_is_read_at_its_clearest_cell():
     found = surface([[0.1, -0.2], [0.0, 1.0]], 0.5)
-    assert read_surface(found) == "a and b together: +1 where a is over 1 and b is y"
+    assert read_surface(found) == "a and b together: +1.00 where a is over 1 and b is y"
     assert read_surface(surface([[0.1, -0.2], [0.0, 0.3]], 0.5)).endswith("no clear effect beyond each alone")
     assert read_surface(surface([[9.0, 0], [0, 0]], 0.5, counts=5.0)).endswith("no clear effect beyond each alone")
     assert read_surface(replace(found, whole=np.empty((2, 0, 0)))) == "a and b together, beyond each alone"

@@ -1,4 +1,4 @@
-"""Model files: the same bits back, and only ModelFileError from whatever is not one."""
+"""Model files: a bitwise round trip, and only ModelFileError from anything else."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(data):
 
 
 def test_mutants_raise_nothing_else(data):
-    """Bytes flipped, cut or repeated: either refused, or (in padding that nobody reads) the same model."""
+    """Files with bytes flipped, cut or repeated are refused or, if only unread padding changed, give the same model."""
     rng = random.Random(0)
     for _ in range(300):
         mutant = bytearray(data)

@@ -1,4 +1,4 @@
-"""Files of every schema that was ever written: they open, and say what they said; those of later ones, as they may."""
+"""Files of every earlier schema open and predict as before; files of later schemas open where they can."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = "1.3-classifier-pairs"
 
 
 def asked_of(name):
-    """What `probe` is asked for beside its rows."""
+    """Return the arguments to predict `probe` besides its rows."""
     rows = len(golden.probe())
     return {"task": np.resize(np.array(golden.TASKS, object), rows)} if "multitask" in name else {}
 
@@ -58,7 +58,7 @@ def test_every_schema_and_kind_is_there():
 
 
 def test_golden_files_are_what_this_version_writes():
-    """The same fields, members and shapes, so that a change of what is written asks for a schema of its own."""
+    """Fields, members and shapes are the same, so that a change of what is written requires a new schema."""
     made = next(iter(additive())), next(multitask())
     for kind, model, _ in made:
         manifest, members = take_apart(to_bytes(model.to_saved()))
@@ -73,7 +73,7 @@ def test_golden_files_are_what_this_version_writes():
 
 
 def later(schema=(1, 9), members=None, **fields):
-    """A golden file as a later version may write it."""
+    """Make a golden file as a later version may write it."""
     manifest, held = take_apart(golden.read(NAME))
     added = {name: npy(np.arange(3.0)) for name in members or ()}
     return put_together({**manifest, "schema": list(schema), **fields}, {**held, **added})
@@ -124,7 +124,7 @@ def test_requirements_that_are_no_list_of_names_are_refused(field, told):
 
 
 def test_optional_takes_nothing_away():
-    """A member that this version needs is read whatever the file calls it, and members that are not named are odd."""
+    """Members that this version needs stay required even if marked optional, and unlisted members are refused."""
     data = later(optional=["manifest.json", "arrays/surfaces.npy", "pairs"])
     assert len(from_bytes(data).model.pairs) == 1
     with pytest.raises(ModelFileError, match="damaged: its members"):

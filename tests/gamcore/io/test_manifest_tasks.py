@@ -1,4 +1,4 @@
-"""Files of multi-task trees: the same bits back, and only ModelFileError from whatever is not one."""
+"""Files of multi-task trees: a bitwise round trip, and only ModelFileError from anything else."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def changed(array, place, value):
 
 
 def split_of(data):
-    """A split node, and a leaf."""
+    """Return a split node and a leaf."""
     feature = array_of(data, "nodes")[0]
     return int(np.flatnonzero(feature >= 0)[1]), int(np.flatnonzero(feature < 0)[0])
 
@@ -136,7 +136,7 @@ def test_arrays_that_do_not_fit_are_refused(data, name, damage):
 
 
 def test_mutants_are_read_or_refused_and_never_crash(data):
-    """Every byte of a file may be another: what is read predicts finite numbers."""
+    """Any byte of a file may change; a file that is still read predicts finite numbers."""
     rng = np.random.default_rng(0)
     names = ("nodes", "ends", "refits", "rows")
     for _ in range(200):

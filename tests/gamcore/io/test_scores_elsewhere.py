@@ -1,5 +1,4 @@
-"""SQL in two databases, plain Python and JSON predict as the model does, to the last digits, on rows as bad as rows
-get."""
+"""SQL in two databases, plain Python and JSON predict as the model does, to the last digits, even on hostile rows."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ NAME = 'odd "name"; -- x'
 
 
 def table(n, seed, hostile=False):
-    """Rows like those of training; hostile ones have levels never seen, values beyond the ends, and missing cells."""
+    """Make rows like those of training; hostile ones have unseen levels, out-of-range values and missing cells."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({
         NAME: rng.normal(size=n).round(2), "whole": rng.integers(0, 40, n), "tail": rng.lognormal(3, 2, n),
@@ -49,7 +48,7 @@ def table(n, seed, hostile=False):
 
 
 def on_edges(frame, estimator):
-    """The same rows, a part of them just on cuts and on the floats beside them."""
+    """Return the rows with some of them moved exactly onto cuts and onto the adjacent floats."""
     rng = np.random.default_rng(7)
     frame = frame.copy()
     for bins in estimator.model_.bins:
@@ -114,7 +113,7 @@ def test_sql_scores_as_the_model(fitted, rows, run):
 
 
 def cells(frame):
-    """Rows as dicts of plain values, as somebody would have them from JSON or a database."""
+    """Return rows as dicts of plain values, as they come from JSON or a database."""
 
     def plain(value):
         if value is None or value is pd.NA or value is pd.NaT or value != value:
@@ -125,9 +124,9 @@ def cells(frame):
 
 
 def loaded(code):
-    """The functions of a module that was written."""
+    """Return the functions of a written module."""
     space = {"__name__": "written"}
-    exec(compile(code, "written.py", "exec"), space)  # what is under test is code
+    exec(compile(code, "written.py", "exec"), space)  # the written code is under test
     return space
 
 
@@ -293,11 +292,11 @@ def test_json_that_could_not_predict_is_refused(fitted, tasked):
 
 
 def test_json_changed_anywhere_is_refused_or_predicts(tasked):
-    """Whatever a value is made into: words, or numbers; never another error, never something that is no number."""
+    """Any changed value is refused with a message or gives finite predictions; there is no other error."""
     rng, X = random.Random(0), table(400, 0)[[NAME, "level", "flag", "when"]]
     small = {"outer_bags": 1, "max_rounds": 4, "max_bins": 8, "date_parts": True, "interactions": [(NAME, "level")]}
     additive = GAMRegressor(**small, random_state=0).fit(X, X[NAME].fillna(0))
-    for model, count in ((additive, 1800), (tasked, 200)):
+    for model, count in ((additive, 900), (tasked, 100)):
         whole = to_dict(model)
         X = rows_of(model)
         found = [path for path in places(whole) if path[0] != "trees" or rng.random() < 0.02]
@@ -314,7 +313,7 @@ def test_json_changed_anywhere_is_refused_or_predicts(tasked):
 
 
 def rows_of(model):
-    """A few rows with the columns of a model."""
+    """Make a few rows with the columns of a model."""
     columns = {}
     for bins in model.model_.bins:
         feature = bins.feature

@@ -1,4 +1,4 @@
-"""Faults of the kernel cache cost a compilation, never an exception."""
+"""A faulty kernel cache costs a compilation, never an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels against their slow twins, on data with empty bins, ties, weights, missing values and unequal groups."""
+"""Kernels against slow reference versions, with empty bins, ties, weights, missing values and unequal groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAST = 12
 
 
 def make(seed, n=300, n_groups=7, loss=LOGISTIC, weighted=False, dtype=np.float64, last=LAST):
-    """A table of two features in unequal groups, with its rows; codes 0 (missing) occur, some bins are empty."""
+    """Make a table of two features in unequal groups, with its rows; code 0 (missing) occurs, some bins are empty."""
     rng = np.random.default_rng(seed)
     codes = rng.choice([0, 1, 2, 3, 5, 8, 11, 12], size=(2, n)).astype(np.uint8)
     cuts = np.sort(rng.choice(np.arange(1, n), n_groups - 1, replace=False))
@@ -236,7 +236,7 @@ def test_crumbs_in_empty_bins_are_cleared():
 
 
 def cut(g, s, d=None, max_leaves=3, mart=False, dtype=np.float64, bags=1, min_node_weight=5.0, loss=LOGISTIC, key=None):
-    """The update of `bags` equal bags over a line with these sums."""
+    """Return the update of `bags` equal bags over a line with these sums."""
     last = len(g)
     work = make_work(bags, max_leaves, dtype)
     weight = np.zeros((bags, last + 1 if mart or loss == SQUARED else 0), dtype)
@@ -280,7 +280,7 @@ def test_line_cutting_equals_its_twin(line, max_leaves, loss):
     expected = naive.line_tree(g, s, s, max_leaves)
     error = np.sum(s * found**2 - 2 * g * found)
     assert error == pytest.approx(np.sum(s * expected**2 - 2 * g * expected), abs=1e-6)
-    # Two leaves without a tie: deeper trees have ties that rounding decides.
+    # Only two leaves without a tie: in deeper trees rounding decides ties.
     if max_leaves == 2 and len({round(naive.reduction(g, s, k, 0, len(g)), 9) for k in range(1, len(g))}) == len(g) - 1:
         np.testing.assert_allclose(found, expected, atol=1e-7)
 
@@ -451,7 +451,7 @@ def test_validation_is_the_loss_of_the_moved_curves(loss):
 
 
 def judged(losses, patience, tolerance=0.0):
-    """Round at which a refit with these validation losses stalls (0: never), and its best round."""
+    """Return the round at which a refit with these validation losses stalls (0: never), and its best round."""
     watched = course.make_course(1, np.array([0]), 1.0, np.float64)
     watched.losses[:] = 9.0
     fit = make_fit(1, no_change(SQUARED), np.float64)
@@ -491,9 +491,9 @@ def test_without_validation_nothing_stalls_and_the_last_round_counts():
 
 
 def test_kernels_are_not_retyped_silently():
-    """Each kernel is compiled for float32 and float64 state, and for nothing else: a third would cost seconds."""
+    """Each kernel is compiled for float32 and float64 state only: a third signature would cost seconds."""
     for dtype, loss in itertools.product((np.float32, np.float64), ("squared", "logistic")):
         fit(problem(loss), dtype=dtype, max_rounds=3, smoothing_rounds=1)
-    for function in (course.grouped_rounds, course.validate, histogram.combine, rows.rescore):  # what is called first
+    for function in (course.grouped_rounds, course.validate, histogram.combine, rows.rescore):  # the entry points
         of_features = [told for told in function.signatures if "uint16" not in str(told)]  # pairs have codes of 16 bits
         assert len(of_features) == 2

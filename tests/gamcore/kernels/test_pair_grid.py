@@ -1,4 +1,4 @@
-"""Kernels of pairs against their slow twins: grids, best trees, strengths, rounds."""
+"""Kernels of pairs against their slow reference versions: grids, best trees, strengths, rounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST = (6, 5)
 
 
 def rows_of_a_pair(seed, n=400, missing=0.1, empty=True):
-    """Codes of two features, some missing, some bins without rows, and gradients with an interaction."""
+    """Make codes of two features, some missing, some bins empty, and gradients with an interaction."""
     rng = np.random.default_rng(seed)
     a, b = rng.integers(1, LAST[0] + 1, n), rng.integers(1, LAST[1] + 1, n)
     if empty:
@@ -82,7 +82,7 @@ def test_strengths_are_those_of_the_twins(seed, floor, missing):
 
 
 def exact_table(values, n=4):
-    """Rows of a 2 x 2 table with these sums, n in each cell."""
+    """Make the rows of a 2 x 2 table with these sums, n rows per cell."""
     a, b = np.repeat([1, 1, 2, 2], n).astype(np.uint8), np.repeat([1, 2, 1, 2], n).astype(np.uint8)
     return np.stack([a, b]), np.repeat(np.array(values, float) / n, n)
 
@@ -107,7 +107,7 @@ def pair_table(a, b, n_groups=4):
 
 
 def test_light_leaves_of_missing_rows_are_worth_nothing():
-    """One row of a missing feature with a huge gradient: the step would leave it at 0, so no cut may aim at it."""
+    """One missing row has a huge gradient: the step would leave its light leaf at 0, so no cut may isolate it."""
     a, b, g, h = rows_of_a_pair(3, missing=0.0, empty=False)
     a[:4], g[:4], h[:4] = 0, [1000.0, 0, 0, 0], 0.01
     for find in ("cross", "refined"):
@@ -129,7 +129,7 @@ def test_light_leaves_of_missing_rows_are_worth_nothing():
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_float32_finds_what_float64_does(missing):
-    """The search of production, whose largest value is found by the bits of float32."""
+    """Production searches in float32 and finds the largest value by its bits."""
     for seed in range(20):
         a, b, g, h = rows_of_a_pair(seed, missing=missing)
         single, double = run_up(a, b, g, h, np.float32), run_up(a, b, g, h)

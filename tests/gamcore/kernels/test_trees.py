@@ -1,4 +1,4 @@
-"""Trees against their slow twins: splits, growth, walks, contributions, means."""
+"""Trees against their slow reference versions: splits, growth, walks, contributions, means."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_ROWS = np.empty(0, np.int64)
 
 
 def make_rows(seed, n=60, n_tasks=2, exact=True):
-    """Codes with missing and absent ones, and statistics whose sums are exact, so that ties are ties."""
+    """Make codes, some missing or absent, and statistics whose sums are exact, so that ties are exact."""
     rng = np.random.default_rng(seed)
     codes = np.stack([rng.integers(1, last + 1, n) for last in LAST]).astype(np.uint8)
     codes[rng.random(codes.shape) < 0.1] = 0
@@ -80,7 +80,7 @@ def test_the_first_split_is_that_of_its_twin(seed, criterion, exact):
 
 
 def test_the_worked_example_of_the_criteria():
-    """algorithms.md 6.2: two cuts of a node with two tasks, lambda 1."""
+    """Check the example of algorithms.md 6.2: two cuts of a node with two tasks, lambda 1."""
     cuts = {"A": np.array([-6 + 10j, -1 + 2j]), "B": np.array([-3 + 10j, -2.2 + 2j])}
     whole = np.array([20j, 4j])
     told = {}
@@ -101,9 +101,9 @@ def test_the_worked_example_of_the_criteria():
 
 @pytest.mark.parametrize("criterion", ["entropy", "entropy_per_row"])
 def test_entropy_falls_back_where_one_task_alone_gains(criterion):
-    """The entropy of one task's gain is 0 everywhere: the tree grows by plain gain, or boosting would end."""
+    """The entropy of a single task's gain is always 0: the tree must grow by plain gain, or boosting would end."""
     codes, g, h, task = make_rows(3)
-    inside = np.flatnonzero(task == 0)  # those of the other have left: its sums are 0 in every node
+    inside = np.flatnonzero(task == 0)  # the other task has quit: its sums are 0 in every node
     trees, _ = grow(codes, g, h, task, 2, criterion, rows=inside)
     plain, _ = grow(codes, g, h, task, 2, rows=inside)
     np.testing.assert_array_equal(trees.feature, plain.feature)
@@ -184,7 +184,7 @@ def test_contributions_are_those_of_the_twin_and_add_up(depth):
 
 
 def test_the_worked_example_of_contributions():
-    """algorithms.md 6.4: root x1: left leaf -.2 (60 rows); right x2: .1 (10) | .4 (30)."""
+    """Check the example of algorithms.md 6.4: root x1: left leaf -.2 (60 rows); right x2: .1 (10) | .4 (30)."""
     nodes = make_nodes(3)
     for at, (feature, child, start, stop, value) in enumerate(
         [(0, 1, 0, 100, 0.0), (-1, 0, 0, 60, -0.2), (1, 3, 60, 100, 0.0), (-1, 0, 60, 70, 0.1), (-1, 0, 70, 100, 0.4)]
@@ -247,7 +247,7 @@ def test_a_node_without_a_split_is_a_leaf():
 
 
 def test_many_levels_of_noise_do_not_win_by_chance():
-    """200 levels that say nothing gain about (2 / pi) 200 noise by their best two sides; half of it is charged."""
+    """The best split of 200 uninformative levels gains about (2 / pi) 200 noise; half of it is charged."""
     rng = np.random.default_rng(0)
     n, last = 4000, np.array([200, 5])
     codes = np.stack([rng.integers(1, 201, n), rng.integers(1, 6, n)]).astype(np.uint8)
@@ -267,7 +267,7 @@ def test_many_levels_of_noise_do_not_win_by_chance():
 @pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_rounds_in_a_call_are_rounds_one_by_one(loss, weighted):
-    """Trees on the gradients of a loss, until the validation rows have not gained for five rounds."""
+    """Fit trees to the gradients of a loss, with early stopping after five rounds without improvement."""
     codes, g, _, _ = make_rows(21, n=200)
     y = (g > 0.5) * 1.0 if loss == LOGISTIC else g
     rng = np.random.default_rng(0)

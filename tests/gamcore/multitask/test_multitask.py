@@ -1,4 +1,4 @@
-"""The two stages of multi-task trees, and what a model of them says."""
+"""The two stages of multi-task trees, and the explanations of such a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.places import DATA
 
 
 def problem_of(codes, y, task, common, n_valid=40, weight=None, loss="squared"):
-    """A problem whose last rows validate."""
+    """Make a problem whose last rows are for validation."""
     group = (np.arange(y.size) >= y.size - n_valid).astype(np.int64)
     n_tasks = int(task.max()) + 1
     table = TreeTable.of(codes, codes.max(axis=1), [False] * len(codes))
@@ -63,7 +63,7 @@ def simple_rows(seed=0, n=160, n_tasks=2):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_one_task_is_plain_boosting(criterion):
-    """A twin of a few lines: trees on residuals, shrunken, until the validation rows stop gaining."""
+    """Compare with a short reference: shrunken trees on residuals, with early stopping on the validation rows."""
     codes, y, task = simple_rows(1)
     task[:] = 0
     refit, _ = run(problem_of(codes, y, task, range(3)), parameters(criterion=criterion))
@@ -88,10 +88,10 @@ def test_one_task_is_plain_boosting(criterion):
 
 
 def naive_quits(rows, task, patience, n_tasks):
-    """Rounds each task keeps, by losses (rounds + 1, n) of every validation row at every round.
+    """Return the rounds each task keeps, from the losses (rounds + 1, n) of every validation row at every round.
 
-    A task leaves when its best round is `patience` behind and its loss since clearly higher, or when all its fellows'
-    is, too; it keeps its best round where that is clearly better than the pooled best, else that one.
+    A task quits when its best round is `patience` rounds back and either its loss is clearly higher since or the pooled
+    best round is as far back. It keeps its best round if that is clearly better than the pooled best, else the latter.
     """
 
     def clearly(worse, better):
@@ -122,9 +122,9 @@ def naive_quits(rows, task, patience, n_tasks):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_quits_are_those_of_the_twin_and_rewind(seed):
-    """Running the kept rounds anew gives the validation loss that the loop told."""
+    """Running the kept rounds again gives the validation loss that the loop reported."""
     codes, y, task = simple_rows(seed, n=400, n_tasks=3)
-    y = np.where(task == 2, np.random.default_rng(seed).normal(size=y.size), y)  # noise alone: it should leave soon
+    y = np.where(task == 2, np.random.default_rng(seed).normal(size=y.size), y)  # noise alone: it should quit soon
     problem = problem_of(codes, y, task, range(3), 120)
     refit, told = run(problem, parameters(rounds=40))
     valid = np.arange(280, 400)
@@ -146,7 +146,7 @@ def test_quits_are_those_of_the_twin_and_rewind(seed):
 
 
 def test_a_task_that_quits_takes_its_rows_along():
-    """Trees after the round it left in are those of the other task alone."""
+    """Trees after the round in which it quits are those of the other task alone."""
     codes, y, task = simple_rows(3, n=400)
     y = np.where(task == 1, np.random.default_rng(1).normal(size=y.size), y)
     problem = problem_of(codes, y, task, range(3), 120)
@@ -165,7 +165,7 @@ def trees_weight(trees, number):
 def test_tasks_with_few_validation_rows_follow_the_pooled_loss():
     codes, y, task = simple_rows(4, n=300)
     task[:] = 0
-    task[np.r_[0:30, 290:293]] = 1  # three of its rows validate
+    task[np.r_[0:30, 290:293]] = 1  # three of its rows are for validation
     refit, _ = run(problem_of(codes, y, task, range(3), 100), parameters(rounds=30))
     assert refit.quits[1] == refit.quits[2]
     assert refit.specific[1].ends.size == 1
@@ -174,10 +174,10 @@ def test_tasks_with_few_validation_rows_follow_the_pooled_loss():
 
 
 def test_a_task_without_validation_rows_has_no_trees_of_its_own():
-    """Nothing would stop them."""
+    """Without validation rows, nothing would stop such trees."""
     codes, y, task = simple_rows(4, n=300)
     task[:] = 0
-    task[:80] = 1  # the last rows validate
+    task[:80] = 1  # the last rows are for validation
     refit, _ = run(problem_of(codes, y, task, range(3), 100), parameters(rounds=30))
     assert refit.specific[1].ends.size == 1
     assert refit.quits[1] == refit.quits[2]
@@ -240,7 +240,7 @@ def test_it_learns_what_is_common_and_what_is_not(fitted):
 
 
 def test_fitting_twice_is_fitting_once(fitted):
-    """The authors' program kept the trees of its first split for all others (algorithms.md 6.6)."""
+    """The authors' program kept the trees of its first split for all others."""
     X, y, task = two_tasks()
     other, y_other, _ = two_tasks(9)
     again = clone(fitted).fit(other, y_other, task=task).fit(X, y, task=task)
@@ -370,7 +370,7 @@ def test_weights_of_zero_leave_rows_out():
 
 
 def test_rows_of_a_group_stay_together():
-    """Copies of a row that fall on both sides of a split would make noise look like signal."""
+    """Copies of a row in both training and validation would make noise look like signal."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": np.repeat(rng.normal(size=150), 4)})
     y, task = np.repeat(rng.normal(size=150), 4), np.repeat(rng.choice(["a", "b"], 150), 4)
@@ -381,7 +381,7 @@ def test_rows_of_a_group_stay_together():
 
 
 def test_groups_that_hold_whole_tasks_do_not_end_the_common_trees():
-    """Tasks without training rows count in the pooled loss as they are, from the first round to the last."""
+    """Tasks without training rows count in the pooled loss unchanged, from the first round to the last."""
     rng = np.random.default_rng(0)
     task = np.repeat(np.arange(20), 30)
     X = pd.DataFrame({"x": rng.normal(size=600)})
@@ -509,7 +509,7 @@ def sample_loans():
 
 
 def test_school_is_neither_too_bad_nor_too_good_to_be_true():
-    """A figure under 9.6 would be a leak: identical rows differ by 9.73 (docs/multitask.md)."""
+    """An error under 9.6 would mean a leak: identical rows differ by 9.73 (docs/multitask.md)."""
     source = DATA / "school.parquet"
     if not source.exists():
         pytest.skip("The school table is not on this machine.")
@@ -541,12 +541,12 @@ def test_labels_of_another_type_are_known_by_their_text(fitted):
     np.testing.assert_array_equal(model.predict(X, numbered.astype(str)), model.predict(X, numbered))
     with pytest.raises(TableError, match="same name as text"):
         MultiTaskTreesRegressor().fit(X, y, task=[1, *["1"] * (len(X) - 1)])
-    with pytest.raises(TableError, match="label tasks by texts or numbers"):
+    with pytest.raises(TableError, match="label tasks with strings or numbers"):
         MultiTaskTreesRegressor().fit({("eu", "a"): (X, y), ("eu", "b"): (X, y)})
 
 
 def test_tables_of_many_kinds_are_joined():
-    """Categories need not match, names may be taken, a column may be empty everywhere."""
+    """Categories may differ, names may be taken already, and a column may be empty everywhere."""
     rng = np.random.default_rng(0)
     a = pd.DataFrame({"k": pd.Categorical(rng.choice([1, 2], 90)), "z": rng.normal(size=90), "e": np.nan})
     b = pd.DataFrame({"k": pd.Categorical(rng.choice([2, 3], 90)), "z": rng.choice(["p", "q"], 90)})

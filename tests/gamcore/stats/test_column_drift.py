@@ -1,4 +1,4 @@
-"""What moved between two versions of a table: columns, distributions, curves."""
+"""Drift between two versions of a table: columns, distributions, curves."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_p_values_are_scipys_and_holms():
 def test_few_rows_are_said_to_be_too_few():
     found = what_moved(a_table(20), a_table(25, 1))
     assert {one.verdict for one in found.columns if one.kind != "date"} == {"too few rows"}
-    assert "Of 4 columns there are too few rows to tell." in found.words()
+    assert "For 4 columns there are too few rows to tell." in found.words()
 
 
 def test_with_many_rows_a_small_move_is_called_small():
@@ -142,7 +142,7 @@ def test_a_column_of_ids_moves_no_more_than_can_be_told():
     [
         ((0, 9), "1970-01-01 to 1970-01-10 in both"),
         ((5, 12), "1970-01-06 to 1970-01-13 now: 5 days in both"),
-        ((10, 12), "one follows on the other"),
+        ((10, 12), "one follows the other"),
         ((12, 14), "none in both, 2 days between"),
         ((-4, -2), "none in both, 1 day between"),
     ],
@@ -208,7 +208,7 @@ def test_what_moved_is_drawn_in_every_file_whatever_the_names(form):
 
 @pytest.fixture(scope="module")
 def fits():
-    """Two fits whose rows differ in the effect of one feature."""
+    """Return two fits whose rows differ in the effect of one feature."""
     made = []
     for seed, slope in ((0, 1.0), (1, -1.0)):
         rng = np.random.default_rng(seed)
@@ -247,7 +247,7 @@ def test_features_of_one_fit_only_are_named(fits):
 
 
 def test_distances_are_those_of_the_rows(fits):
-    """Over the newer rows one by one, by looking both curves up."""
+    """Compare with distances over the newer rows one by one, looking up both curves."""
     found = {one.feature: one for one in curve_moves(*fits).moves}["turned"]
     old, new = (fit["turned"] for fit in fits)
     low, high = max(old.edges[0], new.edges[0]), min(old.edges[-1], new.edges[-1])

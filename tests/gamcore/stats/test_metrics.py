@@ -1,4 +1,4 @@
-"""Quality, drift and trade-offs against their definitions."""
+"""Quality, drift and trade-offs, checked against their definitions."""
 
 from __future__ import annotations
 

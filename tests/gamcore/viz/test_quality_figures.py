@@ -80,4 +80,4 @@ def test_a_row_adds_up_on_every_scale(mode):
         assert np.sum(figure.data[0].x[:-1]) == pytest.approx(end) == figure.data[0].x[-1]
         np.testing.assert_allclose(np.array(figure.data[0].base, float)[2:-1], np.cumsum(figure.data[0].x)[1:-2])
         assert figure.layout.yaxis.ticktext[2] == "a = 3"
-    assert figures.draw(plots.waterfall(found, 0, "y", "ratio"), mode).data[0].text[1] == "×0.368"
+    assert figures.draw(plots.waterfall(found, 0, "y", "ratio"), mode).data[0].text[1] == "×0.37"

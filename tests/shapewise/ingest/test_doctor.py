@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from shapewise.ingest.doctor import HISTOGRAM_BARS, examine, leaks
+from shapewise.ingest.doctor import HISTOGRAM_BARS, examine, likely_target
+from shapewise.ingest.leaks import leaks
 
 
 def frame(n=400):
@@ -69,3 +71,33 @@ def test_leaks_are_named():
 def test_leaks_survive_missing_targets_and_odd_columns():
     table = frame().assign(y=lambda t: t["y"].where(t.index > 10))
     assert "near_copy" in leaks(table, "y", ["1.0"], ["near_copy", "gone", "constant", "nested"])
+
+
+@pytest.mark.parametrize(
+    ("name", "is_id"),
+    [("client_id", True), ("Customer No", True), ("accountId", True), ("ID", True), ("income", False), ("paid", False),
+     ("humid", False)],
+)  # fmt: skip
+def test_whole_numbers_far_apart_are_an_id_by_their_name(name, is_id):
+    numbers = 100_000 + 37 * np.arange(400)
+    report = examine(pd.DataFrame({name: numbers, "y": np.arange(400) % 2}))[0]
+    assert (report.role == "ignore") == is_id
+    halved = examine(pd.DataFrame({name: numbers + 0.5}))[0]
+    assert halved.role == "feature"  # no ID has fractions
+
+
+def likely(*names):
+    """The likely target among columns of the frame, in an order."""
+    return likely_target(examine(frame()[list(names)]))
+
+
+def test_the_likely_target_is_never_an_id_a_constant_or_a_date():
+    assert likely("y", "fine", "id") == "y"  # by its name, wherever it is
+    assert likely("fine", "level", "copy") == "copy"  # the last
+    assert likely("copy", "fine", "id") == "copy"  # the last has an ID's looks: two values instead
+    assert likely("copy", "fine", "date") == "copy"
+    assert likely("copy", "level", "constant") == "copy"
+    assert likely("fine", "level", "gone") == "level"
+    assert likely("id", "date", "constant") is None
+    churned = frame().rename(columns={"copy": "has_churned"})
+    assert likely_target(examine(churned[["has_churned", "fine", "level"]])) == "has_churned"

@@ -21,7 +21,7 @@ from shapewise.ingest import supervisor as loader
 from shapewise.ingest import text_large as bigtext
 from shapewise.ingest import writer as big
 from shapewise.ingest.read import ReaderError, read_file
-from shapewise.ingest.supervisor import PROGRAM, Loading, Reading, ReadLimits, kind_of, load
+from shapewise.ingest.supervisor import PROGRAM, Loading, Reading, ReadLimits, kind_of_file, load
 from tests.support.bombs import BOMBS, read, tiny
 from tests.support.corpus import AB, PLAIN
 from tests.support.places import ROOT
@@ -77,11 +77,11 @@ READY = (
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("import os; os.kill(os.getpid(), 11)", "broke off"),
-        ("raise KeyError('a secret')", "broke off"),
+        ("import os; os.kill(os.getpid(), 11)", "reader stopped"),
+        ("raise KeyError('a secret')", "reader stopped"),
         (f"{READY}import time; time.sleep(60)", "more than 1 seconds"),
         (f"{READY}import time; time.sleep(.2); x = b'x' * 10**9; time.sleep(60)", "more than 50 MiB"),
-        (f"{READY}sys.exit(0)", "broke off"),
+        (f"{READY}sys.exit(0)", "reader stopped"),
     ],
     ids=["crash", "mistake", "slow", "large", "without an end"],
 )  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_child_that_fails_is_one_sentence_and_leaves_nothing(code, words, sour
     assert time.monotonic() - began < 20
     assert not (tmp_path / "into").exists()
     assert "secret" not in str(caught.value)
-    if words == "broke off":
+    if words == "reader stopped":
         number = str(caught.value).split("error ")[1].split()[0]
         assert number in caplog.text
         assert ("secret" in caplog.text) == ("secret" in code)
@@ -123,9 +123,9 @@ def test_endings_are_checked_before_a_child_begins(name, source, tmp_path):
 
 
 def test_kinds_come_from_the_name(source, tmp_path):
-    assert kind_of(source, "X.CSV.gz") == ".csv.gz"
-    assert kind_of(source, "c" * 300 + ".TSV") == ".tsv"
-    assert kind_of(tmp_path, "whatever") == "folder"
+    assert kind_of_file(source, "X.CSV.gz") == ".csv.gz"
+    assert kind_of_file(source, "c" * 300 + ".TSV") == ".tsv"
+    assert kind_of_file(tmp_path, "whatever") == "folder"
 
 
 # --- tables larger than memory
@@ -385,7 +385,7 @@ def test_a_child_that_a_file_has_taken_hold_of_cannot_block_or_mislead(code, sou
     program = f"import os, pathlib, sys, time; folder = pathlib.Path(sys.argv[2]); {code}; time.sleep(60)"
     monkeypatch.setattr(loader, "PROGRAM", program)
     began = time.monotonic()
-    with pytest.raises(ReaderError, match="broke off"):
+    with pytest.raises(ReaderError, match="reader stopped"):
         load(source, "t.csv", tmp_path / "into", ReadLimits(seconds=1.0))
     assert time.monotonic() - began < 10
     assert not (tmp_path / "into").exists()

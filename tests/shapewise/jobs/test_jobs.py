@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 
 import pytest
 import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
 
 from shapewise.access.permissions import LOCAL, Person
 from shapewise.access.quotas import Limits
@@ -25,7 +26,6 @@ from shapewise.store.database import job
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from shapewise.training.cost import Estimate
-from tests.support.pages import open_page
 from tests.support.places import ROOT
 from tests.support.spaces import LONG, frame, spec_of, until, wait
 
@@ -72,9 +72,10 @@ def test_the_page_tells_what_trains_from_what_waits(tmp_path, monkeypatch):
     space = Workspace(tmp_path / "space")
     table = space.tables.add(frame(), "rows")
     begun = [runs.start(space, spec_of(table.id, name=name, **LONG), 1) for name in ("first", "second")]
-    labels = [one.label for one in open_page("train", table=table.id).button]
-    assert "Watch first, which is training" in labels
-    assert "Watch second, which waits" in labels
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    bars = [one.proto.text for one in app.sidebar.get("progress")]
+    assert any(text.startswith("Training first: ") and "waiting" not in text for text in bars)
+    assert "Training second: waiting, next" in bars
     for run in begun[::-1]:
         runs.cancel(space, run)
         wait(space, run)
@@ -147,7 +148,7 @@ def test_what_is_too_large_is_refused_before_it_begins(team):
         runs.start(ann, spec, 1, cost=Estimate(1.0, 1.0, 10**9, 0))
     with pytest.raises(StoreError, match=r"2\.0 hours"):
         runs.start(ann, spec, 1, cost=Estimate(7200, 7200, 1, 0))
-    with pytest.raises(StoreError, match="of a job here"):
+    with pytest.raises(StoreError, match="allowed per job"):
         runs.start(ann, replace(spec, changes={"n_bags": 10**6, "max_rounds": 10**6}), 1)  # by its own estimate
     ann.limits = replace(ONE, bytes=ann.tables.about(spec.table).bytes + 10_000)
     with pytest.raises(StoreError, match="delete what you no longer need"):  # hours later would be too late

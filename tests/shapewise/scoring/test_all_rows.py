@@ -75,7 +75,7 @@ def test_columns_are_read_whole_or_refused(large):
     assert found["plan"].astype(str).tolist() == whole["plan"].to_pylist()
     assert found["age"].isna().sum() == 1
     space.limits = Limits(table_memory=10_000)
-    with pytest.raises(StoreError, match="give the counts"):
+    with pytest.raises(StoreError, match="enter the counts"):
         wholes.read(space, table.id, ["plan"])
 
 
@@ -107,10 +107,8 @@ def test_pages_and_reports_count_all_rows(large):
     assert not app.exception
     told = {one.label: one.value for one in app.metric}
     assert told["All rows"] == "2,000"
-    assert told["Reached by a strategy"] == f"{expected.exclusive.sum():,}"
-    recipe = recipes.save(
-        space, recipes.Recipe("", "r", "", (ReportItem("decision"), ReportItem("reach")), "", made.id)
-    )
+    assert told["Reached"] == f"{expected.exclusive.sum():,}"
+    recipe = recipes.save(space, recipes.Recipe("", "r", "", (ReportItem("who"), ReportItem("reach")), "", made.id))
     report = review_of(space, recipe, model.id)
     said = report.parts[0].table[1][4]
     assert said.startswith(f"{expected.exclusive[0]:,} (")
@@ -147,7 +145,7 @@ def test_a_proof_says_what_it_ran_on(large):
     app = open_page("strategies", board=made.id)
     app.session_state["strategies-view"] = "files"
     app.run()
-    button(app, "Prove them on this table").click().run()
+    button(app, "Check them on this table").click().run()
     assert ["500 rows of the sample" in one.value for one in app.success] == [True]
 
 
@@ -165,9 +163,8 @@ def test_what_a_form_knows_of_a_large_table_is_said(large):
     app.selectbox[0].set_value("stays").run()
     assert not app.exception
     said = " ".join(one.value for one in app.caption)
-    assert "training rows of the sample" in said
-    assert "20% of the sample" in said
-    assert "learns from all 2,000 rows" in said
+    assert any("20% of the sample" in one.help for one in app.button if one.help)
+    assert "Trains on all 2,000 rows" in said
     assert any("half of the sample" in one.help for one in app.toggle if one.help)
 
 
@@ -188,9 +185,9 @@ def test_levels_beyond_the_sample_are_no_negatives(space, tmp_path):
 
 
 def test_an_id_is_known_by_the_rows_of_the_table():
-    sample = pd.DataFrame({"id": np.sort(np.random.default_rng(0).choice(100_000, 2_000, replace=False)), "one": 1})
+    sample = pd.DataFrame({"place": np.sort(np.random.default_rng(0).choice(100_000, 2_000, replace=False)), "one": 1})
     number, constant = examine(sample, 100_000)
     assert number.role == "ignore"
     assert "of the sample" in number.warnings[0]
-    assert constant.warnings == ["constant: the same value in every row of the sample"]
+    assert constant.warnings == ["constant: every row of the sample has the same value"]
     assert examine(sample)[0].role == "feature"

@@ -336,13 +336,13 @@ def test_a_quota_is_kept_before_anything_is_written(tmp_path):
     space = Workspace(tmp_path / "space", A, Limits(bytes=30_000, rows=900))
     table = space.tables.add(frame(), "small")
     assert table.bytes < 30_000
-    for make, words in ((lambda: frame(900, binary=False), "your 0 MB"), (lambda: frame(901), "more than 900")):
+    for make, words in ((lambda: frame(900, binary=False), "of your 30 KB"), (lambda: frame(901), "more than 900")):
         with pytest.raises(StoreError, match=words):
             space.tables.add(make(), "more")
     assert [t.id for t in space.tables.listed()] == [table.id]
     assert space.left() == 30_000 - table.bytes
     space.limits = Limits(bytes=table.bytes)
-    with pytest.raises(StoreError, match="all of your 0 MB: delete"):
+    with pytest.raises(StoreError, match=r"all of your \d+ KB: delete"):
         space.left()
     space.limits = Limits()
     assert space.left() == 0
@@ -500,7 +500,8 @@ def test_check_names_what_was_changed(team):
     space.models.path(model.id).unlink()
     found = list(backup.check(space))
     assert found == [
-        f"models/{model.id}: its model is lost or was changed", f"tables/{table.id}: its table is lost or was changed",
+        f"models/{model.id}: its model is missing or was changed",
+        f"tables/{table.id}: its table is missing or was changed",
     ]  # fmt: skip
     with pytest.raises(StoreError, match="backup"):
         space.models.load(model.id)
@@ -514,7 +515,7 @@ def test_a_backup_comes_back_whole_by_the_command(team, tmp_path, capsys):
     ann.models.rename(model.id, "after the backup")
     assert main(["--workspace", str(tmp_path / "new"), "restore", str(tmp_path / "copy")]) == 0
     assert main(["--workspace", str(tmp_path / "new"), "check"]) == 0
-    assert "as it was" in capsys.readouterr().out
+    assert "complete and undamaged" in capsys.readouterr().out
     back = Workspace(tmp_path / "new", A)
     assert back.models.about(model.id).name == "a model"
     X = frame()[["a", "b", "c"]]
@@ -570,8 +571,8 @@ OIDC = dict.fromkeys(("client_id", "client_secret", "server_metadata_url", "redi
         (GOOD | {"server.trustedUserHeaders": {}}, {"cookie_secret": "c" * 32}, True, "sign in"),
         (GOOD | {"server.trustedUserHeaders": {}}, {**OIDC, "cookie_secret": "short"}, True, "auth.cookie_secret"),
         (GOOD | {"server.trustedUserHeaders": {"X": "team"}}, {}, True, "names nobody"),
-        (GOOD | {"server.address": "0.0.0.0"}, {}, True, "past the proxy"),
-        (GOOD | {"server.address": None}, {}, True, "past the proxy"),
+        (GOOD | {"server.address": "0.0.0.0"}, {}, True, "without the proxy"),
+        (GOOD | {"server.address": None}, {}, True, "without the proxy"),
         (GOOD | {"server.address": "0.0.0.0", "proxy_secret": "p" * 32}, {}, True, None),
         (GOOD, {}, False, "cookieSecret"),
         (GOOD | {"server.cookieSecret": "short"}, {}, True, "cookieSecret"),

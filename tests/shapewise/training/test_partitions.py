@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.data.table import TableError
+from gamcore.data.table import Table, TableError
 from gamcore.decide.rules import Levels, Range
 from shapewise.training.partitions import MOST_PARTS, periods, split
 from shapewise.training.spec import Spec
@@ -66,16 +66,16 @@ def test_a_heavy_value_and_long_numbers_are_parts_of_their_own():
 def test_what_cannot_be_split_is_refused_in_words():
     with pytest.raises(TableError, match="no column 'z'"):
         split(table(), "z")
-    with pytest.raises(TableError, match="one value only"):
+    with pytest.raises(TableError, match="only one value"):
         split(pd.DataFrame({"a": [1.0, 1.0, np.nan]}), "a")
-    with pytest.raises(TableError, match="one value only"):
+    with pytest.raises(TableError, match="only one value"):
         split(pd.DataFrame({"a": pd.to_datetime([None, None])}), "a")
 
 
 @pytest.mark.parametrize("column", ["number", "few", "day"])
 def test_periods_are_in_order_and_few(column):
     frame = table()
-    codes, names = periods(frame[column], 24)
+    codes, names = periods(Table.of(frame), column, 24)
     assert ((codes >= 0) == frame[column].notna()).all()
     assert codes.max() < len(names) <= 24
     known = frame.loc[codes >= 0, column]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from shapewise.ui.train.settings import INPUTS
+from shapewise.ui.train.target import usual_sides
 from tests.support.hostile import EVIL
-from tests.support.pages import button, chart, open_page
+from tests.support.pages import button, chart, headlines, open_page
+from tests.support.spaces import frame
 
 pytestmark = pytest.mark.usefixtures("space")
 
@@ -67,8 +73,8 @@ def test_a_small_table_is_trained_at_once(full):
     assert not app.exception
     assert len(space.models.listed()) == 3
     assert space.models.listed()[0].spec["preset"] == "fast"
-    assert "Explore the shapes" in [b.label for b in app.button]
-    assert "price" in chart(app)["layout"]["title"]["text"]
+    assert "Read the curves" in [b.label for b in app.button]
+    assert "price" in headlines(app)[0]
 
 
 def test_leaves_at_first_are_trained_as_the_form_says(full):
@@ -92,10 +98,10 @@ def test_the_scenario_is_what_is_trained(space):
     button(app, "Load renewal").click().run()
     app = open_page("train")
     picks = {m.label: m for m in app.multiselect}
-    assert picks["Counts as positive"].value == ["renew"]
+    assert picks["Positive"].value == ["renew"]
     assert picks["Against"].value == ["not now", "drop"]
     assert picks["Leave out"].value == ["customer_id", "confirm_page_seconds"]
-    picks["Counts as positive"].set_value(["other assets"]).run()
+    picks["Positive"].set_value(["other assets"]).run()
     picks = {m.label: m for m in app.multiselect}
     assert "other assets" not in picks["Against"].options
     assert not app.exception
@@ -114,7 +120,8 @@ def test_the_row_filter_narrows_the_training_rows(full):
     app = open_page("train", table=full[1].id)
 
     def rows():
-        return next(int(c.value.split()[0].replace(",", "")) for c in app.caption if "training rows," in c.value)
+        return next(int(re.search(r"([0-9,]+) rows to learn from", c.value)[1].replace(",", "")) for c in app.caption
+                    if "rows to learn from" in c.value)  # fmt: skip
 
     before = rows()
     next(m for m in app.multiselect if m.label == "Filter on").set_value(["area_sqm"]).run()
@@ -124,15 +131,15 @@ def test_the_row_filter_narrows_the_training_rows(full):
 
 def test_shapes_step_through_the_features(full):
     app = open_page("shapes", model=full[2].id)
-    first = app.selectbox(key="feature").value
-    button(app, "Next").click().run()
-    second = app.selectbox(key="feature").value
-    assert first != second
-    button(app, "Previous").click().run()
-    assert app.selectbox(key="feature").value == first
-    assert first in chart(app)["layout"]["title"]["text"]
+    listed = app.dataframe[0].value["feature"].tolist()
+    assert headlines(app)[0].startswith(f"Effect of {listed[0]}")
+    key = app.dataframe[0].proto.id.split("-", 2)[2]
+    app.session_state[key] = {"selection": {"rows": [], "columns": [], "cells": [(1, "feature")]}}
+    app.run()
+    assert headlines(app)[0].startswith(f"Effect of {listed[1]}")
+    assert app.query_params["feature"] in (listed[1], [listed[1]])
     asked = open_page("shapes", model=full[2].id, feature="district")
-    assert asked.selectbox(key="feature").value == "district"
+    assert headlines(asked)[0].startswith("Effect of district")
 
 
 def test_overview_finds_features_by_name(full):
@@ -215,3 +222,8 @@ def test_the_data_page_says_that_files_have_no_record(space):
         "Files without a record: 1 of 2" in warning.value.replace("\\", "") for warning in open_page("data").warning
     ] == [True]
     assert lost.exists()
+
+
+def test_the_rarest_of_numbers_that_are_levels_is_named_as_the_levels_are(space):
+    table = space.tables.add(frame(), "numbers")
+    assert usual_sides(table, pd.Series([6.0, 5.0, 5.0, np.nan]), ["5", "6"]) == (["6"], [])

@@ -7,15 +7,19 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from gamcore.data.table import as_table
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.decisions import boards as board
 from shapewise.decisions import guided_example as example
-from shapewise.ui.decide import readout
+from shapewise.decisions import plans
+from shapewise.ui.decide import arms, readout
 from tests.support.hostile import EVIL
-from tests.support.pages import button, captions, charts, choose, open_page, title
+from tests.support.pages import button, captions, charts, choose, headlines, open_page
 
 
 def metrics(app):
@@ -88,7 +92,6 @@ def test_a_board_adds_up_and_moves_at_once(acted):
 def test_a_board_is_found_without_its_table(acted):
     space, table, made = acted
     space.tables.add(pd.DataFrame({"x": [1, 2]}), "newer")
-    assert metrics(open_page("strategies"))["All rows"] == "30,000"
     app = open_page("strategies", board=made.id)
     assert metrics(app)["All rows"] == "30,000"
     assert app.query_params["table"] in (table.id, [table.id])
@@ -122,13 +125,13 @@ def test_each_view_of_a_board(acted):
     choose(app, "More", "overlap")
     assert len(charts(app)) == 2
     choose(app, "More", "scenarios")
-    assert len(charts(app)) == 4
+    assert (len(charts(app)), len(app.get("image"))) == (1, 3)
     assert "Strategy A is based on this curve" in captions(app)
     choose(app, "More", "alike")
     assert "sex (sex)" in " ".join(one.value for one in app.warning)
     assert "four-fifths" in captions(app)
     choose(app, "More", "files")
-    button(app, "Prove them on this table").click().run()
+    button(app, "Check them on this table").click().run()
     assert "30,000 rows has the same strategy" in " ".join(one.value for one in app.success)
     assert not app.exception
     assert len(app.get("download_button")) >= 3
@@ -250,7 +253,7 @@ def test_what_somebody_else_did_meanwhile_stays(acted):
 def test_a_marked_range_is_told_in_words_and_kept(acted):
     space, table, made = acted
     model = made.read().strategies[1].model
-    app = open_page("shapes", model=model, feature="fund_visits")
+    app = choose(open_page("shapes", model=model, feature="fund_visits"), "What next", "segment")
     assert "Drag over the plot" in captions(app)
     suggestion = next(b for b in app.button if b.label == "at least 4")
     suggestion.click().run()
@@ -263,7 +266,7 @@ def test_a_marked_range_is_told_in_words_and_kept(acted):
     assert areas[0]["x0"] == 3.5
     assert any("held-out rows" in note["text"] for note in found["layout"]["annotations"])
     keyed(app.number_input, f"brush-low-{model}-fund_visits").set_value(6.0).run()
-    assert "2 ranges were looked at" in captions(app)
+    assert "2 ranges were examined" in captions(app)
     button(app, "Save as segment").click().run()
     kept = board.segments(space, table.id)[-1]
     assert kept.read() == Range("fund_visits", 6.0)
@@ -274,14 +277,14 @@ def test_a_marked_range_is_told_in_words_and_kept(acted):
 
 def test_levels_missing_cells_and_all_others_can_be_marked(acted):
     model = acted[2].read().strategies[0].model
-    app = open_page("shapes", model=model, feature="education")
+    app = choose(open_page("shapes", model=model, feature="education"), "What next", "segment")
     keyed(app.multiselect, f"brush-levels-{model}-education").set_value(["school"]).run()
     keyed(app.checkbox, f"brush-missing-{model}-education").check().run()
     keyed(app.checkbox, f"brush-not-{model}-education").check().run()
     assert "not (education is school or education is missing)" in " ".join(m.value for m in app.markdown).replace(
         "\\", ""
     )
-    app = open_page("shapes", model=model, feature="maturity_date")
+    app = choose(open_page("shapes", model=model, feature="maturity_date"), "What next", "segment")
     keyed(app.date_input, f"brush-low-{model}-maturity_date").set_value(pd.Timestamp("2025-06-01").date()).run()
     assert "from 2025-06-01" in " ".join(m.value for m in app.markdown).replace("\\", "")
     assert not app.exception
@@ -289,7 +292,7 @@ def test_levels_missing_cells_and_all_others_can_be_marked(acted):
 
 def test_a_range_that_ends_before_it_begins(acted):
     model = acted[2].read().strategies[0].model
-    app = open_page("shapes", model=model, feature="age")
+    app = choose(open_page("shapes", model=model, feature="age"), "What next", "segment")
     keyed(app.number_input, f"brush-low-{model}-age").set_value(60.0).run()
     keyed(app.number_input, f"brush-high-{model}-age").set_value(30.0).run()
     assert "ends before it begins" in errors(app)
@@ -307,14 +310,77 @@ def test_a_plan_is_kept_and_shares_out_the_traffic(acted):
     keyed(app.number_input, f"a-day-{made.id}").set_value(5000.0).run()
     assert not app.exception
     assert board.board(space, made.id).plan["a_day"] == 5000.0
-    shown = app.dataframe[1].value  # the first is the editor of metrics
     found = made.read().ledger(space.tables.read(table.id))
-    assert shown["customers per day"].tolist() == [round(5000 * n / found.eligible) for n in found.exclusive]
+    wanted = [f"{5000 * n / found.eligible:,.0f}" for n in found.exclusive]
+    assert needed(app)["customers per day"].tolist() == wanted
+    assert needed(app)["today"].unique().tolist() == ["22.0%"]
     assert metrics(app)["Comparisons"] == "3"
     board.change(space, made.id, plan=example.plan_of(made))
     app = on_experiment(acted, "plan")
     assert metrics(app)["Comparisons"] == "9"
-    assert len(app.dataframe[1].value) == 12
+    assert len(needed(app)) == 12
+    assert re.search(r"A lift of 15% shows after \d+ days for \w and \d+ days for \w; after", headlines(app)[0])
+
+
+def needed(app):
+    """The table of what each comparison needs."""
+    return next(d.value for d in app.dataframe if "lift worth finding" in d.value.columns)
+
+
+def test_a_plan_of_three_arms_of_unequal_size(acted):
+    space, _, made = acted
+    split = [{"arm": "control", "share": 60}, {"arm": "mail", "share": 30}, {"arm": "call", "share": 10}]
+    board.change(space, made.id, plan=example.plan_of(made) | {"arms": split})
+    app = on_experiment(acted, "plan")
+    assert metrics(app)["Comparisons"] == "18"
+    table = needed(app).set_index(["strategy", "arm", "metric"])
+    sizes = table.loc[("A", "call", "entry_1_click"), ["treated", "control"]].str.replace(",", "").astype(int)
+    assert sizes["control"] == pytest.approx(6 * sizes["treated"], abs=6)
+    assert "control 60%, mail 30%, call 10%" in str(headlines(app)) + captions(app).replace("\\", "")
+    board.change(space, made.id, plan=example.plan_of(made) | {"arms": [*split, {"arm": "mail", "share": 1}]})
+    assert "Two arms are called 'mail'" in errors(on_experiment(acted, "plan"))
+
+
+def test_a_test_is_planned_without_a_board(space):
+    """The outcomes of the table come with their rate, or their mean and its spread, of today."""
+    rng = np.random.default_rng(0)
+    visit = rng.integers(0, 5, 4000) == 0
+    frame = pd.DataFrame({"recency": rng.integers(1, 13, 4000), "visit": visit.astype(int),
+                          "spend": visit * rng.gamma(2, 30, 4000)})  # fmt: skip
+    table = space.tables.add(frame, "customers")
+    app = choose(open_page("experiment", table=table.id), "Begin with", "plan")
+    assert not app.exception
+    shown = needed(app).set_index("metric")
+    assert shown.loc["visit", "today"] == f"{visit.mean():.1%}"
+    assert shown.loc["spend", "today"] == f"{frame['spend'].mean():.4g}"
+    assert "A lift of 10% shows after" in headlines(app)[0]
+    assert plans.plans(space, table.id) == []
+    keyed(app.number_input, f"a-day-plan-{table.id}").set_value(400.0).run()
+    days = int(needed(app)["days"][0])
+    choose(app, "Adjust for many comparisons", "Dunnett")
+    assert int(needed(app)["days"][0]) < days
+    keyed(app.selectbox, f"add-plan-{table.id}").set_value("recency").run()
+    assert needed(app)["metric"].tolist() == ["visit", "spend", "recency"]
+    (kept,) = plans.plans(space, table.id)
+    assert (kept.form["a_day"], kept.form["adjustment"]) == (400.0, "Dunnett")
+    row = plans.metric_of(as_table(frame), "recency")
+    assert kept.form["metrics"][2] == row
+    assert row["deviation"] == pytest.approx(frame["recency"].std())
+    again = choose(open_page("experiment", table=table.id), "Begin with", "plan")
+    assert needed(again).equals(needed(app))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("22%", 0.22), (" 0.5 % ", 0.005), ("1,234.5", 1234.5), ("0.22", 0.22), ("about 3", None), (None, None)],
+)  # fmt: skip
+def test_rates_and_means_as_they_are_typed(text, value):
+    assert plans.level_of(text) == (value if value is None else pytest.approx(value))
+
+
+@given(base=st.floats(1e-4, 1e6), deviation=st.none() | st.floats(0.1, 10))
+def test_what_is_shown_is_what_was_typed(base, deviation):
+    assert plans.level_of(plans.level_typed(base, deviation)) == pytest.approx(base, rel=1e-3)
 
 
 def test_looking_at_a_plan_writes_nothing(acted):
@@ -337,7 +403,7 @@ def test_the_read_out_goes_by_the_board_that_was_tested(acted):
     assert "A 23,230 / 23,212" in captions(app)
     app = on_experiment(acted, "plan")
     assert "has changed since the test began" in captions(app)
-    button(app, "The test begins with this board").click().run()
+    button(app, "Restart with this board").click().run()
     assert board.board(space, made.id).plan["tested"] == board.board(space, made.id).strategies
 
 
@@ -359,7 +425,7 @@ def test_a_plan_that_cannot_be_is_refused(acted):
     told = example.plan_of(made)
     told["metrics"][0]["lift"] = 9.0
     board.change(space, made.id, plan=told)
-    assert "no rate between 0 and 1" in errors(on_experiment(acted, "plan"))
+    assert "not a rate between 0 and 1" in errors(on_experiment(acted, "plan"))
     told["metrics"][0]["lift"] = None
     board.change(space, made.id, plan=told)
     assert "Row 1" in errors(on_experiment(acted, "plan"))
@@ -374,7 +440,7 @@ def test_the_read_out_recovers_what_was_simulated(acted):
     assert "As hoped" in app.success[0].value
     told = captions(app)
     assert "Sample ratio" in told
-    assert told.count("Flat as expected") + told.count("No move found, as expected") == 3
+    assert told.count("Flat as expected") + told.count("No change detected, as expected") == 3
     assert told.count("A measured lift") == 9
     assert title_of_axis(charts(app)[0]) == "measured lift, relative"
     assert board.board(space, made.id).outcome["rows"]["roles"] == outcome["rows"]["roles"]
@@ -405,7 +471,7 @@ def test_counts_can_be_read_instead(acted):
     board.change(space, made.id, outcome={"way": "counts", "counts": counts})
     app = on_experiment(acted, "read")
     assert not app.exception
-    assert "no guardrail and no expected null speaks against them" in app.success[0].value
+    assert "No guardrail got worse" in app.success[0].value
     assert board.board(space, made.id).outcome["counts"]["share"] == 0.5
     counts = counts | {"counts": [row | {"treated successes": 6000}]}
     board.change(space, made.id, outcome={"counts": counts})
@@ -431,4 +497,57 @@ def test_an_experiment_on_a_table_without_the_rules_columns(acted):
 
 def test_titles_are_sentences(acted):
     app = open_page("shapes", model=acted[2].read().strategies[1].model, feature="fund_visits")
-    assert title(charts(app)[0]).startswith("fund_visits: ")
+    assert headlines(app)[0].startswith("fund_visits: ")
+
+
+def test_the_read_out_of_three_arms(acted):
+    """A third arm that does nothing: only the other one has lifts; half the control and twice the comparisons."""
+    space, _, made = acted
+    frame = space.tables.read(example.load(space, example.OUTCOME).id)
+    rng = np.random.default_rng(0)
+    third = (frame["arm"] == "control") & (rng.random(len(frame)) < 0.5)
+    three = space.tables.add(frame.assign(arm=frame["arm"].astype(str).mask(third, "postcard")), "three arms")
+    told = example.outcome_of(three)["rows"] | {"control": "control", "treated": ["treated", "postcard"]}
+    del told["share"]
+    shares = {"control": 1.0, "postcard": 1.0, "treated": 2.0}
+    board.change(space, made.id, plan=example.plan_of(made), outcome={"way": "rows", "rows": told | {"shares": shares}})
+    app = on_experiment(acted, "read")
+    assert not app.exception
+    assert keyed(app.multiselect, f"treated-{made.id}-{three.id}-arm").value == ["treated", "postcard"]
+    said = captions(app).replace("\\", "")
+    assert 6 <= said.count("A measured lift") <= 9
+    assert not [one.value for one in app.caption if "postcard" in one.value and "A measured lift" in one.value]
+    assert re.search(r"treated · entry_1_click\*\* \(primary\): [\d.]+% treated against [\d.]+% in the control", said)
+    assert said.count("postcard · entry_1_click") == 3
+    board.change(space, made.id, outcome={"rows": told | {"shares": None}})
+    assert "Stop" in errors(on_experiment(acted, "read"))  # two in four were to be treated
+
+
+def test_only_the_strategy_that_lacks_a_column_cannot_be_read(acted):
+    space, _, made = acted
+    frame = space.tables.read(example.load(space, example.OUTCOME).id)
+    first, second, third = made.read().strategies
+    lost = sorted(set(first.rule.columns) - {*second.rule.columns, *third.rule.columns})[0]
+    without = space.tables.add(frame.drop(columns=lost), "a column less")
+    board.change(space, made.id, plan=example.plan_of(made), outcome=example.outcome_of(without))
+    app = on_experiment(acted, "read")
+    assert not app.error
+    words = " ".join(one.value for one in app.warning).replace("\\", "")
+    assert f"{first.name} cannot be read: the table has no column '{lost}'" in words
+    assert {label.split(" ")[0] for label in charts(app)[0]["layout"]["yaxis"]["ticktext"]} == {second.name, third.name}
+
+
+def test_for_whom_by_the_strategies_of_a_board(acted):
+    """The lifts of the strategies, without a read-out of the board: they are those that were simulated."""
+    space, _, made = acted
+    table = example.load(space, example.OUTCOME)
+    app = choose(open_page("experiment", table=table.id), "Begin with", "test")
+    keyed(app.multiselect, f"arms-outcomes-{table.id}-arm").set_value(["entry_1_click"]).run()
+    field = next(one for one in app.selectbox if one.label == "By")
+    field.set_value(f"{arms.BOARD}{made.id}").run()
+    assert not app.exception
+    drawn = charts(app)[-1]["layout"]["yaxis"]["ticktext"]
+    assert [label.split(" · ")[0] for label in drawn] == ["A", "C", "B", "no strategy"]
+    assert any(
+        one.startswith(f"entry_1_click by {made.read().name}: treated: the lift differs") for one in headlines(app)
+    )

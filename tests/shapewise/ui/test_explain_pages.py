@@ -10,15 +10,15 @@ from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train_parts
-from tests.support.pages import button, captions, charts, choose, open_page, title
+from tests.support.pages import button, captions, charts, choose, headlines, open_page
 
 
 def test_a_shape_says_what_its_band_supports_on_every_scale(sure):
     model = sure[2]
     app = open_page("shapes", model=model.id, feature="age")
     found = charts(app)[0]
-    assert title(found).startswith("age: ")
-    assert "rises" in title(found)
+    assert headlines(app)[0].startswith("age: ")
+    assert "rises" in headlines(app)[0]
     assert "percentage points" in found["layout"]["yaxis"]["title"]["text"]
     names = [trace.get("name") for trace in found["data"]]
     assert "95% band, point by point" in names
@@ -46,7 +46,7 @@ def test_bands_that_come_while_a_page_is_drawn_are_shown(sure, monkeypatch):
 
 def test_the_rule_at_prediction_is_said_in_words(sure):
     app = open_page("shapes", model=sure[2].id, feature="plan")
-    assert "level never seen" in captions(app)
+    assert "new levels are scored as average" in captions(app)
     assert "1 levels with few rows share one bar" in captions(app) or "rarely" in str(charts(app)[0])
     app = open_page("shapes", model=sure[2].id, feature="balance")
     assert "Missing cells" in captions(app)
@@ -55,15 +55,15 @@ def test_the_rule_at_prediction_is_said_in_words(sure):
 def test_a_headline_can_be_overwritten_and_taken_back(sure):
     space, _, model, _ = sure
     app = open_page("shapes", model=model.id, feature="age")
-    read = title(charts(app)[0])
+    read = headlines(app)[0]
     field = next(f for f in app.text_input if f.label == "Say it in your own words")
     assert field.placeholder == read
     field.set_value("Older customers stay <b>").run()
-    assert title(charts(app)[0]) != read
+    assert headlines(app)[0] != read
     assert space.models.about(model.id).headlines == {"age": "Older customers stay <b>"}
-    assert "&lt;b&gt;" in charts(app)[0]["layout"]["title"]["text"]
+    assert "<b>" in headlines(app)[0]
     next(f for f in app.text_input if f.label == "Say it in your own words").set_value("").run()
-    assert title(charts(app)[0]) == read
+    assert headlines(app)[0] == read
 
 
 def test_bands_are_measured_on_demand_and_watched(sure, monkeypatch):
@@ -90,7 +90,7 @@ def test_the_overview_tells_how_good_the_model_is(sure):
     app = open_page("overview", model=model.id)
     assert not app.error
     told = captions(app)
-    for words in ("AUC", "Average precision", "likeliest tenth", "Wilson", "cheapest line", "deviance per row"):
+    for words in ("AUC", "Average precision", "likeliest tenth", "Wilson", "cheapest threshold", "deviance per row"):
         assert words in told, words
     assert "trained on earlier periods only" in told
     choose(app, "Importance", "permutation")
@@ -111,7 +111,7 @@ def test_a_regression_has_residuals(full):
     app = open_page("overview", model=full[2].id)
     told = captions(app)
     assert "predictions are exact" in told
-    assert "off 0" in told
+    assert "excludes 0" in told
 
 
 def test_rows_add_up_and_answer_what_if(sure):
@@ -149,7 +149,7 @@ def test_rows_are_found_and_ordered(sure):
 def test_the_smallest_change_flips_the_answer(sure):
     app = open_page("rows", model=sure[2].id)
     said = " ".join(m.value for m in app.markdown)
-    assert "The smallest single change that flips it" in said or "no single change" in captions(app)
+    assert "the closest change is" in said or "No usual change" in captions(app)
     line = next(s for s in app.slider if s.label == "Decide yes from a chance of")
     line.set_value(99).run()
     assert not app.exception
@@ -165,7 +165,7 @@ def test_two_models_are_compared_with_their_difference(sure):
     found = charts(app)[0]
     names = [trace.get("name") for trace in found["data"]]
     assert {"stays", "fewer", "difference"} <= set(names)
-    assert "no clear difference" in title(found) or "fewer minus stays" in title(found)
+    assert "no clear difference" in headlines(app)[0] or "fewer minus stays" in headlines(app)[0]
 
 
 def test_parts_of_the_rows_are_fitted_and_compared(sure):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from dataclasses import replace
@@ -19,7 +20,7 @@ from shapewise.training.dataset import read_data
 from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.train import live as page_live
-from tests.support.pages import button, chart, open_page
+from tests.support.pages import button, chart, choose, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
 
@@ -116,40 +117,9 @@ def test_the_curve_before_is_drawn_faint(feature, mode):
     assert "before" not in {trace.name for trace in figures.draw(plots.curve(now, "y", ""), mode).data}
 
 
-def pills(app):
-    return next(control for control in app.get("button_group") if control.label == "Features in the model")
-
-
-def test_a_switch_moves_the_curve_and_tells_the_metric(full):
-    number = full[2]
-    app = open_page("shapes", model=number.id)
-    (held_out,) = app.metric
-    assert held_out.label == "Held-out RMSE"
-    assert not held_out.delta
-    assert "before" not in [trace.get("name") for trace in chart(app)["data"]]
-    names = app.selectbox(key="feature").options
-    pills(app).set_value([name for name in pills(app).value if name != names[1]]).run()
-    assert not app.exception
-    assert "before" in [trace.get("name") for trace in chart(app)["data"]]
-    assert app.metric[0].delta
-    assert "Train the full model" in [b.label for b in app.button]
-    app.selectbox(key="feature").set_value(names[1]).run()  # one that is off
-    assert any("is turned off" in caption.value for caption in app.caption)
-    pills(app).set_value([]).run()
-    assert [error.value for error in app.error] == ["Turn on at least one feature."]
-
-
-def test_leaves_and_smoothing_move_the_curve(full):
-    app = open_page("shapes", model=full[2].id)
-    before = chart(app)["data"]
-    next(slider for slider in app.slider if slider.label == "Smoothing rounds").set_value(200).run()
-    assert not app.exception
-    assert chart(app)["data"] != before
-    app = open_page("shapes", model=full[2].id)
-    two = app.metric[0].value
-    next(slider for slider in app.slider if slider.label == "Leaves per tree").set_value(6).run()
-    assert not app.exception
-    assert app.metric[0].value != two
+def trying(model):
+    """The page Shapes with other settings to try."""
+    return choose(open_page("shapes", model=model.id), "What next", "settings")
 
 
 def settle_on(app, label, value):
@@ -157,8 +127,49 @@ def settle_on(app, label, value):
     return control.set_value(value).run()
 
 
-def test_a_refit_stopped_for_time_is_not_remembered_and_not_compared(full, monkeypatch):
-    app = open_page("shapes", model=full[2].id)
+def names_drawn(app):
+    return [trace.get("name") for trace in chart(app)["data"]]
+
+
+def test_a_feature_can_be_left_out(full):
+    number = full[2]
+    app = open_page("shapes", model=number.id)
+    first = app.dataframe[0].value["feature"][0]
+    before = chart(app)["data"]
+    choose(app, "What next", "left")
+    assert not app.exception
+    said = next(one.value for one in app.markdown if one.value.startswith("Without "))
+    assert re.search(rf"{first}.*held-out RMSE rises from [0-9.,]+ to [0-9.,]+\.", said.replace("\\", ""))
+    assert chart(app)["data"] == before  # the curve of the model, not of the refit
+    assert "Train the model without it" in [b.label for b in app.button]
+
+
+def test_the_only_feature_cannot_be_left_out(full):
+    space, _, number, _ = full
+    alone = train(space, replace(Spec.from_dict(number.spec), features=["area_sqm"]))
+    app = choose(open_page("shapes", model=alone.id), "What next", "left")
+    assert any("nothing to learn from" in one.value for one in app.caption)
+
+
+def test_leaves_and_smoothing_move_the_curve(full):
+    app = trying(full[2])
+    assert not app.metric
+    before = chart(app)["data"]
+    settle_on(app, "Smoothing rounds", 200)
+    assert not app.exception
+    assert chart(app)["data"] != before
+    assert "before" in names_drawn(app)
+    assert app.metric[0].label == "Held-out RMSE"
+    assert app.metric[0].delta
+    assert "Train the full model" in [b.label for b in app.button]
+    app = trying(full[2])
+    settle_on(app, "Leaves per tree", 6)
+    assert not app.exception
+    assert app.metric[0].delta
+
+
+def test_a_refit_stopped_for_time_is_not_compared(full, monkeypatch):
+    app = trying(full[2])
     monkeypatch.setattr(live, "MOST_SECONDS", 0.0)
     settle_on(app, "Leaves per tree", 5)
     assert any("stopped early" in caption.value for caption in app.caption)
@@ -166,28 +177,36 @@ def test_a_refit_stopped_for_time_is_not_remembered_and_not_compared(full, monke
     monkeypatch.setattr(live, "MOST_SECONDS", 60.0)
     settle_on(app, "Leaves per tree", 4)
     assert not app.metric[0].delta  # nothing whole to compare with
-    settle_on(app, "Leaves per tree", 5)
-    assert not any("stopped early" in caption.value for caption in app.caption)
+    settle_on(app, "Leaves per tree", 6)
     assert app.metric[0].delta
 
 
-def test_settings_that_make_a_refit_long_turn_live_off(full, monkeypatch):
-    spec = replace(Spec.from_dict(full[2].spec), changes={})
-    whole = train(full[0], spec)
-    n_features = len(spec.features)
-    monkeypatch.setattr(page_live, "LIVE_SECONDS", 2 * live.seconds_of(whole.rows["training"], n_features, spec))
-    app = open_page("shapes", model=whole.id)
-    (toggle,) = app.toggle
-    assert toggle.value
-    settle_on(app, "Learning rate", 0.01)
-    (toggle,) = app.toggle
-    assert toggle.disabled
-    assert not toggle.value
-    assert "Train the full model" in [b.label for b in app.button]
+def test_while_a_refit_goes_on_nothing_old_is_shown(full, monkeypatch):
+    """Neither the curve nor the numbers of the settings before."""
+    app = trying(full[2])
+    fitted, begun, end = live.draft, threading.Event(), threading.Event()
+
+    def slow(data, spec):
+        begun.set()
+        assert end.wait(60)
+        return fitted(data, spec)
+
+    monkeypatch.setattr(live, "draft", slow)
+    monkeypatch.setattr("shapewise.ui.train.refits.PATIENCE", 0.01)
+    settle_on(app, "Leaves per tree", 5)
+    assert begun.wait(60)
+    assert any("being redrawn" in caption.value for caption in app.caption)
+    assert not app.metric
+    assert not app.get("plotly_chart")
+    end.set()
+    monkeypatch.setattr("shapewise.ui.train.refits.PATIENCE", 60.0)
+    app.run()
+    assert "before" in names_drawn(app)
+    assert app.metric[0].delta
 
 
 def test_settings_that_cannot_be_fitted_do_not_stand_in_the_way_of_the_next(full, monkeypatch):
-    app = open_page("shapes", model=full[2].id)
+    app = trying(full[2])
     fitted = live.draft
 
     def refuse(data, spec):
@@ -205,7 +224,7 @@ def test_settings_that_cannot_be_fitted_do_not_stand_in_the_way_of_the_next(full
 
 def test_a_model_starts_with_the_settings_it_was_trained_with(full, monkeypatch):
     monkeypatch.setitem(PRESETS, "fast", {**PRESETS["fast"], "learning_rate": 0.1, "smoothing_rounds": 200})
-    app = open_page("shapes", model=full[2].id)
+    app = trying(full[2])
     assert next(s for s in app.select_slider if s.label == "Learning rate").value == 0.4
     assert "Train the full model" not in [b.label for b in app.button]
 
@@ -214,27 +233,29 @@ def test_a_model_outside_the_usual_range_starts_as_it_is(full):
     store, _, number, _ = full
     changes = {"max_leaves": 12, "subsample": 0.1, "smoothing_rounds": 25, "max_rounds": 10}
     spec = replace(Spec.from_dict(number.spec), name="wide", changes=changes)
-    wide = train(store, spec)
-    app = open_page("shapes", model=wide.id)
+    app = trying(train(store, spec))
     assert "Train the full model" not in [b.label for b in app.button]  # nothing is changed yet
-    assert "before" not in [trace.get("name") for trace in chart(app)["data"]]
+    assert "before" not in names_drawn(app)
 
 
-def test_above_the_limit_live_is_off_and_explained(full, monkeypatch):
-    monkeypatch.setattr("shapewise.ui.train.live.LIVE_SECONDS", 0.0)
+def test_live_is_off_where_a_refit_takes_long(full, monkeypatch):
+    monkeypatch.setattr(page_live, "MOST_LIVE", 0.0)
+    monkeypatch.setattr(page_live, "LIVE_SECONDS", 0.0)
     monkeypatch.setattr(live, "draft", lambda *_: pytest.fail("nothing may be refitted"))
-    for page in ("shapes", "train"):
-        app = open_page(page, model=full[2].id, table=full[1].id)
-        (toggle,) = [t for t in app.toggle if t.label == "Live"]
-        assert toggle.disabled
-        assert not toggle.value
-        assert any("Off: one refit takes about" in caption.value for caption in app.caption)
-    app = open_page("shapes", model=full[2].id)
-    pills(app).set_value(pills(app).value[:-1]).run()
+    app = open_page("train", table=full[1].id)
+    (toggle,) = [t for t in app.toggle if t.label == "Live"]
+    assert not toggle.value
+    assert not toggle.disabled
+    assert any("A refit takes about" in caption.value for caption in app.caption)
+
+
+def test_what_was_tried_is_trained_in_full(full, monkeypatch):
+    app = settle_on(trying(full[2]), "Leaves per tree", 5)
     started = []
     monkeypatch.setattr(runs, "start", lambda store, spec, jobs: started.append(spec) or "0" * 16)
     button(app, "Train the full model").click().run()
-    assert len(started[0].features) == len(full[2].spec["features"]) - 1
+    assert started[0].changes["max_leaves"] == 5
+    assert started[0].name == full[2].name
 
 
 def test_train_shows_the_shape_of_its_form(full):
@@ -255,7 +276,7 @@ def test_train_shows_the_shape_of_its_form(full):
 def test_without_its_table_a_model_is_not_refitted(full):
     store, table, number, _ = full
     store.delete("tables", table.id)
-    app = open_page("shapes", model=number.id)
+    app = trying(number)
     assert not app.exception
     assert not app.metric
     assert any("needs the table" in caption.value for caption in app.caption)

@@ -15,7 +15,7 @@ from shapewise.training.spec import Spec
 from shapewise.training.train import train
 from shapewise.ui.explain import pair as joint
 from tests.support.hostile import EVIL
-from tests.support.pages import button, chart, open_page
+from tests.support.pages import button, captions, choose, headlines, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
 
@@ -45,7 +45,7 @@ def test_the_ranking_and_the_heat_map_of_a_model(paired):
     assert heat["layout"]["yaxis3"]["range"] == heat["layout"]["yaxis4"]["range"]
     assert "heatmap" in [trace["type"] for trace in heat["data"]]
     assert slices["data"]
-    assert any("above what chance gives" in caption.value for caption in app.caption)
+    assert any("more than chance would produce" in caption.value for caption in app.caption)
     assert any("a missing" in caption.value for caption in app.caption)
 
 
@@ -66,7 +66,7 @@ def test_other_pairs_are_tried_live_and_the_full_model_follows(paired):
     assert not app.exception
     assert "Train the full model" in [b.label for b in app.button]
     assert len(app.selectbox(key="pair").options) == 1
-    assert "one refit" in charts(app)[1]["layout"]["title"]["subtitle"]["text"]
+    assert "one refit" in captions(app)
     (metric,) = [m for m in app.metric if m.label.startswith("Held-out R")]
     assert float(metric.delta.lstrip("+")) > 0  # one interaction less: a larger error
     widget(app.radio, "Pairs in the model").set_value("auto").run()
@@ -146,21 +146,19 @@ def test_the_page_shows_the_model_until_other_pairs_are_chosen(paired):
         found = train(space, spec)
         app = open_page("pairs", model=found.id)
         assert "Train the full model" not in [b.label for b in app.button]
-        assert "one refit" not in charts(app)[1]["layout"]["title"]["subtitle"]["text"]
+        assert "one refit, no band" not in captions(app)
         assert len(app.selectbox(key="pair").options) == found.n_pairs
 
 
-def test_a_feature_of_a_pair_can_be_turned_off(paired):
+def test_a_feature_of_a_pair_can_be_left_out(paired):
     space, table, model = paired
     pairs = [["a", "b"], ["b", "lone"]]
     spec = Spec(table.id, "y", "chosen", model.spec["features"], preset="fast", changes={"interactions": pairs})
-    app = open_page("shapes", model=train(space, spec).id)
-    (pills,) = [control for control in app.get("button_group") if control.label == "Features in the model"]
-    pills.set_value([name for name in model.spec["features"] if name != "a"]).run()
+    app = open_page("shapes", model=train(space, spec).id, feature="a")
+    choose(app, "What next", "left")
     assert not app.exception
     assert not app.error
-    app.selectbox(key="feature").set_value("b").run()
-    assert any(trace.get("name") == "before" for trace in chart(app)["data"])
+    assert any(one.value.startswith("Without **a**, the held-out RMSE rises") for one in app.markdown)
 
 
 def test_a_table_where_nothing_varies(space):
@@ -175,10 +173,10 @@ def test_a_table_where_nothing_varies(space):
 def test_slices_turn_with_their_feature(paired):
     app = open_page("pairs", model=paired[2].id, pair="a × b")
     along = next(control for control in app.get("button_group") if control.label == "Slices along")
-    assert "Along a" in charts(app)[2]["layout"]["title"]["text"]
+    assert any("Along a" in one for one in headlines(app))
     along.set_value("b").run()
     assert not app.exception
-    assert "Along b" in charts(app)[2]["layout"]["title"]["text"]
+    assert any("Along b" in one for one in headlines(app))
 
 
 def test_a_model_without_its_table_still_shows_its_pairs(paired):

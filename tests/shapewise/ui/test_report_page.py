@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from datetime import date
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from gamcore.decide.arms import ArmsTest
+from shapewise.decisions import arm_tests, boards
+from shapewise.decisions import guided_example as example
 from shapewise.reports import file_jobs as packs
 from shapewise.reports import recipes
-from tests.support.pages import button, open_page
+from shapewise.reports.review import review_of
+from tests.support.pages import button, choose, open_page
 
 pytestmark = pytest.mark.usefixtures("space")
 
@@ -40,8 +47,57 @@ def test_the_usual_report_begins_with_the_decision(acted):
     assert not app.exception
     listed = kinds(app)
     assert listed[0].startswith("The decision")
-    assert any(label.startswith("Curve") for label in listed)
+    assert [label for label in listed if label.startswith("Why")] == ["Why A", "Why C", "Why B"]
     assert named(app.text_input, "Title").value == made.name
+    choose(app, "For", "analyst")
+    assert kinds(app)[:3] == ["The decision", "Who gets what", "How to read it"]
+    choose(app, "For", "audit")
+    assert "The rules as code, run and compared" in kinds(app)
+    assert "Model card" in kinds(app)
+
+
+def test_a_director_gets_no_seventh_slide(acted):
+    space, table, made = acted
+    outcomes = example.load(space, example.OUTCOME)
+    boards.change(space, made.id, plan=example.plan_of(made), outcome=example.outcome_of(outcomes))
+    app = open_page("report", table=table.id)
+    assert len(kinds(app)) == recipes.MOST_SLIDES
+    assert named(app.multiselect, "Add").disabled
+    assert any("at most 6 slides" in one.value for one in app.caption)
+    next(b for b in app.button if b.key and b.key.startswith("Remove-") and b.key.endswith("-who-")).click().run()
+    assert not named(app.multiselect, "Add").disabled
+
+
+def test_what_an_outcome_is_worth_is_asked_for_once(acted):
+    space, _, made = acted
+    app = open_page("report", model=made.read().strategies[0].model)
+    assert named(app.text_input, "Currency").value == "EUR"
+    named(app.number_input, "Worth of one more outcome").set_value(75.0).run()
+    named(app.text_input, "Currency").set_value("CHF").run()
+    assert boards.board(space, made.id).money == {"amount": 75.0, "currency": "CHF"}
+    again = open_page("report", model=made.read().strategies[1].model)
+    assert named(again.number_input, "Worth of one more outcome").value == 75.0
+    named(again.text_input, "Next step").set_value("Ask legal").run()
+    named(again.date_input, "Next step begins on").set_value(date(2026, 12, 1)).run()
+    button(again, "Save as a recipe").click().run()
+    (kept,) = recipes.recipes(space)
+    assert (kept.audience, kept.next_step, kept.start) == ("director", "Ask legal", "2026-12-01")
+
+
+def test_a_test_without_a_board_or_a_model_has_a_report(space):
+    rng = np.random.default_rng(0)
+    arm = rng.choice(["control", "new"], 4_000)
+    frame = pd.DataFrame({"arm": arm, "sold": rng.random(4_000) < np.where(arm == "new", 0.3, 0.2)})
+    table = space.tables.add(frame, "mailing")
+    arm_tests.keep(space, table.id, "Mailing", ArmsTest("arm", "control", {"sold": "primary"}))
+    app = open_page("report", table=table.id)
+    assert kinds(app) == ["The decision", "Measured lifts", "Rates of the arms"]
+    named(app.number_input, "Worth of one more outcome").set_value(20.0).run()
+    (test,) = arm_tests.tests(space, {table.id})
+    first = review_of(space, recipes.usual(None, [], None, test, "director")).parts[0]
+    assert first.title.startswith("Choose new: sold 29.7% instead of 20.4%")
+    assert [one.label for one in first.figures][1] == "worth per 1,000 customers"
+    assert 1_500 < float(first.figures[1].value.replace(",", "")) < 2_500
 
 
 def test_items_are_added_moved_commented_and_removed(acted):
@@ -56,9 +112,9 @@ def test_items_are_added_moved_commented_and_removed(acted):
     next(t for t in app.text_input if t.key and t.key.endswith("-overlap-")).set_value("Few").run()
     next(b for b in app.button if b.key and b.key.startswith("Remove-") and b.key.endswith("-decision-")).click().run()
     assert kinds(app)[-2:] == ["How rules overlap", first[-1]]
-    button(app, "Keep as a recipe").click().run()
+    button(app, "Save as a recipe").click().run()
     (kept,) = recipes.recipes(space)
-    assert kept.items[0].kind == "reach"
+    assert kept.items[0].kind == "who"
     assert next(item.comment for item in kept.items if item.kind == "overlap") == "Few"
     named(app.selectbox, "Recipe").set_value(kept.id).run()
     assert not app.exception
@@ -73,13 +129,13 @@ def test_two_who_edit_one_recipe_both_keep_what_they_did(acted):
     named(app.selectbox, "Recipe").set_value(first.id).run()
     theirs = recipes.save(space, replace(first, subtitle="theirs"), first)
     named(app.text_input, "Subtitle").set_value("mine").run()
-    button(app, "Keep as a recipe").click().run()
+    button(app, "Save as a recipe").click().run()
     assert any("beside what somebody else made" in one.value for one in app.caption)
     mine, other = recipes.recipes(space)
     assert (mine.subtitle, other) == ("mine", theirs)
     assert named(app.selectbox, "Recipe").value == mine.id
     named(app.text_input, "Subtitle").set_value("mine again").run()
-    button(app, "Keep as a recipe").click().run()
+    button(app, "Save as a recipe").click().run()
     assert not any("beside" in one.value for one in app.caption)
     assert [one.subtitle for one in recipes.recipes(space)] == ["mine again", "theirs"]
     named(app.selectbox, "Recipe").set_value(first.id).run()
@@ -98,7 +154,7 @@ def test_a_recipe_that_somebody_changed_can_be_opened_anew(acted):
     button(app, "Open theirs").click().run()
     assert (named(app.text_input, "Title").value, named(app.text_input, "Subtitle").value) == ("Review", "theirs")
     named(app.text_input, "Title").set_value("Ours").run()
-    button(app, "Keep as a recipe").click().run()
+    button(app, "Save as a recipe").click().run()
     assert recipes.recipes(space) == [replace(theirs, name="Ours")]
 
 
@@ -155,8 +211,7 @@ def test_a_note_is_pinned_to_a_curve(acted):
 def test_a_comment_and_a_move_in_one_turn_are_both_kept(acted):
     _, _, made = acted
     app = open_page("report", model=made.read().strategies[0].model)
-    next(t for t in app.text_input if t.key and t.key.endswith("-importance-")).set_value("Said first")
-    next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-importance-")).click().run()
-    items = app.session_state[f"items-new-{made.read().strategies[0].model}"]
-    assert [kind for kind, _, _ in items][1] == "importance"
-    assert items[1][2] == "Said first"
+    next(t for t in app.text_input if t.key and t.key.endswith("-who-")).set_value("Said first")
+    next(b for b in app.button if b.key and b.key.startswith("Up-") and b.key.endswith("-who-")).click().run()
+    items = app.session_state[f"items-new-director-{made.read().strategies[0].model}"]
+    assert (items[0][0], items[0][2]) == ("who", "Said first")

@@ -79,7 +79,7 @@ def sign_out(page):
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/end_session?**")  # the provider's own page
     page.goto("/data")
-    page.get_by_text("sign in to see what is yours").wait_for()
+    page.get_by_text("Sign in to see your work").wait_for()
     settle(page)
 
 
@@ -121,5 +121,5 @@ def test_somebody_whom_the_provider_refuses_stays_outside(page, server):
     settle(page)
     sign_in(page, ANN["sub"], "Deny")
     page.goto("/data")
-    page.get_by_text("sign in to see what is yours").wait_for()
+    page.get_by_text("Sign in to see your work").wait_for()
     assert people.members(Workspace(server.space)) == []

@@ -40,13 +40,12 @@ def test_the_page_reads_a_model_of_tasks(tasked):
     frame = app.dataframe[0].value
     assert frame["name"].tolist() == ["card", "boat"]
     charts = [json.loads(found.proto.spec) for found in app.get("plotly_chart")]
-    assert len(charts) == 4  # importance, two tasks, one row
-    assert {chart["layout"]["title"]["text"] for chart in charts[1:3]} == {"card", "boat"}
+    assert len(charts) == 2  # importance, one row
+    assert len(app.get("image")) == 2  # a picture per task
     feature = next(box for box in app.selectbox if box.label == "Feature")
     feature.set_value("boat_length_m").run()
     assert not app.exception
-    charts = [json.loads(found.proto.spec) for found in app.get("plotly_chart")]
-    assert [chart["layout"]["title"]["text"] for chart in charts[1:-1]] == ["boat"]
+    assert ["boat" in str(picture.proto) for picture in app.get("image")] == [True]
     assert any("1 lack the column" in found.value for found in app.caption)
 
 
@@ -135,9 +134,9 @@ def test_other_pages_send_models_of_tasks_to_theirs(tasked):
     assert "multitask classifier" in app.dataframe[0].value["Kind"].tolist()
 
 
-def test_the_page_takes_an_additive_model_in_hand_for_none(full):
+def test_an_additive_model_is_not_replaced_by_another(full):
     app = open_page("tasks", model=full[2].id)
-    assert any("no model of several tasks" in found.value for found in app.markdown)
+    assert any("models of several tasks; the model in view has one" in found.value for found in app.markdown)
 
 
 def test_a_model_from_elsewhere_is_read_without_its_table(space):
@@ -149,7 +148,7 @@ def test_a_model_from_elsewhere_is_read_without_its_table(space):
     app = open_page("tasks", model=about.id)
     assert not app.error
     assert any("no longer here" in found.value for found in app.caption)
-    assert len(app.get("plotly_chart")) == 5  # importance, three tasks, their likeness
+    assert (len(app.get("plotly_chart")), len(app.get("image"))) == (2, 3)  # importance and likeness; three tasks
 
 
 # Rows of tasks
@@ -204,7 +203,7 @@ def test_what_cannot_be_tasks_is_said(space):
     frame = pd.DataFrame({"x": range(60), "one": "same", "y": [0.0, 1.0] * 30})
     table = space.tables.add(frame, "t")
     spec = Spec(table.id, "y", "t", ["x"], kind="tasks", task="one")
-    with pytest.raises(TableError, match="one task only"):
+    with pytest.raises(TableError, match="only one task"):
         rows(space, spec)
     with pytest.raises(TableError, match="no column 'gone'"):
         rows(space, replace(spec, task="gone"))

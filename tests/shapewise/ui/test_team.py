@@ -89,9 +89,10 @@ def test_neither_sees_what_is_the_others(chromium, server):
         assert NAME in page.inner_text("body")
         assert page.get_by_role("button", name="Delete").count() == 0
         assert page.get_by_role("button", name="Rename").count() == 0
-        bob(f"/shapes?model={model.id}").get_by_text("secret column").first.wait_for()
+        bob(f"/shapes?model={model.id}").get_by_text("secret column").first.wait_for(state="attached")
         assert bob(f"/data?table={table.id}").get_by_text("Shared with you by").count() == 1
         hers.sharing.share("models", model.id, "bob@x.org", None)
+        hers.sharing.share("tables", table.id, "bob@x.org", None)  # it was shared with its model
         assert NAME not in bob(f"/models?model={model.id}").inner_text("body")
         runs.cancel(hers, run)
 
@@ -101,7 +102,7 @@ def test_nobody_gets_in_unnamed_or_past_the_proxy(chromium, server):
         with person(chromium, server, name, secret) as stranger:
             for path in ("/data", "/models", "/people"):
                 text = stranger(path).inner_text("body")
-                assert "sign in to see what is yours" in text
+                assert "Sign in to see your work" in text
                 assert "sample" not in text
     assert people.members(Workspace(server.space)) == []
 
@@ -126,5 +127,5 @@ def test_roles_are_given_on_the_page_people(chromium, server):
         page.get_by_text("You may view what is shared with you").wait_for()
         assert space.seen_by(LOCAL).tables.listed() == []
         page = boss("/people")
-        page.get_by_role("tab", name="What was done").click()
+        page.get_by_role("tab", name="Audit log").click()
         assert [row.detail for row in people.log(space) if row.action == "role"] == ["editor to viewer"]

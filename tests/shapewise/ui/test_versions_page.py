@@ -208,9 +208,9 @@ def in_the_dialog(table, frame):
 
     def script():
         from shapewise.ui.data import versions
-        from shapewise.ui.session import state
+        from shapewise.ui.session import current
 
-        versions.dialog(state.current_table())
+        versions.dialog(current.in_view().table)
 
     app = AppTest.from_function(script, default_timeout=60)
     app.query_params["table"] = table.id
@@ -243,17 +243,18 @@ def test_an_older_version_leads_to_the_newest(months):
     _, old, new, *_ = months
     app = open_page("data", table=old.id)
     assert "What moved" not in [one.value for one in app.subheader]
-    button(app, "Open the newest").click().run()
+    version = next(one for one in app.selectbox if one.label == "Version")
+    assert [label.split(",")[0] for label in version.options] == ["Version 2", "Version 1"]
+    version.select_index(0).run()
     assert metrics(app)["Rows"] == "500"
-    assert "Open the newest" not in [one.label for one in app.button]
     assert app.query_params["table"] in (new.id, [new.id])
 
 
 def test_what_moved_is_told_and_drawn(months):
     _, _, new, *_ = months
     app = open_page("data", table=new.id)
-    assert "that went: *when*" in written(app)
-    assert not app.get("plotly_chart")  # not before it is asked for
+    assert "removed columns: *when*" in written(app)
+    assert len(app.get("plotly_chart")) == 1  # the profile: what moved is not drawn before it is asked for
     app = opened("moved", new)
     assert "columns changed significantly" in written(app)
     field = next(one for one in app.selectbox if one.label.startswith("Column,"))
@@ -261,7 +262,7 @@ def test_what_moved_is_told_and_drawn(months):
     for name in field.options[2:4]:  # levels, then dates
         next(one for one in app.selectbox if one.label.startswith("Column,")).set_value(name).run()
         assert not app.exception
-        assert app.get("plotly_chart")
+        assert len(app.get("plotly_chart")) == 2
     for element in [*app.markdown, *app.caption]:
         assert EVIL not in element.value
 
@@ -269,7 +270,7 @@ def test_what_moved_is_told_and_drawn(months):
 def test_a_change_of_type_is_told(months):
     space, old, *_ = months
     new, _ = add(space, a_month(90, 5).assign(age="young"), old)
-    assert "*age* was a number and is a category now" in written(opened("moved", new))
+    assert "*age* was a number and is now a category" in written(opened("moved", new))
 
 
 def test_models_are_trained_again_and_compared(months, monkeypatch):
@@ -280,7 +281,7 @@ def test_models_are_trained_again_and_compared(months, monkeypatch):
         app = opened("renewed", new)
         button(app, "Retrain on the newer version").click().run()
     assert not app.exception
-    assert began == [replace(Spec.from_dict(model.spec), table=new.id)]
+    assert began == [replace(Spec.from_dict(model.spec), table=new.id, codes=None)]
     run = Run("r", began[0], "", "running", None, "", Standing())
     with monkeypatch.context() as patched:
         patched.setattr(runs, "active", lambda space: [run])
@@ -300,9 +301,9 @@ def test_a_training_that_ended_badly_says_why(months, monkeypatch):
     run = Run(
         "r", replace(Spec.from_dict(model.spec), table=new.id), "", "failed", None, "All rows are <b>", Standing()
     )
-    listed = iter([[run]])
-    monkeypatch.setattr(runs, "active", lambda space: next(listed, []))
-    monkeypatch.setattr(runs, "read", lambda space, identifier: run)
+    looked = []
+    monkeypatch.setattr(runs, "active", lambda space: [] if looked else [run])
+    monkeypatch.setattr(runs, "read", lambda space, identifier: looked.append(identifier) or run)
     app = opened("renewed", new)
     assert "All rows are <b>" in written(app)
     assert button(app, "Retrain on the newer version")

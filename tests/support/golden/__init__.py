@@ -1,4 +1,4 @@
-"""Model files that earlier versions wrote, byte for byte, with what their models said of the rows of `probe`.
+"""Model files that earlier versions wrote, byte for byte, with their models' scores on the rows of `probe`.
 
 Each is `SCHEMA-KIND.gamx.gz`; `scores.json` holds scores on the link scale as hexadecimal floats. `make` wrote them.
 """
@@ -19,18 +19,18 @@ TASKS = ("a", "b", "a", "nowhere")
 
 
 def read(name: str) -> bytes:
-    """A file as it was written."""
+    """Return a file as it was written."""
     return gzip.decompress((FOLDER / f"{name}.gamx.gz").read_bytes())
 
 
 def scores(name: str) -> np.ndarray:
-    """What its model said then, (rows,)."""
+    """Return the scores of its model when it was written, (rows,)."""
     told = json.loads((FOLDER / "scores.json").read_text(encoding="utf-8"))
     return np.array([float.fromhex(text) for text in told[name]])
 
 
 def probe() -> pd.DataFrame:
-    """Rows of every kind of trouble: missing, unseen, extreme, and on the borders of what was seen."""
+    """Make rows with every kind of difficult value: missing, unseen, extreme, and on the borders of those seen."""
     return pd.DataFrame({
         "size": [0.0, np.nan, 1e300, -1e300, 5e-324, 0.25, -0.5, 2.0],
         "age": [18.0, 90.0, np.nan, 40.5, 41.0, 1e9, -1.0, 63.0],

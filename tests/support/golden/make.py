@@ -1,7 +1,7 @@
-"""Write golden files of the version that is imported: `python -m tests.support.golden.make FOLDER`.
+"""Write golden files of the imported version: `python -m tests.support.golden.make FOLDER`.
 
-For an earlier version, run it with that version's tree first on the path: a golden file is written once, by the code of
-its time, and never again.
+For an earlier version, run it with that version's source tree first on the path. A golden file is written once, by the
+code of its version, and never again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Made = Iterator[tuple[str, Any, np.ndarray]]
 
 
 def table(n: int = 400) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Columns of every type, a target that crosses two of them, and a task a row."""
+    """Make columns of every type, a target with an interaction of two of them, and each row's task."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"size": rng.normal(size=n), "age": rng.integers(18, 90, n).astype(float)})
     rare = [f"rare {k}" for k in range(20)]
@@ -37,7 +37,7 @@ def table(n: int = 400) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 def additive() -> Made:
-    """Files of one task."""
+    """Make the files of single-task models."""
     X, y, _ = table()
     weight = np.where(X["member"], 2.0, 0.5)
     common = {"outer_bags": 2, "max_rounds": 6, "max_bins": 16, "random_state": 0, "date_parts": True}
@@ -53,7 +53,7 @@ def additive() -> Made:
 
 
 def multitask() -> Made:
-    """Files of several tasks."""
+    """Make the files of multi-task models."""
     if not hasattr(gamcore, "MultiTaskTreesRegressor"):
         return
     X, y, task = table()
@@ -66,7 +66,7 @@ def multitask() -> Made:
 
 
 def main(folder: Path) -> None:
-    """Write the files, and add their scores to those that are there."""
+    """Write the files, and add their scores to the existing ones."""
     path = folder / "scores.json"
     told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for made in (additive(), multitask()):

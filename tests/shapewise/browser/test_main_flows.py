@@ -14,93 +14,32 @@ import pytest
 from gamcore.viz.files.html_report import to_html
 from gamcore.viz.files.parts import ReportPart
 from shapewise.decisions import boards as board
-from shapewise.ingest.read import read_file
 from shapewise.store.workspace import Workspace
 from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support import kinds
-from tests.support.places import DATA, ROOT
-from tests.support.serving import LOG, Server, settle, sound, window
+from tests.support.places import DATA
+from tests.support.serving import LOG, settle, window
+from tests.support.steps import press, row, small_model, upload
 
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 
 PAGES = [
-    "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies", "experiment",
-    "report",
+    "home", "data", "train", "models", "overview", "shapes", "pairs", "rows", "compare", "tasks", "strategies",
+    "experiment", "report",
 ]  # fmt: skip
-PROBES = re.compile(r"_stcore/(health|host-config)|favicon")
 
 
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory):
-    """Fresh servers, each on an empty workspace; the next one starts while a test is busy with its own."""
-
-    def fresh():
-        return Server(Workspace(tmp_path_factory.mktemp("space") / "space").root)
-
-    spare = [fresh()]
-
-    def take():
-        taken = spare.pop()
-        spare.append(fresh())
-        return taken
-
-    yield take
-    spare.pop().stop()
-
-
-@pytest.fixture
-def server(servers):
-    with sound(servers()) as taken:
-        yield taken
-
-
-@pytest.fixture
-def space(server):
-    return Workspace(server.space)
-
-
-@pytest.fixture
-def page(chromium, server):
-    """A page that fails its test where the browser's console shows an error; health probes of deep links apart."""
-    context = window(chromium, viewport={"width": 1400, "height": 1200}, base_url=server.ready())
-    opened = context.new_page()
-    errors = []
-    opened.on("console", lambda m: errors.append(f"{m.text} {m.location.get('url')}") if m.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    yield opened
-    context.close()
-    assert [error for error in errors if not PROBES.search(error)] == []
-
-
-def press(page, name):
-    page.get_by_role("button", name=name, exact=True).first.click()
-
-
-def upload(page, path):
-    page.locator('[data-testid="stFileUploaderDropzone"]').last.wait_for()
-    page.locator('input[type="file"]').last.set_input_files(str(path))
-
-
-def small_model(space, preset="fast", rounds=20):
-    data = (ROOT / "sample_data" / "housing.csv").read_bytes()
-    loaded = read_file("housing.csv", data)
-    table = space.tables.add(loaded.frame, "housing", loaded.notes)
-    features = [name for name in loaded.frame.columns if name != "price_thousand"]
-    spec = Spec(table.id, "price_thousand", "prices", features, preset=preset, changes={"max_rounds": rounds})
-    return train(space, spec)
-
-
-@pytest.mark.parametrize("path", ["", *PAGES])
+@pytest.mark.parametrize("path", ["", "data", "shapes", "report"])  # a page of each section of the menu
 def test_a_cold_deep_link_on_a_fresh_server(page, space, path):
     small_model(space)
     page.goto(f"/{path}")
     settle(page)
-    heading = path.capitalize() or "Data"
+    heading = path.capitalize() or "Home"
     page.get_by_role("heading", name=heading, exact=True).first.wait_for()
-    assert page.url.split("?")[0].endswith(f"/{path or 'data'}")
+    assert page.url.split("?")[0].endswith(f"/{path or 'home'}")
     assert page.get_by_role("dialog").count() == 0
     for link in PAGES:
         assert page.get_by_role("link", name=link.capitalize(), exact=True).count() == 1
@@ -113,10 +52,10 @@ def test_the_menu_leads_on_from_a_cold_link_and_a_reload_stays(page, space):
     page.get_by_role("link", name="Models", exact=True).click()
     page.get_by_role("button", name="Rename").wait_for()
     page.get_by_role("link", name="Shapes", exact=True).click()
-    page.get_by_text("Feature, by importance").wait_for()
+    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
     page.reload()
     settle(page)
-    page.get_by_text("Feature, by importance").wait_for()
+    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
 
 
 def test_from_nothing_to_a_shape_in_three_clicks(page):
@@ -127,15 +66,16 @@ def test_from_nothing_to_a_shape_in_three_clicks(page):
     page.get_by_role("button", name="Train", exact=True).wait_for()
     settle(page)
     press(page, "Train")
-    page.get_by_role("button", name="Explore the shapes").wait_for()
+    page.get_by_role("button", name="Read the curves").wait_for()
     page.locator(".js-plotly-plot .scatterlayer path.js-line").first.wait_for()
-    page.locator(".gtitle", has_text="position_clicks").first.wait_for()
-    press(page, "Explore the shapes")
-    page.get_by_text("Feature, by importance").wait_for()
+    page.locator("[class*=st-key-headline]", has_text="position_clicks").first.wait_for()
+    press(page, "Read the curves")
+    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
     settle(page)
-    press(page, "Next")
-    settle(page)
-    page.locator(".gtitle", has_text="sex").first.wait_for()
+    row(page, 1)
+    page.locator("[class*=st-key-headline]", has_text="sex").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    page.locator("[class*=st-key-headline]", has_text="coupon").first.wait_for()
 
 
 def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
@@ -155,11 +95,11 @@ def test_an_uploaded_csv_becomes_shapes(page, tmp_path, space):
     page.get_by_text("Fast", exact=True).click()
     settle(page)
     press(page, "Train")
-    page.get_by_role("button", name="Explore the shapes").wait_for()
+    page.get_by_role("button", name="Read the curves").wait_for()
     (model,) = space.models.listed()
     assert model.metrics["auc"] > 0.92
-    press(page, "Explore the shapes")
-    page.get_by_text("Feature, by importance").wait_for()
+    press(page, "Read the curves")
+    page.get_by_text("Whole-curve band").or_(page.get_by_text("Observed")).first.wait_for()
     settle(page)
     page.locator(".js-plotly-plot").first.wait_for()
     page.get_by_text("Bands from 30 refits").wait_for()  # the page is drawn anew when they come
@@ -188,13 +128,14 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
         box.press("Enter")
         settle(page)
     press(page, "Train")
-    page.get_by_text("rounds per second").wait_for()
+    bar = page.get_by_test_id("stBottom").get_by_text("rounds per second")
+    bar.wait_for()
     page.reload()
-    page.get_by_text("rounds per second").wait_for()
+    bar.wait_for()
     other = window(page.context.browser, base_url=page.url.split("/train")[0]).new_page()
     other.goto("/train")
-    other.get_by_role("button", name=re.compile("Watch .*which is training")).click()
-    other.get_by_text("rounds per second").wait_for()
+    other.get_by_test_id("stSidebar").get_by_role("link", name="Watch").click()
+    other.get_by_test_id("stBottom").get_by_text("rounds per second").wait_for()
     other.context.close()
     press(page, "Cancel")
     page.get_by_text("cancelled").wait_for()
@@ -208,24 +149,39 @@ def test_a_reload_finds_the_run_and_cancel_stops_it(page, space):
 DRAWN = "document.querySelector('.js-plotly-plot').data.map(t => `${t.name} ${JSON.stringify(t.y)}`).join()"
 
 
-def test_a_switch_redraws_the_curve_and_the_full_model_follows(page, space):
+def test_a_setting_redraws_the_curve_and_the_full_model_follows(page, space):
     model = small_model(space, rounds=5000)
     page.goto("/shapes")
     settle(page)
     page.locator(".js-plotly-plot").first.wait_for()
     before = page.evaluate(DRAWN)
-    off = model.spec["features"][-1]
-    page.get_by_test_id("stButtonGroup").get_by_role("button", name=off, exact=True).click()
+    segment(page, "Try other settings")
+    settle(page)
+    page.get_by_test_id("stSlider").filter(has_text="Leaves per tree").get_by_role("slider").focus()
+    page.keyboard.press("ArrowRight")
     page.wait_for_function(f"was => document.querySelector('.js-plotly-plot') && {DRAWN} !== was", arg=before)
     page.wait_for_function(f"() => {DRAWN}.includes('before')")
     settle(page)
     assert page.get_by_test_id("stMetricDelta").count() == 1
     press(page, "Train the full model")
-    page.get_by_role("button", name="Explore the shapes").wait_for()
+    page.get_by_role("button", name="Read the curves").wait_for()
     assert page.url.split("?")[0].endswith("/train")
     (newest, _) = space.models.listed()
-    assert off not in newest.spec["features"]
-    assert newest.name.endswith("tried")
+    assert newest.spec["changes"]["max_leaves"] == 3
+    assert newest.name == model.name
+
+
+def test_a_feature_can_be_left_out(page, space):
+    model = small_model(space, rounds=5000)
+    page.goto(f"/shapes?model={model.id}")
+    settle(page)
+    segment(page, "What if it were left out")
+    page.get_by_text("the held-out RMSE").wait_for()
+    press(page, "Train the model without it")
+    page.get_by_role("button", name="Read the curves").wait_for()
+    (newest, _) = space.models.listed()
+    assert len(newest.spec["features"]) == len(model.spec["features"]) - 1
+    page.locator(".st-key-in-view", has_text="without").wait_for()
 
 
 def crossed_model(space):
@@ -251,10 +207,10 @@ def test_rank_choose_refit_read_select_and_download(page, space):
     model = crossed_model(space)
     page.goto(f"/pairs?model={model.id}")
     settle(page)
-    page.get_by_text("above what chance gives").wait_for()
-    page.locator(".gtitle", has_text="a × b, one refit with these pairs").wait_for()
+    page.get_by_text("more than chance would produce").wait_for()
+    page.locator("[class*=st-key-headline]", has_text="a × b, one refit with these pairs").wait_for()
     press(page, "Train the full model")
-    page.get_by_role("button", name="Explore the shapes").wait_for()
+    page.get_by_role("button", name="Read the curves").wait_for()
     (newest, _) = space.models.listed()
     assert newest.n_pairs == 1
     page.goto(f"/pairs?model={newest.id}")
@@ -292,7 +248,7 @@ def test_deleting_asks_once(page, space):
     settle(page)
     press(page, "Delete")
     page.get_by_role("button", name="Delete model").click()
-    page.get_by_text("There is no model yet").wait_for()
+    page.get_by_text("There is no model of housing yet").wait_for()
     assert space.models.listed() == []
     page.goto("/data")
     settle(page)
@@ -310,16 +266,16 @@ def test_a_model_file_goes_out_and_comes_back(page, space, tmp_path):
         press(page, "Download")
     file = tmp_path / "brought.gamx"
     file.write_bytes(Path(waiting.value.path()).read_bytes())
-    page.get_by_text("Bring in a model file").click()
+    page.get_by_text("Import a model file").click()
     upload(page, file)
     page.get_by_role("heading", name="brought").wait_for()
     assert len(space.models.listed()) == 2
     (tmp_path / "bad.gamx").write_bytes(b"no model")
     settle(page)
     if not page.locator('[data-testid="stFileUploaderDropzone"]').is_visible():
-        page.get_by_text("Bring in a model file").click()
+        page.get_by_text("Import a model file").click()
     upload(page, tmp_path / "bad.gamx")
-    page.get_by_text("not a whole .gamx model file").wait_for()
+    page.get_by_text("not a complete .gamx model file").wait_for()
     assert len(space.models.listed()) == 2
 
 
@@ -369,14 +325,13 @@ def test_loans_of_two_kinds_from_three_clicks_to_one_row(page):
     settle(page)
     press(page, "Read the tasks")
     page.get_by_role("heading", name="The tasks", exact=True).wait_for()
-    page.get_by_text("Learning together, on held-out rows").wait_for()
+    page.get_by_text("On held-out rows, learning together").wait_for()
     settle(page)
     bars = page.locator(".js-plotly-plot").first
     bars.locator(".legendtext").nth(1).wait_for()
-    page.locator(".js-plotly-plot .gtitle").nth(1).wait_for()
     assert bars.locator(".legendtext").all_text_contents() == ["in the trees that tasks share", "in trees of one task"]
-    titles = page.locator(".js-plotly-plot .gtitle").all_text_contents()
-    assert sorted(titles) == ["boat", "card"]
+    for task in ("boat", "card"):
+        page.locator(f"img[alt*='{task}']").first.wait_for()
     page.get_by_text("agrees with the common curve").first.wait_for()
     page.get_by_label("Held-out row, of").fill("2")
     page.keyboard.press("Enter")
@@ -399,13 +354,13 @@ def test_bands_appear_and_the_curve_is_read_on_every_scale(page, space):
     page.get_by_role("button", name="Train", exact=True).wait_for()
     settle(page)
     press(page, "Train")
-    page.get_by_role("button", name="Explore the shapes").wait_for()
+    page.get_by_role("button", name="Read the curves").wait_for()
     page.get_by_text("Bands from 30 refits").wait_for()
     (model,) = space.models.listed()
     assert model.bands == 30
     page.goto(f"/shapes?model={model.id}&feature=position_clicks")
     settle(page)
-    page.locator(".gtitle", has_text=re.compile("position_clicks: .*(falls|up and down)")).wait_for()
+    page.locator("[class*=st-key-headline]", has_text=re.compile("position_clicks: .*(falls|up and down)")).wait_for()
     legend = page.locator(".js-plotly-plot .legendtext")
     legend.get_by_text("95% band, whole curve").wait_for()
     page.get_by_text("What bands say").click()
@@ -438,7 +393,7 @@ def test_a_row_moves_with_its_sliders_and_two_models_are_compared(page, space):
     assert page.locator(".js-plotly-plot .barlayer .trace").count()
     page.get_by_text("What would flip it").wait_for()
     page.get_by_role("link", name="Compare", exact=True).click()
-    page.locator(".gtitle", has_text="area_sqm").wait_for()
+    page.locator("[class*=st-key-headline]", has_text="area_sqm").wait_for()
     settle(page)
     names = page.locator(".js-plotly-plot .legendtext").all_text_contents()
     assert {"prices", "shorter", "difference"} <= set(names)
@@ -448,8 +403,8 @@ def test_a_row_moves_with_its_sliders_and_two_models_are_compared(page, space):
 def segment(page, name):
     """Press a part of a segmented control."""
     parts = page.get_by_test_id("stButtonGroup")
-    parts.get_by_role("radio", name=name, exact=True).or_(
-        parts.get_by_role("button", name=name, exact=True)
+    parts.get_by_role("radio", name=name, exact=True).or_(parts.get_by_role("button", name=name, exact=True)).or_(
+        parts.get_by_text(name, exact=True)
     ).first.click()
 
 
@@ -513,7 +468,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     with page.expect_download() as waiting:
         press(page, "JSON")
     exported = waiting.value.path()
-    press(page, "Prove them on this table")
+    press(page, "Check them on this table")
     page.get_by_text("rows has the same strategy on the board").wait_for()
     press(page, "Import")
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
@@ -529,18 +484,18 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     page.get_by_text("Guided example:").first.click()
     settle(page)  # it opens by and by, and what is pressed meanwhile is not pressed
     press(page, "Open the plan")
-    page.get_by_text("How long it takes").wait_for()
+    page.get_by_text("shows after").first.wait_for()
     settle(page)
     page.get_by_text("Guided example:").first.click()
     settle(page)
     press(page, "Read the experiment")
-    page.get_by_text("no expected null speaks against them").wait_for()
+    page.get_by_text("No guardrail got worse").wait_for()
     settle(page)
-    assert page.get_by_text(re.compile("Flat as expected|No move found")).count() == 3
+    assert page.get_by_text(re.compile("Flat as expected|No change detected")).count() == 3
     page.reload()
     settle(page)
     segment(page, "Read-out")
-    page.get_by_text("no expected null speaks against them").wait_for()
+    page.get_by_text("No guardrail got worse").wait_for()
 
 
 def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, space, chromium, tmp_path):
@@ -553,7 +508,7 @@ def test_a_report_is_put_together_and_its_page_runs_without_a_network(page, spac
     page.get_by_placeholder("What should the reader take away?").nth(1).fill("<b>Size</b> first")
     page.keyboard.press("Enter")
     settle(page)
-    page.get_by_role("radio", name="Web page (HTML)").click()
+    page.get_by_role("radio", name="Web page").click()
     settle(page)
     press(page, "Make the report")
     page.get_by_role("button", name="Download the file").wait_for()
@@ -593,7 +548,7 @@ def test_every_kind_of_plot_draws_itself_without_a_network(chromium, tmp_path, m
         drawn = "document.querySelectorAll('.js-plotly-plot .main-svg').length"
         opened.wait_for_function(f"{drawn} >= {len(every)}")
         assert opened.locator(".js-plotly-plot").count() == len(every)
-        titles = opened.locator(".js-plotly-plot .gtitle").all_text_contents()
+        titles = opened.locator("section h2").all_text_contents()
         assert len(titles) == len(every)
 
 

@@ -1,0 +1,161 @@
+"""Tests of any number of arms: numbers equal statsmodels and SciPy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint, proportions_ztest
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+from gamcore.decide.arms import ArmsTest, by_segment, read_arms
+from gamcore.decide.experiment_plan import ExperimentError
+
+ARMS = ["Mens E-Mail", "No E-Mail", "Womens E-Mail"]
+
+
+def mailing(n=9000, seed=0):
+    """A test of two e-mails against none, with two rates and a mean; the women's e-mail works for new customers."""
+    rng = np.random.default_rng(seed)
+    segment = rng.choice(ARMS, n)
+    newbie = rng.integers(0, 2, n)
+    lift = np.where(segment == "Mens E-Mail", 0.07, np.where((segment == "Womens E-Mail") & (newbie == 1), 0.09, 0.0))
+    visit = (rng.random(n) < 0.11 + lift).astype(int)
+    conversion = visit * (rng.random(n) < 0.2)
+    spend = conversion * rng.gamma(2.0, 40.0, n)
+    return pd.DataFrame({"segment": segment, "newbie": newbie, "history": rng.gamma(2, 120, n), "visit": visit,
+                         "conversion": conversion, "spend": spend})  # fmt: skip
+
+
+TEST = ArmsTest("segment", "No E-Mail", {"visit": "primary", "conversion": "primary", "spend": "guardrail"})
+
+
+def test_each_arm_is_compared_with_the_control():
+    frame = mailing()
+    out = read_arms(frame, TEST)
+    assert out.arms == ("No E-Mail", "Mens E-Mail", "Womens E-Mail")
+    assert out.rates == {"visit", "conversion"}
+    control = frame[frame["segment"] == "No E-Mail"]
+    for effect in out.effects:
+        treated = frame[frame["segment"] == effect.strategy]
+        a, b = treated[effect.metric], control[effect.metric]
+        assert effect.difference == pytest.approx(a.mean() - b.mean())
+        assert effect.lift == pytest.approx(a.mean() / b.mean() - 1)
+        if effect.metric in out.rates:
+            assert effect.p == pytest.approx(proportions_ztest([a.sum(), b.sum()], [len(a), len(b)])[1])
+        else:
+            pair = CompareMeans(DescrStatsW(a), DescrStatsW(b))
+            assert effect.p == pytest.approx(pair.ttest_ind(usevar="unequal")[1])
+            assert effect.difference_interval == pytest.approx(pair.tconfint_diff(usevar="unequal"))
+    holm = multipletests([effect.p for effect in out.effects], method="holm")[1]
+    assert [effect.holm for effect in out.effects] == pytest.approx(holm)
+
+
+def test_rates_and_means_have_their_intervals():
+    frame = mailing()
+    out = read_arms(frame, TEST)
+    for arm in ARMS:
+        visits = frame.loc[frame["segment"] == arm, "visit"]
+        rate, interval = out.levels[arm, "visit"]
+        assert rate == pytest.approx(visits.mean())
+        assert interval == pytest.approx(proportion_confint(visits.sum(), len(visits), method="wilson"))
+        spend = frame.loc[frame["segment"] == arm, "spend"]
+        _, interval = out.levels[arm, "spend"]
+        assert interval == pytest.approx(DescrStatsW(spend).tconfint_mean())
+    table = out.frame()
+    assert len(table) == 9
+    assert table["arm"].iloc[0] == "No E-Mail"
+    assert table["difference"].isna().tolist() == [True, False, False] * 3
+
+
+def test_dunnett_shares_one_control():
+    frame = mailing()
+    out = read_arms(frame, replace(TEST, adjustment="Dunnett"))
+    for metric in TEST.metrics:
+        parts = [frame.loc[frame["segment"] == arm, metric] for arm in out.arms]
+        wanted = stats.dunnett(*parts[1:], control=parts[0], rng=np.random.default_rng(0))
+        mine = [effect for effect in out.effects if effect.metric == metric]
+        assert [effect.holm for effect in mine] == pytest.approx(wanted.pvalue, abs=2e-3)
+        ends = wanted.confidence_interval()
+        assert [effect.difference_interval[0] for effect in mine] == pytest.approx(ends.low, rel=0.02)
+
+
+def test_the_sizes_are_held_against_the_plan():
+    frame = mailing()
+    sizes = read_arms(frame, TEST).sizes["all"]
+    counts = frame["segment"].value_counts()[list(sizes.counts)]
+    assert sizes.p == pytest.approx(stats.chisquare(counts).pvalue)
+    assert not sizes.alarm
+    planned = read_arms(frame, replace(TEST, shares={"No E-Mail": 2, "Mens E-Mail": 1, "Womens E-Mail": 1}))
+    assert planned.stopped
+    wanted = counts.sum() * np.array([0.5, 0.25, 0.25])
+    assert planned.sizes["all"].p == pytest.approx(stats.chisquare(counts, wanted).pvalue)
+    lost = frame.assign(visit=frame["visit"].where((frame["segment"] != "Mens E-Mail") | (frame.index % 5 > 0)))
+    assert read_arms(lost, TEST).sizes["visit"].alarm  # who is known depends on the arm
+
+
+def test_rows_without_an_arm_are_left_out():
+    frame = mailing()
+    frame.loc[::10, "segment"] = None
+    out = read_arms(frame, TEST)
+    assert out.left_out == 900
+    assert sum(out.sizes["all"].counts.values()) == 8100
+
+
+def test_for_whom_it_works():
+    frame = mailing(30_000, seed=1)
+    found = by_segment(frame, TEST, "visit", "newbie")
+    table = found.frame()
+    assert len(table) == 4
+    for row in table.itertuples():
+        part = frame[frame["newbie"] == int(row.segment)]
+        means = part.groupby("segment")["visit"].mean()
+        assert row.difference == pytest.approx(means[row.arm] - means["No E-Mail"])
+        assert row.customers == (part["segment"] == row.arm).sum()
+    assert found.p["Womens E-Mail"] < 1e-6
+    assert found.p["Mens E-Mail"] > 0.01
+    quarters = by_segment(frame, TEST, "spend", "history").frame()
+    assert quarters["segment"].nunique() == 4
+
+
+def test_equal_lifts_rarely_look_different():
+    """Cochran's Q keeps its level: no segment differs, and about one test in twenty says so."""
+    alarms = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"arm": rng.choice(["a", "b"], 2000), "who": rng.choice(list("xyz"), 2000)})
+        frame["y"] = (rng.random(2000) < np.where(frame["arm"] == "b", 0.4, 0.3)).astype(int)
+        alarms += by_segment(frame, ArmsTest("arm", "a", {"y": "primary"}), "y", "who").p["b"] < 0.05
+    assert 3 <= alarms <= 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"arm": "gone"}, "no column 'gone'"), ({"control": "nobody"}, "No row of 'segment' is 'nobody'"),
+        ({"arm": "history", "control": "1"}, "choose another control"), ({"metrics": {"gone": "primary"}}, "gone"),
+        ({"metrics": {"segment": "primary"}}, "cannot be an outcome"), ({"shares": {"No E-Mail": 1}}, "planned share"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(changes, words):
+    with pytest.raises(ExperimentError, match=words):
+        read_arms(mailing(300), replace(TEST, **changes))
+
+
+def test_too_many_arms_and_a_single_one():
+    frame = mailing(300).assign(many=lambda X: X.index % 40, one="all")
+    for arm in ("many", "one"):
+        with pytest.raises(ExperimentError, match="a test has 2 to 12 arms"):
+            read_arms(frame, replace(TEST, arm=arm, control="all" if arm == "one" else "1"))
+
+
+def test_an_empty_arm_has_no_effect():
+    frame = mailing(300)
+    frame.loc[frame["segment"] == "Mens E-Mail", "visit"] = np.nan
+    effect = read_arms(frame, TEST).effects[0]
+    assert effect.treated.n == 0
+    assert np.isnan(effect.p)

@@ -1,0 +1,99 @@
+"""What people read of a number: close to it, without exponents, with one sign, alike in a list."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gamcore.numbers import (
+    LARGE,
+    SMALL,
+    alike,
+    count,
+    duration,
+    exact,
+    factor,
+    fixed,
+    in_prose,
+    number,
+    p_value,
+    percent,
+    place,
+    points,
+    size,
+)
+
+usual = st.floats(-1e14, 1e14).filter(lambda value: value == 0 or abs(value) > SMALL)
+
+
+def back(text):
+    return float(text.replace(",", ""))
+
+
+@given(usual, st.integers(1, 6))
+def test_a_measured_number_is_off_by_half_its_last_digit_at_most(value, digits):
+    assert abs(back(number(value, digits)) - value) <= 0.5000001 * 10.0 ** (1 - digits) * abs(value)
+
+
+@given(usual)
+def test_an_exact_number_is_itself_to_ten_digits(value):
+    text = exact(value)
+    assert back(text) == pytest.approx(value, rel=1e-9)
+    assert "." not in text or text[-1] not in "0."
+
+
+@given(st.floats(allow_nan=False).filter(lambda value: abs(value) < LARGE), st.integers(0, 6), st.booleans())
+def test_no_exponent_and_no_sign_of_nothing(value, decimals, signed):
+    text = fixed(value, decimals, signed)
+    assert "e" not in text
+    zero = set(text) <= set("0.+-,")
+    assert text[0] in "0123456789" if zero else text.startswith("-") == (value < 0)
+    assert zero or text.startswith("+") == (signed and value > 0)
+
+
+@given(st.integers(-(10**14), 10**14))
+def test_counts_are_exact(value):
+    assert int(count(value).replace(",", "")) == value
+    assert back(in_prose(value).split()[0]) * {"million": 1e6, "billion": 1e9}.get(
+        in_prose(value).split()[-1], 1
+    ) == pytest.approx(value, rel=1e-12)
+
+
+@given(st.lists(usual, min_size=1, max_size=20))
+def test_numbers_that_stand_together_have_the_same_decimals(values):
+    assert len({len(text.partition(".")[2]) for text in alike(values)}) == 1
+
+
+@given(st.floats(-10, 10).filter(lambda share: share == 0 or abs(share) > 1e-8))
+def test_a_percentage_is_zero_only_for_zero(share):
+    text = percent(share)
+    assert text.endswith("%")
+    assert (back(text[:-1]) == 0) == (share == 0)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
+def test_neighbouring_places_are_told_apart(start, span):
+    ends = [start, start + span]
+    if ends[0] != ends[1] and span > 1e-12 * abs(start):
+        assert place(ends[0], span) != place(ends[1], span)
+
+
+@pytest.mark.parametrize(("made", "text"), [
+    (number(1_000_000), "1,000,000"), (number(0.0123456), "0.0123"), (number(0.5, signed=True), "+0.500"),
+    (number(9.996), "10.0"), (number(2.5e-9), "2.5e-9"), (number(3e20), "3e20"), (number(0), "0"),
+    (number(np.float64(16424.3)), "16,424"), (number(math.nan), "not known"), (number(-math.inf), "-∞"),
+    (percent(0.1), "10.0%"), (percent(0.2, 0), "20%"), (percent(-0.1603, signed=True), "-16.0%"),
+    (percent(0.0004), "0.040%"), (percent(math.nan), "not known"), (percent(0.005, 0), "0.50%"),
+    (points(19.34), "+19.3 points"), (points(-0.02), "0.0 points"), (factor(1.5), "×1.50"),
+    (exact(0.05), "0.05"), (exact(2_500.0), "2,500"), (exact(-0.0), "0"), (fixed(0.69949, 3), "0.699"),
+    (in_prose(2_000_000), "2 million"), (in_prose(1_234_567), "1,234,567"), (in_prose(50_000), "50,000"),
+    (size(999_950), "1 MB"), (size(12), "12 bytes"), (size(2.5e9), "2.5 GB"), (p_value(0.0342), "p = .034"),
+    (p_value(1e-9), "p < .0001"), (duration(0.04), "0.0 s"), (duration(59.6), "60 s"), (duration(9_000), "2.5 hours"),
+    (place(16_424.3, 500), "16,424"), (place(0.5, 1), "0.5"),
+])  # fmt: skip
+def test_examples(made, text):
+    assert made == text

@@ -1,0 +1,57 @@
+"""A test of three arms, from a CSV to its read-out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
+
+from tests.support.serving import settle
+from tests.support.steps import press, upload
+
+pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+
+
+def test_an_email_test_of_three_arms_is_read_in_two_steps(page, tmp_path):
+    """A file, and a press on Experiment: the arm, the control and the outcomes are told by their names. Two more fetch
+    the numbers, which are those of statsmodels and SciPy."""
+    rng = np.random.default_rng(0)
+    arm = rng.choice(["No E-Mail", "Mens E-Mail", "Womens E-Mail"], 9000)
+    visit = (rng.random(9000) < np.where(arm == "Mens E-Mail", 0.18, 0.1)).astype(int)
+    frame = pd.DataFrame({"recency": rng.integers(1, 13, 9000), "segment": arm, "visit": visit,
+                          "spend": (visit * rng.gamma(2, 30, 9000)).round(2)})  # fmt: skip
+    frame.to_csv(tmp_path / "emails.csv", index=False)
+    page.goto("/")
+    settle(page)
+    upload(page, tmp_path / "emails.csv")
+    page.get_by_role("button", name="Train on this table").wait_for()
+    page.get_by_role("link", name="Experiment", exact=True).click()
+    page.get_by_text("Mens E-Mail works").wait_for()
+    page.get_by_role("heading", name="visit", exact=True).wait_for()
+    page.get_by_role("heading", name="spend", exact=True).wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
+    with page.expect_download() as download:
+        press(page, "Download")
+        press(page, "CSV")
+    numbers = pd.read_csv(download.value.path()).set_index(["strategy", "metric"])
+    for (name, metric), row in numbers.iterrows():
+        a, b = (frame.loc[frame["segment"] == side, metric] for side in (name, "No E-Mail"))
+        assert (row["treated"], row["control"]) == (len(a), len(b))
+        assert (row["treated mean"], row["control mean"]) == pytest.approx((a.mean(), b.mean()))
+        ends = row["difference, lower"], row["difference, upper"]
+        if metric == "visit":
+            sums = (a.sum(), len(a), b.sum(), len(b))
+            assert row["p"] == pytest.approx(proportions_ztest(sums[::2], sums[1::2])[1])
+            assert ends == pytest.approx(confint_proportions_2indep(*sums, method="newcomb"))
+            ratio = confint_proportions_2indep(*sums, compare="ratio", method="log")
+            assert (row["lift, lower"] + 1, row["lift, upper"] + 1) == pytest.approx(ratio)
+        else:
+            welch = stats.ttest_ind(a, b, equal_var=False)
+            assert row["p"] == pytest.approx(welch.pvalue)
+            assert ends == pytest.approx(tuple(welch.confidence_interval()))
+    assert numbers["p, Holm"].tolist() == pytest.approx(multipletests(numbers["p"], method="holm")[1].tolist())
+    assert len(numbers) == 4

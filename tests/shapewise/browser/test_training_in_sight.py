@@ -1,0 +1,54 @@
+"""On a common laptop, what Train offers, does and leads to is in sight without scrolling."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.serving import settle
+from tests.support.steps import in_sight, press, upload
+
+pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+
+BOTH_IN_SIGHT = """() => {
+    const cancel = [...document.querySelectorAll('button')].find(e => e.innerText.includes('Cancel'));
+    return [cancel, document.querySelector('[data-testid=stProgress]')].every(
+        e => e && e.getBoundingClientRect().top >= 0 && e.getBoundingClientRect().bottom <= innerHeight);
+}"""
+"""Whether the progress and the button that stops it are: asked at once, as a run may end at any moment."""
+
+
+def test_button_progress_and_result_are_in_sight(reader, renewal):
+    reader.goto(f"/train?table={renewal.table}")
+    settle(reader)
+    button = reader.get_by_role("button", name="Train", exact=True).first
+    assert in_sight(reader, button)
+    assert in_sight(reader, reader.get_by_role("combobox", name="Predict").first)
+    assert in_sight(reader, reader.locator(".js-plotly-plot").first)
+    reader.get_by_text("Accurate", exact=True).click()  # long enough for a run of its own
+    settle(reader)
+    button.click()
+    reader.wait_for_function(BOTH_IN_SIGHT)
+    onward = reader.get_by_role("button", name="Read the curves")
+    onward.wait_for()
+    settle(reader)
+    assert in_sight(reader, onward)
+    assert in_sight(reader, reader.locator(".js-plotly-plot").first)
+    press(reader, "Read the curves")
+    reader.wait_for_url("**/shapes?*")
+
+
+def test_the_target_proposed_is_no_id_and_no_constant(page, tmp_path):
+    rows = ["age,answered,bought,country,client_id"]
+    rows += [f"{20 + k % 50},{'yes' if k % 7 < 3 else 'no'},{k % 5},X,{100_000 + 37 * k}" for k in range(400)]
+    (tmp_path / "clients.csv").write_text("\n".join(rows))
+    page.goto("/")
+    settle(page)
+    upload(page, tmp_path / "clients.csv")
+    press(page, "Train on this table")
+    button = page.get_by_role("button", name="Train", exact=True)
+    button.wait_for()
+    settle(page)
+    assert page.get_by_role("combobox", name="Predict").input_value() in ("answered", "bought")
+    assert page.get_by_test_id("stAlertContentError").count() == 0
+    assert button.is_enabled()

@@ -1,0 +1,78 @@
+"""No page cuts a text, spills it, draws it over another or makes it too pale: three widths, two themes."""
+
+from __future__ import annotations
+
+import pytest
+
+from gamcore.decide.rules import Range
+from gamcore.decide.strategies import Strategy, StrategySet
+from shapewise.decisions import boards
+from shapewise.ingest.read import read_file
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train
+from tests.support.measuring import LEAST_CONTRAST, faults_of
+from tests.support.places import ROOT
+from tests.support.serving import settle, window
+
+pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+
+WIDTHS = (1440, 1024, 390)
+OF_MODEL = ("data", "train", "models", "compare", "overview", "shapes", "pairs", "rows", "strategies", "experiment",
+            "report")  # fmt: skip
+IN_DARK = ("train", "shapes", "pairs", "strategies", "report")
+FEATURES = ["age", "income", "debt_ratio", "months_employed", "card_use", "late_payments"]
+
+
+@pytest.fixture
+def addresses(space):
+    """The pages of a project with a model of pairs and bands, a sibling, a model of tasks, and a board."""
+    loaded = read_file("loans.csv", (ROOT / "sample_data" / "loans.csv").read_bytes())
+    table = space.tables.add(loaded.frame, "loans", loaded.notes).id
+
+    def trained(name, features=FEATURES, rounds=100, **changes):
+        spec = Spec(table, "default", name, features, positive=["yes"], preset="fast", bands=10, **changes)
+        return train(space, spec)
+
+    first = trained("default · all", changes={"interactions": 3, "max_rounds": 100})
+    add_bands(space, first.id)
+    trained("default · without age", FEATURES[1:], changes={"max_rounds": 30})
+    tasks = trained("default by product", kind="tasks", task="product", changes={"max_rounds": 30})
+    made = [
+        Strategy("Offer a lower limit", Range("card_use", 0.7, None), "Lower the limit", base=0.12, value=30.0,
+                 scenario=first.name, model=first.id),
+        Strategy("Call those who paid late", Range("late_payments", 2, None), "Call", base=0.2, value=1000.0,
+                 scenario=first.name, model=first.id),
+    ]  # fmt: skip
+    boards.add_board(space, StrategySet("Loans: two messages", tuple(made)), table)
+    listed = {name: f"/{name}?model={first.id}&table={table}" for name in OF_MODEL}
+    return {"home": "/", **listed, "tasks": f"/tasks?model={tasks.id}&table={table}"}
+
+
+def faults_at_rest(page):
+    """Return the faults of the page as it is; a plot may take a moment to follow a new width or theme."""
+    for wait in (300, 900, 1500):
+        page.wait_for_timeout(wait)
+        if not (faults := faults_of(page, LEAST_CONTRAST)):
+            break
+    return faults
+
+
+def test_every_text_keeps_to_its_place(chromium, server, addresses):
+    faults = []
+    context = window(chromium, base_url=server.ready())
+    page = context.new_page()
+    for name, address in addresses.items():
+        page.goto(address)
+        settle(page)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            faults += [f"{name} {width}: {fault}" for fault in faults_at_rest(page)]
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    for name in IN_DARK:
+        page.goto(addresses[name])
+        settle(page)
+        faults += [f"{name} dark: {fault}" for fault in faults_at_rest(page)]
+    context.close()
+    assert not faults, "\n".join(faults)

@@ -1,0 +1,163 @@
+"""The slide that decides: measured before assumed, figures as by hand, and never more than six slides."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pptx import Presentation
+from pypdf import PdfReader
+
+from gamcore.decide.arms import ArmsTest
+from gamcore.numbers import estimate
+from gamcore.viz import files as export
+from shapewise.decisions import arm_tests, boards
+from shapewise.decisions import guided_example as example
+from shapewise.reports import recipes
+from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, ReportItem
+from shapewise.reports.review import review_of
+
+
+def text_of(part):
+    return " ".join([part.title, *part.text, *(f"{word} {said}" for word, said in part.lines),
+                     *(f"{one.value} {one.interval} {one.label}" for one in part.figures)])  # fmt: skip
+
+
+def figures(part):
+    return [float(one.value.split()[0].replace(",", "")) for one in part.figures]
+
+
+@pytest.fixture
+def tested(acted):
+    space, _, made = acted
+    outcomes = example.load(space, example.OUTCOME)
+    board = boards.change(space, made.id, plan=example.plan_of(made), outcome=example.outcome_of(outcomes))
+    return space, board
+
+
+def usual(space, board, audience="director", **changes):
+    model = space.models.about(board.read().strategies[0].model)
+    return replace(recipes.usual(model, ["balance"], board, None, audience), **changes), model.id
+
+
+def test_what_was_measured_comes_before_what_is_assumed(tested):
+    space, board = tested
+    recipe, model = usual(space, board, start="2026-12-01")
+    report = review_of(space, recipe, model)
+    first = report.parts[0]
+    assert first.title == "Roll out A, then C, then B: 8,894 of 10,666 customers"
+    assert "assumed" not in text_of(first)
+    lines = dict(first.lines)
+    assert "test of 59,507 customers" in lines["Measured"]
+    assert "A uses sex" in lines["Risk"]
+    assert lines["Next"].startswith("Roll out A, C and B on 1 December 2026; keep 10% as a control, and read again on ")
+    reach, gap = np.array([6_894, 918, 1_082]), np.array([0.040724, 0.036210, 0.052469])
+    monthly = 65_000 / 7 * 30 / 10_666 * reach
+    assert figures(first)[0] == pytest.approx(monthly @ gap, rel=0.005)
+    net = float((monthly * gap) @ [30.0, 24.0, 20.0] - 0.05 * monthly.sum())
+    assert figures(first)[1] == pytest.approx(net, rel=0.005)
+    assert "EUR" in first.figures[1].value
+    assert "95% interval" in first.figures[0].interval
+    boards.change(space, board.id, money={"amount": 100.0})
+    dearer = review_of(space, recipe, model).parts[0]
+    assert figures(dearer)[1] == pytest.approx(100 * (monthly @ gap) - 0.05 * monthly.sum(), rel=0.005)
+
+
+def test_before_a_test_it_is_called_assumed_and_the_next_step_is_the_test(acted):
+    space, _, board = acted
+    recipe, model = usual(space, board)
+    first = review_of(space, recipe, model).parts[0]
+    assert first.title.startswith("Test A, then C, then B")
+    assert all(one.label.startswith("assumed") for one in first.figures)
+    assert "95%" not in text_of(first)
+    assert "nothing has been measured" in dict(first.lines)["Next"]
+    planned = boards.change(space, board.id, plan=example.plan_of(board))
+    recipe, _ = usual(space, planned)
+    lines = dict(review_of(space, recipe, model).parts[0].lines)
+    assert lines["Next"].startswith("Test A, C and B for 11 days (control 50%, treated 50%)")
+
+
+def test_a_director_gets_six_slides_whatever_is_asked_for(tested):
+    space, board = tested
+    recipe, model = usual(space, board)
+    many = replace(
+        recipe, items=(*recipe.items, ReportItem("reach", (), "word " * 300), ReportItem("curve", ("none",)))
+    )
+    for one in (recipe, many):
+        report = review_of(space, one, model)
+        assert len(report.every) <= MOST_SLIDES
+        assert len(Presentation(io.BytesIO(export.to_report(report, "pptx"))).slides) <= MOST_SLIDES
+    assert len(PdfReader(io.BytesIO(export.to_report(report, "pdf"))).pages) <= MOST_SLIDES
+    assert "none" in " ".join(report.parts[-1].text)  # what is left out is said
+
+
+def test_curves_are_those_of_the_models_that_strategies_were_read_off(tested):
+    space, board = tested
+    for audience in AUDIENCES:
+        recipe, _ = usual(space, board, audience)
+        other = board.read().strategies[2].model  # the model in view is none of the first two
+        report = review_of(space, recipe, other)
+        details = [part.plot.detail for part in report.every if part.plot is not None]
+        assert not [part for part in report.every if part.title.startswith("Left out")]
+        if audience != "audit":
+            for one in board.read().strategies:
+                assert any(f"model {one.scenario}" in detail for detail in details), one.name
+        if audience != "director":
+            cards = [part.title for part in report.every if part.title.startswith("Model card")]
+            assert cards == [f"Model card: {one.scenario}" for one in board.read().strategies]
+    gone = board.read().strategies[1].model
+    space.delete("models", gone)
+    recipe, model = usual(space, board)
+    report = review_of(space, recipe, model)
+    left = " ".join(report.parts[-1].text)
+    assert "The model that C was read off (other assets against drop) is no longer there" in left
+
+
+def test_a_test_with_arms_of_the_wrong_sizes_decides_nothing(tested):
+    space, board = tested
+    frame = space.tables.read(board.outcome["rows"]["table"])
+    keep = (frame["arm"] == "control") | (np.arange(len(frame)) % 3 > 0)
+    cut = space.tables.add(frame[keep], "cut")
+    board = boards.change(space, board.id, outcome={"rows": board.outcome["rows"] | {"table": cut.id}})
+    recipe, model = usual(space, board)
+    report = review_of(space, recipe, model)
+    assert report.parts[0].title.startswith("Do not decide on this test")
+    assert not report.parts[0].figures
+
+
+def test_plans_read_as_people_write(tested):
+    space, board = tested
+    recipe, model = usual(space, board, "analyst")
+    plan = next(part for part in review_of(space, recipe, model).parts if part.title == "The test takes 11 days")
+    row = plan.table[1]
+    assert row[3:6] == ["22.0%", "15%", "6,002"]
+    assert row[6] == "4,332"
+
+
+def test_the_best_of_several_arms_is_told_with_a_wider_interval(space):
+    rng = np.random.default_rng(0)
+    arm = rng.choice(["none", "a", "b"], 9_000)
+    chance = pd.Series({"none": 0.2, "a": 0.23, "b": 0.27})[arm].to_numpy()
+    table = space.tables.add(pd.DataFrame({"arm": arm, "sold": rng.random(9_000) < chance}), "mail")
+    test = arm_tests.keep(space, table.id, "Mail", ArmsTest("arm", "none", {"sold": "primary"}))
+    report = review_of(space, recipes.usual(None, [], None, test, "analyst"))
+    first = report.parts[0]
+    assert first.title.startswith("Choose b: sold")
+    low, high = (float(end) for end in first.figures[0].interval.split("interval ")[1].split(" to "))
+    row = next(row for part in report.parts for row in part.table if row[0] == "b")
+    plain = [10 * float(end) for end in row[6].split("(")[1].rstrip(")").split(" to ")]
+    assert low < plain[0]
+    assert high > plain[1]
+    assert "The best of several arms" in dict(first.lines)["Risk"]
+
+
+NUMBERS = {1_243.0: "1,240", 0.12345: "0.123", 8.755: "8.76", 99.96: "100", -15.27: "-15.3", 0.0: "0", 1e6: "1,000,000",
+           float("inf"): "∞"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "said"), NUMBERS.items())
+def test_numbers_have_three_digits_and_no_exponent(value, said):
+    assert estimate(value) == said

@@ -1,0 +1,111 @@
+"""What is wrong with the texts of a page as a browser lays them out: cut, spilt, over one another, or too pale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LEAST_CONTRAST = 4.5
+"""Of text and what is behind it, as WCAG asks for."""
+
+FAULTS = r"""
+least => {
+  const faults = [], texts = [], wide = document.documentElement.clientWidth;
+  const said = text => text.trim().replace(/\s+/g, " ").slice(0, 70);
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const parsed = {};
+  const rgba = color => parsed[color] ??= (() => {  // any CSS color, as a browser paints it
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  })();
+  const over = (top, below) => [0, 1, 2].map(k => top[k] * top[3] + below[k] * (1 - top[3]));
+  const light = color => {
+    const [r, g, b] = color.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = element => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
+  };
+  const scrolls = element => {
+    for (let e = element; e && e !== document.body; e = e.parentElement) {
+      const style = getComputedStyle(e);
+      if (/auto|scroll/.test(style.overflowX) && e.scrollWidth > e.clientWidth + 1) return true;
+    }
+    return false;
+  };
+  const shown = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const style = getComputedStyle(e);
+      if (style.visibility === "hidden" || style.display === "none" || +style.opacity < 0.05) return false;
+      if (style.clipPath === "inset(50%)" || /^rect\((0px|1px)/.test(style.clip)) return false;  // for readers only
+    }
+    return true;
+  };
+  const faint = element => {
+    let opacity = 1;
+    for (let e = element; e; e = e.parentElement) opacity *= +getComputedStyle(e).opacity;
+    return opacity;
+  };
+  const off = e => e.closest(":disabled, [aria-disabled=true], [disabled], label:has(:disabled)");
+  const inBar = ".bartext, .textpoint, .heatmaplayer, .infolayer .annotation";  // on marks of any colour
+  const unread = "style, script, canvas, table[role=grid], details:not([open]) > :not(summary), " +
+    '[data-testid="stFileUploaderDropzoneInstructions"]';  // of Streamlit's own
+  const root = document.querySelector('[data-testid="stMain"]');
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.textContent.trim() || element.closest(unread) || !shown(element)) continue;
+    const style = getComputedStyle(element), range = document.createRange();
+    range.selectNodeContents(node);
+    const boxes = [...range.getClientRects()].filter(box => box.width > 2 && box.height > 2);
+    if (!boxes.length || style.fontFamily.includes("Material")) continue;
+    const text = said(node.textContent), drawn = element.closest("svg");
+    for (const box of boxes) {
+      if ((box.right > wide + 1 || box.left < -1) && !scrolls(element)) faults.push(`beyond the page: ${text}`);
+      texts.push({ box, text, element, drawn });
+    }
+    if (!drawn) {
+      for (let e = element, k = 0; e && k < 4; e = e.parentElement, k++) {
+        const own = getComputedStyle(e);
+        if (own.display === "inline" || e.clientWidth < 2) continue;
+        if (e.scrollWidth > e.clientWidth + 1 && /hidden|clip/.test(own.overflowX)) {
+          const ends = boxes.map(box => box.right), edge = e.getBoundingClientRect().right;
+          if (Math.max(...ends) > edge + 1 || own.textOverflow === "ellipsis") faults.push(`cut: ${text}`);
+        }
+        if (/auto|scroll/.test(own.overflowX)) break;
+      }
+    } else {
+      const around = drawn.closest(".js-plotly-plot")?.getBoundingClientRect();
+      for (const box of around ? boxes : [])
+        if (box.right > around.right + 2 || box.left < around.left - 2 || box.top < around.top - 2)
+          faults.push(`outside its plot: ${text}`);
+    }
+    if (off(element) || (drawn && element.closest(inBar))) continue;
+    const back = behind(drawn?.parentElement ?? element.closest('[data-testid="stSlider"]') ?? element);
+    const color = rgba(drawn ? style.fill : style.color).slice();
+    color[3] *= faint(element);
+    const [a, b] = [light(over(color, back)), light(back)].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < least) faults.push(`contrast ${contrast.toFixed(2)}: ${text}`);
+  }
+  const floats = e => e.closest('[data-testid="stBottom"], [data-testid="stHeader"], [data-testid="stTooltipContent"]');
+  for (let i = 0; i < texts.length; i++) {
+    for (let j = i + 1; j < texts.length; j++) {
+      const [a, b] = [texts[i], texts[j]];
+      if (wide < 500 && [a, b].every(one => one.element.closest("[class*=xaxislayer]"))) continue;  // beside a heat map
+      if (a.element === b.element || !floats(a.element) !== !floats(b.element)) continue;
+      const x = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+      const y = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+      if (x > 3 && y > 0.4 * Math.min(a.box.height, b.box.height)) faults.push(`overlap: ${a.text} / ${b.text}`);
+    }
+  }
+  return [...new Set(faults)];
+}
+"""
+
+
+def faults_of(page: Any, least: float = LEAST_CONTRAST) -> list[str]:
+    """Return the faults of the texts that a page shows now, in words; disabled controls may be pale."""
+    return list(page.evaluate(FAULTS, least))

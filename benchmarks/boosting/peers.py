@@ -94,8 +94,9 @@ def one_cell(data: Path, table: str, name: str, seed: int, out: Path) -> None:
 def in_own_process(asked: argparse.Namespace, table: str, name: str, seed: int, out: Path) -> Cell:
     """Measure one cell in its own process, which writes it to `out`, and return it."""
     cell = ["--cell", table, name, seed, "--data", asked.data, "--json", asked.json, "--out", out]
-    fault = run_module("benchmarks.boosting.peers", cell, asked.limit)
-    result = load(out) or known(table, name, seed, contenders(table)[name]) | {"error": fault or "Left no result."}
+    contender = contenders(table)[name]
+    fault = run_module("benchmarks.boosting.peers", cell, min(asked.limit, contender.most_seconds))
+    result = load(out) or known(table, name, seed, contender) | {"error": fault or "Left no result."}
     out.unlink(missing_ok=True)
     return result
 

@@ -20,6 +20,8 @@ LABELS: Final = {
     "xgboost": "XGBoost, defaults",
     "xgboost-additive": "XGBoost, one cut per tree",
     "pygam": "pyGAM, defaults",
+    "gpgam": "GPGam, defaults",
+    "gpgam-64": "GPGam, 64 bins, no pairs",
 }
 """Models by their names for readers."""
 
@@ -43,13 +45,15 @@ metrics are means.
   out.
 - **EBM** (interpret): without pairs (`interactions=0`), since ours has none, and with {jobs} processes; the rest as it
   comes. *Our bins and leaves*: with the `max_bins` and `max_leaves` of our default.
-- **LightGBM and XGBoost, defaults**: 100 trees with all interactions. Another kind of model, for orientation. - **One
-cut per tree**: the same two as additive models, learning rate .1, as many trees as {patience} rounds of patience
-  on {held:.0%} of the rows for fitting allow; LightGBM also with the learning rate and patience of our default. One fit
-  each: no refits, so no bands.
+- **LightGBM and XGBoost, defaults**: 100 trees with all interactions. Another kind of model, for orientation.
+- **One cut per tree**: the same two as additive models, learning rate .1, as many trees as {patience} rounds of
+  patience on {held:.0%} of the rows for fitting allow; LightGBM also with the learning rate and patience of our
+  default. One fit each: no refits, so no bands.
 - **pyGAM**: splines for numbers, factors for categories, the default penalty.
-- Text columns go to ours and to EBM as they are. LightGBM and XGBoost get categories, pyGAM codes and medians for
-  missing cells; that is done before the clock starts.
+- **GPGam** (imodels): a Gaussian process per curve, regression only. Its defaults, pairs included, are given
+  {patient:.0f} seconds per fit; *64 bins, no pairs* is what a user would turn to when they do not end.
+- Text columns go to ours and to EBM as they are. LightGBM and XGBoost get categories, pyGAM and GPGam codes and medians
+  for missing cells; that is done before the clock starts.
 - **Memory** is the peak of the process and its children during the fit less the level just before. Pages that several
   processes share count once per process.
 - **Predictions** are of the rows for testing, median of {predictions}, warm.

@@ -17,7 +17,7 @@ from benchmarks.boosting import paper_tables, plots, prose, scale, standing
 from benchmarks.boosting.peers import PREDICTIONS, TEST_SHARE, WARM_ROWS
 from benchmarks.boosting.steps import COPY_BYTES, FEATURES, N_BAGS, PARTS, WHOLE
 from benchmarks.harness.cells import LEAST_NOISE, NOISE, TRIES, load, load_all
-from benchmarks.harness.contenders import HELD_OUT, MOST_JOBS, PATIENCE
+from benchmarks.harness.contenders import HELD_OUT, MOST_JOBS, PATIENCE, PATIENT
 from benchmarks.harness.page import markdown
 from benchmarks.harness.synthetic import HEAVY
 from benchmarks.harness.watch import MIB
@@ -72,7 +72,13 @@ def peers(folder: Path, doc: Path) -> Lines:
         return
     seeds = cells["seed"].nunique()
     shares = {"train": 1 - TEST_SHARE, "test": TEST_SHARE, "held": HELD_OUT}
-    counts = {"warm": WARM_ROWS, "jobs": MOST_JOBS, "patience": PATIENCE, "predictions": PREDICTIONS}
+    counts = {
+        "warm": WARM_ROWS,
+        "jobs": MOST_JOBS,
+        "patience": PATIENCE,
+        "predictions": PREDICTIONS,
+        "patient": PATIENT,
+    }
     quiet = {"noise": NOISE, "least": LEAST_NOISE, "again": TRIES - 1}
     splits = f"{seeds} random splits" if seeds > 1 else "one random split"
     yield from say(prose.PEERS, splits=splits, **shares, **counts, **quiet)

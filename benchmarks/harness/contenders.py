@@ -7,6 +7,7 @@ cells) is done before the clock starts, in their favour.
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from benchmarks.harness.tables import REGRESSION
 from gamcore import PRESETS, GAMRegressor
 
 OURS = tuple(f"ours-{preset}" for preset in ("fast", "balanced", "accurate"))
@@ -26,6 +28,8 @@ MOST_JOBS = max(JOBS)
 PATIENCE = 50
 HELD_OUT = 0.15
 MISSING = "(missing)"
+PATIENT = 600.0
+"""Seconds that a library gets whose defaults are known to take minutes to hours."""
 
 Frames = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -61,6 +65,7 @@ class Contender:
     ask: Callable[[Any, pd.DataFrame], NDArray[np.float64]] = _ask
     rounds: Callable[[Any], list[int]] = field(default=_unknown)
     seeded: bool = True
+    most_seconds: float = math.inf  # after which a cell is given up, whatever the run allows
 
     def make(self, binary: bool, seed: int, warming: bool = False) -> Any:
         """Return an unfitted model."""
@@ -188,6 +193,24 @@ def _pygam() -> Contender:
     )
 
 
+def _as_floats(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
+    """Return frames of floats: text as codes, most frequent first, which a model of bins may regroup as it likes."""
+    return tuple(frame.astype(float) for frame in _as_numbers(X, X_test))  # type: ignore[return-value]
+
+
+def _gpgam(**parameters: Any) -> Contender:
+    return Contender(
+        ("imodels",),
+        "imodels",
+        ("GPGamRegressor", "GPGamRegressor"),  # it has no classifier, and is given none to fit
+        parameters,
+        {"n_steps": 2, "n_bins": 8, "n_pairs": 0},
+        prepare=_as_floats,
+        seeded=False,
+        most_seconds=PATIENT,
+    )
+
+
 def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
     """Return the models with pairs for a table of `n_features` features; ours get EBM's default number of pairs."""
     n_pairs = min((3 if binary else 5) * n_features, n_features * (n_features - 1) // 2)
@@ -226,6 +249,8 @@ def contenders(table: str) -> dict[str, Contender]:
     }
     if table == "compact":
         listed["ebm-256"] = _ebm(max_bins=256)
+    if table in REGRESSION:
+        listed |= {"gpgam": _gpgam(), "gpgam-64": _gpgam(n_bins=64, n_pairs=0)}
     return listed | {
         "lightgbm": _lightgbm(),
         "lightgbm-additive": _lightgbm(num_leaves=2, **slow),

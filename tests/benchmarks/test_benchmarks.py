@@ -118,6 +118,17 @@ def test_every_contender_of_ours_is_made_with_its_preset():
             assert made.n_jobs == int(name[-1])
 
 
+def test_a_library_that_needs_hours_is_given_up_and_said_to_be(tmp_path, monkeypatch):
+    asked = argparse.Namespace(data=tmp_path, json=tmp_path, limit=3600.0)
+    limits = []
+    monkeypatch.setattr(peers, "run_module", lambda module, cell, limit: limits.append(limit) or "Took too long.")
+    for name in ("gpgam", "ebm"):
+        cell = peers.in_own_process(asked, "pole", name, 0, tmp_path / "one.json")
+        assert cell["error"] == "Took too long."
+    assert limits == [contenders.PATIENT, 3600.0]
+    assert "gpgam" not in contenders.contenders("adult")  # it knows numbers only
+
+
 def test_the_page_says_only_what_was_measured(invented, tmp_path):
     report = importlib.import_module("benchmarks.boosting.report")
     folder = tmp_path / "peers"

@@ -31,14 +31,25 @@ class Pickled(Serial):
         return super().submit(pickle.loads(pickle.dumps(task)), tell)
 
 
-class Processes(Serial):
-    """An executor that refits in a child process, as a cluster's executor would elsewhere."""
+class Elsewhere(Serial):
+    """An executor that refits in a child process, as a cluster's executor would."""
+
+    def __init__(self, pool):
+        self.pool = pool
 
     def submit(self, task, tell):
-        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            done = Future()
-            done.set_result(pool.submit(run_task, task, never_stop).result())
-            return done
+        done = Future()
+        done.set_result(self.pool.submit(run_task, task, never_stop).result())
+        return done
+
+
+@pytest.fixture(params=["pickled", "another process"])
+def executor(request):
+    if request.param == "pickled":
+        yield Pickled()
+        return
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield Elsewhere(pool)
 
 
 def fits():
@@ -58,14 +69,13 @@ def scores(models):
         yield name, model.explain_rows(X, task="a") if name == "tasks" else model.explain_rows(X)
 
 
-@pytest.mark.parametrize("executor", [Pickled, Processes])
 def test_refits_that_travel_are_the_same_to_the_bit(monkeypatch, executor):
     here = dict(scores(fits()))
     begun = []
 
     def elsewhere(n_workers, inside=1):
         begun.append(n_workers)
-        return executor()
+        return executor
 
     monkeypatch.setattr(loop, "make_executor", elsewhere)
     for name, rows in scores(fits()):

@@ -36,11 +36,17 @@ def moved(effect: Effect) -> str:
     return f"a difference of {effect.gap(effect.difference)} (95% {ends})"
 
 
+def sides(effect: Effect) -> tuple[str, str]:
+    """Return the rate or mean of the control, and that of the treated, in words."""
+    control, treated = (
+        level_words(side.mean, effect.is_rate, effect.measure) for side in (effect.control, effect.treated)
+    )
+    return control, treated
+
+
 def levels(effect: Effect) -> str:
     """Return the rates or means of both sides as a sentence."""
-    treated, control = (
-        level_words(side.mean, effect.is_rate, effect.measure) for side in (effect.treated, effect.control)
-    )
+    control, treated = sides(effect)
     return f"{treated} treated against {control} in the control."
 
 

@@ -135,14 +135,6 @@ def tick(value: float) -> str:
     return exact(value, 6).replace("-", "\N{MINUS SIGN}")
 
 
-def in_prose(value: float) -> str:
-    """Return a count within a sentence: a round one in millions."""
-    for size, name in ((1e9, "billion"), (1e6, "million")):
-        if abs(value) >= size and value % (size / 100) == 0 and abs(value) < LARGE:
-            return f"{exact(value / size)} {name}"
-    return count(value)
-
-
 def size(n_bytes: float) -> str:
     """Return a number of bytes in a suitable unit."""
     for name in ("bytes", "KB", "MB"):

@@ -64,6 +64,11 @@ class Measure:
         """Return a number with its unit."""
         return self.dress(self.number(float(value), automatic))
 
+    def gap(self, value: float, automatic: str) -> str:
+        """Return a difference with its sign and unit."""
+        text = self.say(value, automatic)
+        return f"+{text}" if value > 0 and not text.startswith("+") else text
+
     @property
     def shown_unit(self) -> str:
         """The unit that is written; percentages need no other."""
@@ -71,7 +76,7 @@ class Measure:
 
 
 def _signed(before: str, number: str) -> str:
-    return f"-{before}{number[1:]}" if number.startswith("-") else f"{before}{number}"
+    return f"{number[0]}{before}{number[1:]}" if number[:1] in ("-", "+") else f"{before}{number}"
 
 
 PLAIN: Final = Measure()
@@ -124,12 +129,20 @@ class Names:
         """Return how a column is shown."""
         return self.columns.get(column, NO_NAMES)
 
+    def or_those_of(self, others: Names) -> Names:
+        """Return these names, and those of another table for columns that have none here."""
+        return Names({**others.columns, **{name: one for name, one in self.columns.items() if one != NO_NAMES}})
+
     def column(self, name: str) -> str:
         """Return what a column is called, or the month or weekday of a date column."""
         for part in PARTS:
             if name.endswith(part) and name not in self.columns:
                 return self.column(name.removesuffix(part)) + part
         return self.of(name).name or name
+
+    def own(self, shown: str) -> str:
+        """Return the own name of the column that is shown so; the name itself where none is."""
+        return next((name for name in self.columns if self.column(name) == shown), shown)
 
     def term(self, name: str) -> str:
         """Return what a feature or a pair of features is called."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare, dunnett, norm
 
+from gamcore.data.column_names import Measure
 from gamcore.data.table import Table, as_table, read_texts
 from gamcore.decide.experiment_effects import Arm, Effect, ReadOut, concluded, effect_of_means, effect_of_rates
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
@@ -61,7 +62,8 @@ class ArmSizes:
 @dataclass(frozen=True)
 class ArmsReadOut:
     """What a test measured. sizes : first of all rows, then of the rows with each metric. effects : one per arm and
-    metric, `strategy` being the arm. levels : by (arm, metric) the rate or mean with its 95% interval."""
+    metric, `strategy` being the arm. levels : by (arm, metric) the rate or mean with its 95% interval. measures : unit
+    and form of means, by metric."""
 
     test: ArmsTest
     arms: tuple[str, ...]
@@ -70,6 +72,7 @@ class ArmsReadOut:
     levels: dict[tuple[str, str], tuple[float, Interval]]
     rates: frozenset[str]
     left_out: int = 0
+    measures: Mapping[str, Measure] = field(default_factory=dict)
 
     @property
     def stopped(self) -> bool:

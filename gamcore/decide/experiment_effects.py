@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chisquare
 
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
+from gamcore.numbers import number
 from gamcore.stats.intervals import (
     ALPHA,
     UNKNOWN,
@@ -75,6 +77,7 @@ class Effect:
     the plan calls worth finding, or NaN; for guardrails and expected nulls, the largest move allowed. reduced : share
     of the variance removed by the adjustment for pre-experiment values. smallest : relative lift detected with 80%
     power by this many customers, at the alpha of Holm's first step. arm : which treated arm; "" where there is one.
+    measure : unit and form of a mean.
     """
 
     strategy: str
@@ -92,6 +95,7 @@ class Effect:
     reduced: float = 0.0
     smallest: float = math.nan
     arm: str = ""
+    measure: Measure = PLAIN
 
     @property
     def what(self) -> str:
@@ -102,6 +106,10 @@ class Effect:
     def is_rate(self) -> bool:
         """Whether the metric is a rate: single values are kept of a mean only."""
         return self.control.values is None
+
+    def gap(self, value: float) -> str:
+        """Return a difference to the control, or an end of its interval, in words."""
+        return (PLAIN if self.is_rate else self.measure).gap(value, number(value, signed=True))
 
     @property
     def lift(self) -> float:

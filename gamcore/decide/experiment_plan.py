@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 from scipy.stats import norm
 
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.extras import extra
 from gamcore.numbers import bare, count, exact, number, percent
 from gamcore.stats.intervals import ALPHA
@@ -74,13 +75,13 @@ class Metric:
         return level_words(self.base, self.deviation is None)
 
 
-def level_words(value: float, is_rate: bool) -> str:
-    """Return a rate in percent, or a mean, with the digits that a reader needs."""
+def level_words(value: float, is_rate: bool, measure: Measure = PLAIN) -> str:
+    """Return a rate in percent, or a mean in its unit, with the digits that a reader needs."""
     if not math.isfinite(value):
         return "-"
     if is_rate:
         return percent(value) if value >= 0.01 or value == 0 else f"{number(100 * value, 2)}%"
-    return count(value) if abs(value) >= 1000 else bare(number(value, 4))
+    return measure.say(value, count(value) if abs(value) >= 1000 else bare(number(value, 4)))
 
 
 def _statistics() -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from gamcore import numbers
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import MISMATCH, level_words
-from gamcore.numbers import count, exact, number, p_value
+from gamcore.numbers import count, exact, p_value
 from gamcore.stats.intervals import Interval
 
 Tone = Literal["good", "bad", "open", "stop"]
@@ -32,13 +32,21 @@ def moved(effect: Effect) -> str:
     if math.isfinite(effect.lift) and all(map(math.isfinite, effect.lift_interval)):
         return f"{percent(effect.lift)} (95% {span(effect.lift_interval)})"
     low, high = effect.difference_interval
-    ends = f"{number(low, signed=True)} to {number(high, signed=True)}" if math.isfinite(low) else "interval not known"
-    return f"a difference of {number(effect.difference, signed=True)} (95% {ends})"
+    ends = f"{effect.gap(low)} to {effect.gap(high)}" if math.isfinite(low) else "interval not known"
+    return f"a difference of {effect.gap(effect.difference)} (95% {ends})"
+
+
+def sides(effect: Effect) -> tuple[str, str]:
+    """Return the rate or mean of the control, and that of the treated, in words."""
+    control, treated = (
+        level_words(side.mean, effect.is_rate, effect.measure) for side in (effect.control, effect.treated)
+    )
+    return control, treated
 
 
 def levels(effect: Effect) -> str:
     """Return the rates or means of both sides as a sentence."""
-    treated, control = (level_words(side.mean, effect.is_rate) for side in (effect.treated, effect.control))
+    control, treated = sides(effect)
     return f"{treated} treated against {control} in the control."
 
 
@@ -117,7 +125,7 @@ def of_strategy(outcome: ReadOut, strategy: str) -> tuple[Tone, str]:
 
 
 def _short(effect: Effect) -> str:
-    return percent(effect.lift) if math.isfinite(effect.lift) else number(effect.difference, signed=True)
+    return percent(effect.lift) if math.isfinite(effect.lift) else effect.gap(effect.difference)
 
 
 def overall(outcome: ReadOut) -> tuple[Tone, str]:

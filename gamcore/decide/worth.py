@@ -30,11 +30,6 @@ class Estimate:
     low: float
     high: float
 
-    @property
-    def is_known(self) -> bool:
-        """Whether value and interval are numbers."""
-        return all(map(math.isfinite, (self.value, self.low, self.high)))
-
 
 @dataclass(frozen=True)
 class Contribution:

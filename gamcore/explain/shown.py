@@ -17,6 +17,7 @@ from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
 from gamcore.explain.tasks import TaskImportance
 from gamcore.stats.column_drift import Moved
 from gamcore.stats.histograms import Overlay
+from gamcore.stats.profiles import Profile
 
 Explained = TypeVar("Explained")
 
@@ -99,3 +100,9 @@ def _(moved: Moved, names: Names) -> Moved:
 def _(drawn: Overlay, names: Names) -> Overlay:
     labels = tuple(names.level(drawn.name, label) for label in drawn.labels)
     return replace(drawn, name=names.column(drawn.name), labels=labels)
+
+
+@_shown.register
+def _(made: Profile, names: Names) -> Profile:
+    labels = tuple(names.level(made.name, label) for label in made.labels)
+    return replace(made, name=names.column(made.name), labels=labels, measure=names.of(made.name).measure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,19 +24,23 @@ VERSIONS: Final = (1, 2)
 """The second has codes that mean missing; a model without them is written in the first."""
 
 
-def to_json(model: Any, indent: int | None = None) -> str:
-    """Return a fitted model as JSON text; numbers are written so that they are read back exactly."""
-    return json.dumps(to_dict(model), ensure_ascii=True, indent=indent, allow_nan=False)
+def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return a fitted model as JSON text; numbers are written so that they are read back exactly.
+
+    computed : how columns that a table may lack are computed, in their order, as plain JSON; they are for the reader.
+    """
+    return json.dumps(to_dict(model, computed), ensure_ascii=True, indent=indent, allow_nan=False)
 
 
-def to_dict(model: Any) -> dict[str, Any]:
-    """Return a fitted model as plain JSON values."""
+def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return a fitted model as plain JSON values. computed : as in `to_json`."""
     formula = formula_of(model)
     kind = "additive" if isinstance(formula, Formula) else "tasks"
     bins_of = formula.bins if isinstance(formula, Formula) else formula.model.bins
     version = VERSIONS[any(of.feature.missing for of in bins_of)]
     head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
             "classes": list(formula.classes)}  # fmt: skip
+    head |= {"computed": [dict(one) for one in computed]} if computed else {}
     if isinstance(formula, Formula):
         return head | {
             "features": [_feature(bins) for bins in formula.bins],

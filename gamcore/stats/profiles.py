@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.dates import as_date
 from gamcore.data.table import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.numbers import number, percent
@@ -44,7 +45,7 @@ class Profile:
     quantiles : (9,) of numbers and dates (in days since 1970-01-01), at QUANTILES. counts : (K,) rows per bar; edges :
     (K + 1,) of numbers and dates; labels : (K,) of levels, the most frequent first. rates, lower, upper : (K,) mean of
     the target per bar with its 95% interval, and of all rows (`rate`); empty without a target. outside : rows with a
-    value beyond the bars.
+    value beyond the bars. measure : unit and form of its values.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Profile:
     lower: Floats = field(default_factory=lambda: np.empty(0))
     upper: Floats = field(default_factory=lambda: np.empty(0))
     missing_rate: float = float("nan")
+    measure: Measure = PLAIN
 
     def words(self) -> str:
         """Return in a sentence what is most worth knowing: how far the target moves, or where most rows are."""
@@ -80,7 +82,7 @@ class Profile:
         if self.labels:
             share = self.counts[0] / max(self.counts.sum(), 1)
             return f"{percent(share, 0)} of the rows with a value are {self.labels[0]}"
-        ends = [self._said(self.quantiles[QUANTILES.index(q)]) for q in (0.25, 0.75)]
+        ends = [self.say(self.quantiles[QUANTILES.index(q)]) for q in (0.25, 0.75)]
         return f"Half of the rows are between {ends[0]} and {ends[1]}"
 
     def _part(self, k: int) -> str:
@@ -89,10 +91,13 @@ class Profile:
         low, high = self.edges[k : k + 2]
         if self.kind != "date" and low % 1 == high % 1 == 0.5:  # bars of whole numbers
             low, high = low + 0.5, high - 0.5
-        return self._said(low) if low == high else f"{self._said(low)} to {self._said(high)}"
+        return self.say(low) if low == high else self.say(low, high)
 
-    def _said(self, value: float) -> str:
-        return str(as_date(value).date()) if self.kind == "date" else number(value, 4)
+    def say(self, *ends: float) -> str:
+        """Return one of its values, or a range of them, in words."""
+        if self.kind == "date":
+            return " to ".join(str(as_date(end).date()) for end in ends)
+        return self.measure.dress(" to ".join(self.measure.number(end, number(end, 4)) for end in ends))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per bar; missing cells come last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -67,6 +68,16 @@ def keep(workspace: Workspace, table: str, name: str, test: ArmsTest, identifier
     made = StoredTest(new_id(), clean_name(name), table, now(), **setup)
     workspace.add(KIND, made.id, asdict(made), detail=made.name)
     return made
+
+
+def to_text(test: ArmsTest) -> str:
+    """Return how a test was set up as JSON text, a key of what is kept of it."""
+    return json.dumps(asdict(test))
+
+
+def from_text(text: str) -> ArmsTest:
+    """Return the test that `to_text` wrote."""
+    return ArmsTest(**json.loads(text))
 
 
 def tests(workspace: Workspace, tables: set[str]) -> list[StoredTest]:

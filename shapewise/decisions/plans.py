@@ -7,6 +7,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from gamcore.data.column_names import Names
 from gamcore.data.table import Table, TableError
 from gamcore.decide.arms_plan import EVERYBODY, ExperimentPlan, plan
 from gamcore.decide.experiment_plan import ExperimentError, Metric
@@ -85,6 +86,12 @@ def metrics_of(form: dict[str, Any]) -> list[Metric]:
     if len({metric.name for metric in metrics}) < len(metrics):
         raise ExperimentError("Two metrics have the same name: rename one.")
     return metrics
+
+
+def named(form: dict[str, Any], names: Names) -> dict[str, Any]:
+    """Return a form whose metrics have the shown names of their columns."""
+    metrics = [row | {"metric": names.column(row["metric"])} if row.get("metric") else row for row in form["metrics"]]
+    return form | {"metrics": metrics}
 
 
 def planned(form: dict[str, Any], made: StrategySet, ledger: Ledger) -> ExperimentPlan:

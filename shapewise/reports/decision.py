@@ -11,7 +11,7 @@ from typing import Final
 from gamcore.decide import verdicts
 from gamcore.decide.arms_plan import plan
 from gamcore.decide.experiment_effects import Effect, ReadOut
-from gamcore.decide.experiment_plan import ExperimentError, level_words
+from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import Strategy
 from gamcore.decide.verdicts import listed
 from gamcore.decide.worth import Contribution, Estimate, total
@@ -54,11 +54,13 @@ def chosen_of(review: Review, outcome: ReadOut | None) -> list[Strategy]:
     return [one for one in made if verdicts.of_strategy(outcome, one.name)[0] == "good"]
 
 
-def deciding(outcome: ReadOut, made: Sequence[Strategy]) -> str:
+def deciding(review: Review, outcome: ReadOut) -> str:
     """Return the metric that decides: what the first strategy is to move if it was measured as primary, else the first
-    primary one; empty if there is none."""
+    primary one; empty if there is none, or no board."""
     primary = [effect.metric for effect in outcome.effects if effect.role == "primary"]
-    return made[0].metric if made and made[0].metric in primary else next(iter(primary), "")
+    made = review.made.strategies if review.recipe.board else ()
+    wanted = review.names_of_outcomes.column(made[0].metric) if made else ""
+    return wanted if wanted in primary else next(iter(primary), "")
 
 
 def effect_on(outcome: ReadOut, strategy: str, metric: str) -> Effect | None:
@@ -120,7 +122,7 @@ def gained(review: Review, outcome: ReadOut, chosen: Sequence[Strategy]) -> tupl
     """Return the outcomes gained by strategies per period, and what they are worth net of costs; None without amounts.
 
     Measured differences times the customers that each strategy reaches; see `gamcore.decide.worth` for intervals."""
-    metric, reach, times = deciding(outcome, review.made.strategies), reach_of(review), review.times
+    metric, reach, times = deciding(review, outcome), reach_of(review), review.times
     tested = len({(effect.strategy, effect.arm) for effect in outcome.effects})
     worth = values_of(review, chosen)
     outcomes, amounts = [], []
@@ -153,14 +155,13 @@ def _figures(review: Review, outcome: ReadOut | None, chosen: list[Strategy]) ->
         return []
     per = "per month" if review.times != 1 else "among these customers"
     currency = str(review.board.money.get("currency", ""))
-    made = review.made.strategies
     if outcome is None:
         gain, worth = assumed(review, chosen)
-        metric, counted = chosen[0].metric, "customers with"
+        metric, counted = review.names_of_outcomes.column(chosen[0].metric), "customers with"
         lead = "assumed: "
     else:
         gain, worth = gained(review, outcome, chosen)
-        metric = deciding(outcome, made)
+        metric = deciding(review, outcome)
         effect = effect_on(outcome, chosen[0].name, metric)
         counted = "customers with" if effect is not None and effect.is_rate else "of"
         lead = ""
@@ -188,12 +189,12 @@ def _measured(review: Review, outcome: ReadOut, chosen: list[Strategy]) -> str:
     except (StoreError, OSError, KeyError):
         period = None
     made += f", {day(period[0])} to {day(period[1])}" if period else ""
-    metric = deciding(outcome, review.made.strategies)
+    metric = deciding(review, outcome)
     moved = []
     for one in chosen[:MOST_NAMED]:
         effect = effect_on(outcome, one.name, metric)
         if effect is not None:
-            before, after = (level_words(arm.mean, effect.is_rate) for arm in (effect.control, effect.treated))
+            before, after = verdicts.sides(effect)
             moved.append(f"from {before} to {after} with {named(effect)}")
     return f"{made}: {metric} went {', '.join(moved)}." if moved and not outcome.stopped else f"{made}."
 

@@ -7,7 +7,6 @@ from datetime import date
 from gamcore.decide import verdicts
 from gamcore.decide.arms import ArmsReadOut
 from gamcore.decide.experiment_effects import Effect
-from gamcore.decide.experiment_plan import level_words
 from gamcore.decide.worth import Contribution, total
 from gamcore.numbers import count, estimate
 from gamcore.viz.files.parts import KeyFigure, ReportPart
@@ -24,7 +23,7 @@ def decision(review: Review) -> ReportPart:
     best, outcome = best_of(made), made.as_read_out()
     lines = [("Measured", _measured(review, made))]
     if best is not None:
-        said = gap(best.difference, best.difference_interval, best.is_rate)
+        said = gap(best)
         lines.insert(0, (best.strategy, f"{_moved(best)}: {said}"))
     if not made.stopped:
         for arm in made.arms[1:]:
@@ -42,7 +41,7 @@ def _title(made: ArmsReadOut, best: Effect | None) -> str:
 
 
 def _moved(effect: Effect) -> str:
-    after, before = (level_words(side.mean, effect.is_rate) for side in (effect.treated, effect.control))
+    before, after = verdicts.sides(effect)
     return f"{effect.metric} {after} instead of {before}"
 
 

@@ -12,7 +12,6 @@ import pandas as pd
 from gamcore.data.table import as_table
 from gamcore.decide import verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
-from gamcore.decide.experiment_plan import level_words
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, parity, sensitive
 from gamcore.decide.strategies import Strategy
 from gamcore.numbers import count, estimate, fixed, p_value, percent
@@ -23,6 +22,7 @@ from shapewise.decisions.proof import ProofError, prove
 from shapewise.reports import decision as of_board
 from shapewise.reports import decision_of_arms as of_arms
 from shapewise.reports import words
+from shapewise.reports.card import names_of_table
 from shapewise.reports.decision import named
 from shapewise.reports.recipes import ReportItem
 from shapewise.reports.risks import risks_of
@@ -44,7 +44,7 @@ def who(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     outcome = review.outcome if review.is_measured and not review.outcome.stopped else None
     reach, eligible = of_board.reach_of(review), max(review.ledger.eligible, 1)
     currency = str(review.board.money.get("currency", ""))
-    metric = of_board.deciding(outcome, review.made.strategies) if outcome is not None else ""
+    metric = of_board.deciding(review, outcome) if outcome is not None else ""
     measured = ["Customers", f"{metric}: control to treated", "Difference (95% interval)"]
     head = ["", "Strategy", "Who", "What is done"]
     head += measured if outcome else ["Customers", "Assumed lift", "Assumed worth"]
@@ -78,8 +78,8 @@ def _lifts_of(one: Strategy) -> str:
 def _measured(effect: Effect | None) -> list[str]:
     if effect is None:
         return ["-", "-"]
-    before, after = _levels(effect)
-    return [f"{before} to {after}", words.gap(effect.difference, effect.difference_interval, effect.is_rate)]
+    before, after = verdicts.sides(effect)
+    return [f"{before} to {after}", words.gap(effect)]
 
 
 def reach(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -102,7 +102,7 @@ def segments(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         facts = one.told()
         said = ["-", "-"]
         if facts is not None:
-            opportunity = words.gap(facts.opportunity, facts.opportunity_interval, facts.binary)
+            opportunity = words.difference(facts.opportunity, facts.opportunity_interval, facts.binary)
             said = [f"{count(facts.inside)} of {count(facts.rows)}", opportunity]
         rows.append([one.name, one.read().words(review.names), one.scenario or "-", *said])
     if not rows:
@@ -134,13 +134,12 @@ def lifts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         yield ReportPart("The test cannot be read", [verdicts.overall(outcome)[1] if outcome.stopped else
                                                      " ".join(of_arms.risks_of(review.arms))])  # fmt: skip
         return
-    made = review.made.strategies if review.recipe.board else ()
     names = list(dict.fromkeys(effect.strategy for effect in outcome.effects))
     if not review.recipe.is_brief:
         text = [*outcome.notes, *(f"{name}: {verdicts.of_strategy(outcome, name)[1]}" for name in names)]
         yield ReportPart(plot=replace(plots.lifts(outcome), title=verdicts.overall(outcome)[1]), text=text)
         return
-    metric = of_board.deciding(outcome, made)
+    metric = of_board.deciding(review, outcome)
     kept = tuple(effect for effect in outcome.effects if effect.metric == metric)
     moved = verdicts.listed([f"{verdicts.percent(one.lift)} with {named(one)}" for one in kept])
     others = len({effect.metric for effect in outcome.effects}) - 1
@@ -154,17 +153,13 @@ def effects(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     head = ["Strategy" if review.recipe.board else "Arm", "Metric", "Role", "Customers", "Control", "Treated",
             "Difference (95% interval)", "p, adjusted"]  # fmt: skip
     outcome = _read(review)
-    rows = [[one.strategy, one.what, one.role, count(one.treated.n + one.control.n), *_levels(one),
-             words.gap(one.difference, one.difference_interval, one.is_rate),
+    rows = [[one.strategy, one.what, one.role, count(one.treated.n + one.control.n), *verdicts.sides(one),
+             words.gap(one),
              p_value(one.holm).removeprefix("p = ").removeprefix("p ")]
             for one in outcome.effects]  # fmt: skip
     if outcome.stopped:
         raise StoreError("The arms of the test have the wrong sizes, so no difference is shown.")
     yield ReportPart("What treated and control customers did", table=[head, *rows])
-
-
-def _levels(effect: Effect) -> list[str]:
-    return [level_words(arm.mean, effect.is_rate) for arm in (effect.control, effect.treated)]
 
 
 def risks(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -208,9 +203,17 @@ def _parity(review: Review, frame: pd.DataFrame, column: str, reason: str, used:
     ratio = shares.attrs["ratio"][ANY]
     order = shares.sort_values(ANY)
     ends: list[Any] = [order.iloc[0], order.iloc[-1]] if len(order) else []
-    said = [f"{end[GROUP]} {percent(end[ANY], 0)}" for end in ends] or ["-", "-"]
+    called = names_of_table(review.space, review.table)
+    said = [f"{called.level(column, str(end[GROUP]))} {percent(end[ANY], 0)}" for end in ends] or ["-", "-"]
     holds = "-" if not np.isfinite(ratio) else "holds" if ratio >= FOUR_FIFTHS else "does not hold"
-    return [column, reason, "yes" if used else "no", *said, fixed(ratio, 2) if np.isfinite(ratio) else "-", holds]
+    return [
+        called.column(column),
+        reason,
+        "yes" if used else "no",
+        *said,
+        fixed(ratio, 2) if np.isfinite(ratio) else "-",
+        holds,
+    ]
 
 
 def proof(review: Review, item: ReportItem) -> Iterator[ReportPart]:

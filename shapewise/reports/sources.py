@@ -14,6 +14,7 @@ from gamcore.data.column_names import AS_THEY_ARE, Names
 from gamcore.decide.arms import ArmsReadOut, read_arms
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.shown import shown_arms, shown_read_out
 from gamcore.decide.strategies import Ledger, Strategy, StrategySet
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
 from gamcore.explain.curves import Curve
@@ -23,7 +24,7 @@ from shapewise.decisions import boards as stored
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.decisions.plan_and_outcome import read_out
-from shapewise.decisions.plans import form_of, planned
+from shapewise.decisions.plans import form_of, named, planned
 from shapewise.reports.card import names_of_table, target
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring import all_rows as wholes
@@ -165,19 +166,27 @@ class Review:
 
     @cached_property
     def outcome(self) -> ReadOut:
-        """What the board's test measured."""
+        """What the board's test measured, with the names of its tables."""
         way = self.board.outcome.get("way", "rows")
         if not self.is_measured:
             raise StoreError("The test has not been read yet: do so on the page Experiment.")
-        metrics = self.board.plan.get("metrics", [])
-        return read_out(self.made, way, self.board.outcome[way], metrics, partial(wholes.read, self.space))
+        metrics, form = self.board.plan.get("metrics", []), self.board.outcome[way]
+        made = read_out(self.made, way, form, metrics, partial(wholes.read, self.space))
+        return shown_read_out(made, self.names_of_outcomes, form.get("arm", ""))
+
+    @cached_property
+    def names_of_outcomes(self) -> Names:
+        """How metrics are shown: by the names of the table of outcomes, then by those of the board's table."""
+        form, names = self.board.outcome.get("rows") or {}, names_of_table(self.space, self.board.table)
+        read = self.board.outcome.get("way", "rows") == "rows"
+        return names_of_table(self.space, form.get("table", "")).or_those_of(names) if read else names
 
     @cached_property
     def plan(self) -> ExperimentPlan:
         """The plan of the board's test."""
         if not self.board.plan:
             raise StoreError("The board has no plan yet: make one on the page Experiment.")
-        return planned(form_of(self.board.plan, []), self.made, self.ledger)
+        return planned(named(form_of(self.board.plan, []), self.names_of_outcomes), self.made, self.ledger)
 
     @property
     def times(self) -> float:
@@ -194,10 +203,11 @@ class Review:
 
     @cached_property
     def arms(self) -> ArmsReadOut:
-        """What the report's test of arms measured."""
+        """What the report's test of arms measured, with the names of its table."""
         asked = self.test.test()
         columns = [asked.arm, *asked.metrics, *(asked.before or {}).values()]
-        return read_arms(wholes.read(self.space, self.test.table, columns), asked)
+        made = read_arms(wholes.read(self.space, self.test.table, columns), asked)
+        return shown_arms(made, names_of_table(self.space, self.test.table))
 
     def period(self, table: str) -> tuple[date, date] | None:
         """Return the first and last day of a table, if it has one column of dates."""

@@ -144,10 +144,6 @@ class Tables:
         kept = {name: one for name, one in names.to_dict().items() if name in columns}
         self._space.edit("tables", identifier, lambda now: now | {"names": kept})
 
-    def set_roles(self, identifier: str, roles: dict[str, str]) -> None:
-        """Set the role of each column of a table."""
-        self._space.edit("tables", identifier, lambda about: about | {"roles": roles})
-
     def change_roles(self, identifier: str, changes: dict[str, str | None]) -> None:
         """Set the roles of some columns, None for the default; those of other columns stay as they are."""
 

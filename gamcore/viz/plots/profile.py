@@ -10,6 +10,7 @@ from gamcore.data.labels import cut
 from gamcore.numbers import count, percent
 from gamcore.stats.profiles import Profile
 from gamcore.viz.plots.bars import levels
+from gamcore.viz.plots.curves import number_axis
 from gamcore.viz.plots.palette import MOST_LABEL
 from gamcore.viz.plots.spec import Axis, Bars, Line, Mark, Panel, Plot, Points, Whiskers, single
 
@@ -40,7 +41,8 @@ def profile(of: Profile, detail: str = "") -> Plot:
             rows = replace(rows, y=replace(names, named=False))
             plot = replace(plot, panels=((means, rows),), widths=(0.64, 0.36))
         return plot
-    at, x = (of.edges[:-1] + of.edges[1:]) / 2, Axis(of.name, "date" if of.kind == "date" else "number")
+    at = (of.edges[:-1] + of.edges[1:]) / 2
+    x = Axis(of.name, "date") if of.kind == "date" else number_axis(of.name, of.measure, of.edges, None)
     rows = Panel(x, Axis("rows", format="count", from_zero=True), (_rows(of, at, np.diff(of.edges), lying=False),))
     if not by_target:
         return replace(plot, panels=single(rows))

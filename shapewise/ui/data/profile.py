@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.dates import as_date
 from gamcore.data.table import Table, TableError, read_numbers
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_json import from_dict
+from gamcore.explain.shown import shown
 from gamcore.numbers import percent
 from gamcore.stats.profiles import QUANTILES, Profile, Target, profile
 from gamcore.types import Floats
 from gamcore.viz import plots
+from shapewise.reports.card import target_words
 from shapewise.store.workspace import TableAbout
 from shapewise.training.spec import suggest_task, target_levels
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.train import target as goals
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, filtered
 from shapewise.ui.widgets import rule_builder as builder
 
 MOST_SHOWN = 200
 NOTHING = "(nothing)"
+MOST_NAMED = 12
+"""Most values of a number column whose values have names."""
 
 
 @st.fragment
@@ -33,6 +38,7 @@ def show(table: TableAbout) -> None:
     """Show the filter, the profile of one column, and the first rows."""
     st.subheader("A closer look", anchor=False)
     rule = _filter(table)
+    filtered.keep(table.id, rule)
     rows = _rows(table.id, _written(rule))
     of = " of the sample" if table.sampled else ""
     if rule != EVERYBODY:
@@ -54,7 +60,10 @@ def _filter(table: TableAbout) -> Rule:
     if key not in st.session_state:
         builder.begin(key, None)
     with st.expander("Only some rows", icon=":material/filter_alt:", key=f"{key}-open"):
-        st.caption("Only what is shown here follows the filter. The table stays as it is.")
+        st.caption(
+            "Only what is shown here follows the filter, and the table stays as it is. Train offers to learn from "
+            "these rows."
+        )
         rule = builder.edit(key, table.id)
         if rule is None:
             st.caption("A condition is not complete yet: all rows are shown.")
@@ -75,31 +84,34 @@ def _rows(table: str, rule: str) -> Table:
 def _column(table: TableAbout, rule: Rule, of: str) -> None:
     """Show what a column holds."""
     reports = state.reports(table.id)
-    names = [report.name for report in reports if report.kind is not None]
-    if not names:
+    columns = [report.name for report in reports if report.kind is not None]
+    if not columns:
         return
     goal = goals.usual(table)
-    goal = goal if goal in names else None
+    goal = goal if goal in columns else None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         roles = {report.name: table.roles.get(report.name, report.role) for report in reports}
-        first = next((name for name in names if name != goal and roles[name] == "feature"), names[0])
-        called = state.names(table.id).column
-        column = st.selectbox("Column", names, names.index(first), key=f"profile-{table.id}", width=280,
-                              format_func=called)  # fmt: skip
-        by = st.selectbox("By", [NOTHING, *names], (names.index(goal) + 1) if goal else 0, key=f"profile-by-{table.id}",
-                          width=280, format_func=called,
+        first = next((name for name in columns if name != goal and roles[name] == "feature"), columns[0])
+        names = state.names(table.id)
+        column = st.selectbox("Column", columns, columns.index(first), key=f"profile-{table.id}", width=280,
+                              format_func=names.column)  # fmt: skip
+        by = st.selectbox("By", [NOTHING, *columns], (columns.index(goal) + 1) if goal else 0,
+                          key=f"profile-by-{table.id}", width=280, format_func=names.column,
                           help="The target, or another column, to be seen along the column.")  # fmt: skip
         levels = _levels(table, by) if by not in (NOTHING, column) else None
     try:
         target = None if levels is None else (by, tuple(levels))
-        made = _profile(table.id, column, target, _written(rule))
+        made = _profile(table.id, column, target, _written(rule), bool(names.of(column).levels))
     except (TableError, RuleError) as error:
         st.caption(md(error))
         return
     beyond = f" · {count(made.outside)} rows beyond the bars" if made.outside else ""
     detail = f"{count(made.rows)} rows{of}{' · means with 95% intervals; dotted: all rows' * bool(target)}{beyond}"
-    cards.figure(plots.profile(made, detail), f"profile-{table.id}-{column}", table.name)
-    _facts(made)
+    seen = shown(made, names)
+    if target is not None:
+        seen = replace(seen, target=target_words(target[0], list(target[1]), names))
+    cards.figure(plots.profile(seen, detail), f"profile-{table.id}-{column}", table.name)
+    _facts(seen)
 
 
 def _levels(table: TableAbout, by: str) -> list[str] | None:
@@ -115,22 +127,24 @@ def _levels(table: TableAbout, by: str) -> list[str] | None:
     if not levels:
         return None
     usual = goals.usual_sides(table, rows.frame[by], levels)[0][0]
-    return [st.selectbox("Share of", levels, levels.index(usual), key=f"profile-of-{table.id}-{by}", width=200)]
+    return [st.selectbox("Share of", levels, levels.index(usual), key=f"profile-of-{table.id}-{by}", width=200,
+                         format_func=partial(state.names(table.id).level, by))]  # fmt: skip
 
 
 @state.kept(show_spinner=False, max_entries=64)
-def _profile(table: str, column: str, target: tuple[str, tuple[str, ...]] | None, rule: str) -> Profile:
+def _profile(
+    table: str, column: str, target: tuple[str, tuple[str, ...]] | None, rule: str, as_levels: bool
+) -> Profile:
+    """Return what a column holds. as_levels : whether its values have names: few numbers are then shown as levels."""
     rows = _rows(table, rule)
     observed = None
     if target is not None:
         name, levels = target
         goal = rows.frame[name]
-        observed = Target(_shares(goal, levels) if levels else read_numbers(goal), _called(name, levels), bool(levels))
-    return profile(rows.frame[column], rows.kind(column), observed)
-
-
-def _called(name: str, levels: tuple[str, ...]) -> str:
-    return f"{name} = {levels[0]}" if levels else name
+        observed = Target(_shares(goal, levels) if levels else read_numbers(goal), name, bool(levels))
+    series = rows.frame[column]
+    as_levels &= rows.kind(column) == "number" and series.nunique() <= MOST_NAMED
+    return profile(series, "category" if as_levels else rows.kind(column), observed)
 
 
 def _shares(goal: pd.Series, levels: tuple[str, ...]) -> Floats:
@@ -148,10 +162,9 @@ def _facts(made: Profile) -> None:
         rate = percent(made.missing_rate) if made.binary else number(made.missing_rate)
         parts.append(f"{md(made.target)} where it is missing: {rate}")
     if made.quantiles.size and made.kind == "number":
-        parts.append(f"mean {number(made.mean)}, standard deviation {number(made.deviation)}")
+        parts.append(f"mean {made.say(made.mean)}, standard deviation {made.say(made.deviation)}")
     st.caption(" · ".join(parts))
     if made.quantiles.size:
         said = {0.0: "Least", 0.5: "Median", 1.0: "Most"}
-        cells = [str(as_date(v).date()) if made.kind == "date" else number(v) for v in made.quantiles]
-        row = {said.get(q, percent(q, 0)): [cell] for q, cell in zip(QUANTILES, cells, strict=True)}
+        row = {said.get(q, percent(q, 0)): [made.say(v)] for q, v in zip(QUANTILES, made.quantiles, strict=True)}
         st.dataframe(pd.DataFrame(row), hide_index=True, alt="Quantiles of the column.")

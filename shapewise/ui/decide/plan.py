@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from gamcore.data.column_names import Names
 from gamcore.data.table import Table, TableError
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_plan import ExperimentError
@@ -35,12 +36,12 @@ def show(board: Board, made: StrategySet, ledger: Ledger) -> None:
     named = {one.metric: one for one in made.strategies}
     rows = [{**plans.USUAL, "metric": name, "base": one.base, "lift": one.lift[1]} for name, one in named.items()]
     form = plans.form_of(board.plan, rows)
-    changed = _edited(board.id, form, lambda new: stored.change(state.workspace(), board.id, plan=new))
     names = state.names(board.table)
+    changed = _edited(board.id, form, names, lambda new: stored.change(state.workspace(), board.id, plan=new))
     who = [f"Eligible: {md(made.gate.words(names))}."]
     who += [f"{k}. **{md(one.name)}**: {md(one.action) or 'no action yet'}; who: {md(one.rule.words(names))}"
             for k, one in enumerate(made.strategies, 1)]  # fmt: skip
-    if _result(board.id, board.name, lambda: plans.planned(changed, made, ledger), who):
+    if _result(board.id, board.name, lambda: plans.planned(plans.named(changed, names), made, ledger), who):
         _start(board, made, {**form, **changed})
 
 
@@ -54,23 +55,24 @@ def show_table(table: TableAbout, rows: Table) -> None:
         if own and state.workspace().may("create"):
             plans.keep(state.workspace(), table.id, f"Plan on {table.name}", new, kept.id if kept else "")
 
-    key = f"plan-{table.id}"
-    changed = _edited(key, form, save, adjustable=True)
+    key, names = f"plan-{table.id}", state.names(table.id)
+    changed = _edited(key, form, names, save, adjustable=True)
     columns = [name for name in arm_tests.possible_outcomes(rows, "")
                if name not in {row["metric"] for row in changed["metrics"]}]  # fmt: skip
-    _add(key, rows, columns, lambda row: save({**form, **changed, "metrics": [*changed["metrics"], row]}))
-    _result(key, table.name, lambda: plans.planned_for_all(changed), [])
+    called = {name: names.column(name) for name in columns}
+    _add(key, rows, called, lambda row: save({**form, **changed, "metrics": [*changed["metrics"], row]}))
+    _result(key, table.name, lambda: plans.planned_for_all(plans.named(changed, names)), [])
 
 
-def _edited(key: str, form: Form, save: Callable[[Form], Any], adjustable: bool = False) -> Form:
+def _edited(key: str, form: Form, names: Names, save: Callable[[Form], Any], adjustable: bool = False) -> Form:
     with st.container(border=True):
-        changed = plan_form.edited(key, form, adjustable)
+        changed = plan_form.edited(key, form, names, adjustable)
     plan_form.keep(key, form, changed, save)
     return changed
 
 
-def _add(key: str, rows: Table, columns: Sequence[str], save: Callable[[Form], None]) -> None:
-    """Offer a column of the table as a metric, with its rate or its mean as it is today."""
+def _add(key: str, rows: Table, columns: Mapping[str, str], save: Callable[[Form], None]) -> None:
+    """Offer a column of the table as a metric, with its rate or its mean as it is today. columns : with their names."""
 
     def add() -> None:
         try:
@@ -84,8 +86,8 @@ def _add(key: str, rows: Table, columns: Sequence[str], save: Callable[[Form], N
 
     if columns:
         st.selectbox(
-            "Add a column of the table", columns, None, key=f"add-{key}", on_change=add, width=320,
-            placeholder="Add a column of the table", label_visibility="collapsed",
+            "Add a column of the table", list(columns), None, key=f"add-{key}", on_change=add, width=320,
+            placeholder="Add a column of the table", label_visibility="collapsed", format_func=columns.__getitem__,
         )  # fmt: skip
 
 

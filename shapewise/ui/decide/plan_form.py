@@ -8,6 +8,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
+from gamcore.data.column_names import Names
 from gamcore.decide.experiment_plan import ROLES
 from shapewise.decisions.plans import LEVEL, level_of, level_typed
 from shapewise.ui.widgets.columns import COUNT, SHARE, WHOLE, WHOLE_PERCENT
@@ -23,8 +24,9 @@ def keep(key: str, form: dict[str, Any], changed: dict[str, Any], save: Callable
         save({**form, **changed})
 
 
-def edited(key: str, form: dict[str, Any], adjustable: bool) -> dict[str, Any]:
-    """Show the fields of a plan, and return their values. adjustable : whether Dunnett may be chosen."""
+def edited(key: str, form: dict[str, Any], names: Names, adjustable: bool) -> dict[str, Any]:
+    """Show the fields of a plan, and return their values. names : of metrics that are columns. adjustable : whether
+    Dunnett may be chosen."""
     left, right = st.columns(2, gap="medium")
     with left:
         a_day = st.number_input(
@@ -43,7 +45,7 @@ def edited(key: str, form: dict[str, Any], adjustable: bool) -> dict[str, Any]:
             )  # fmt: skip
     with right:
         arms = _arms(key, form)
-    metrics = _metrics(key, form)
+    metrics = _metrics(key, form, names)
     return {"a_day": float(a_day), "power": power / 100, "adjustment": adjustment, "arms": arms, "metrics": metrics}
 
 
@@ -90,20 +92,23 @@ def _arms(key: str, form: dict[str, Any]) -> list[dict[str, Any]]:
     return _plain(shown)
 
 
-def _metrics(key: str, form: dict[str, Any]) -> list[dict[str, Any]]:
+def _metrics(key: str, form: dict[str, Any], names: Names) -> list[dict[str, Any]]:
     """Show the editor of metrics."""
     st.markdown("**Metrics**")
     st.caption("A rate is typed as 22%, a mean as 34.5, with its standard deviation.")
     rows = [{**row, **_typed(row)} for row in form["metrics"]]
     columns = _metric_columns()
+    began = pd.DataFrame(_began(f"metrics-{key}", rows), columns=list(columns))
     shown = st.data_editor(
-        pd.DataFrame(_began(f"metrics-{key}", rows), columns=list(columns)), key=f"metrics-{key}",
+        began.assign(metric=began["metric"].map(names.column, na_action="ignore")), key=f"metrics-{key}",
         num_rows="dynamic", hide_index=True, column_config=columns,
         alt="Metrics of the experiment.",
     )  # fmt: skip
     exact = {(name, text): row.get(name) for row in form["metrics"] for name, text in _typed(row).items() if text}
     return [
-        row | {name: exact.get((name, row[name]), level_of(row[name])) for name in ("base", "deviation")}
+        row
+        | {"metric": names.own(row["metric"])}
+        | {name: exact.get((name, row[name]), level_of(row[name])) for name in ("base", "deviation")}
         for row in _plain(shown)
     ]
 

@@ -112,9 +112,10 @@ def _encoded(text: str) -> bytes:
 def _written(identifier: str, form: str) -> str:
     """Return a stored model as code or JSON; as SQL, with the column types of its table if that is still here."""
     model, estimator = state.workspace().models.about(identifier), state.estimator(identifier)
-    steps = [step.words() for step in computed.steps_behind(model)]
+    behind = computed.steps_behind(model)
     if form == "json":
-        return scoring.to_json(estimator, 1)
+        return scoring.to_json(estimator, 1, [step.to_dict() | {"needs": step.needs()} for step in behind])
+    steps = [step.words() for step in behind]
     if form == "py":
         return scoring.to_python(estimator, ". Compute first: ".join([model.name, *["; ".join(steps)] * bool(steps)]))
     there = {table.id for table in state.workspace().tables.listed()}

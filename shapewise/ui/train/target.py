@@ -21,6 +21,7 @@ from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.train import task_settings as tasking
 from shapewise.ui.train.task_settings import Tasks
+from shapewise.ui.widgets import filtered
 
 # Levels of the sample tables, so that one click on Train gives a useful model.
 SUGGESTED = {"renewal": (["renew"], ["not now", "drop"])}
@@ -95,6 +96,8 @@ def choose(table: TableAbout, rows: Table) -> Target | None:
         elif kind == "binary":
             positive, negative = _levels(table, frame[target], levels)
         conditions = _conditions(table, rows, target)
+        if (looked := filtered.offer(table.id, target)) is not None:
+            conditions.append(looked)
     except (TableError, RuleError) as error:
         st.error(md(error), icon=":material/error:")
         return None

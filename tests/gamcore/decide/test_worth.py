@@ -80,4 +80,4 @@ def test_levels_follow_from_how_many_were_chosen():
     assert total([one, one], 4).high < 2**0.5 * wide
     assert total([one, one], 2).high == pytest.approx(2**0.5)
     assert total([]).value == 0
-    assert not total([Contribution(1.0, 0.1, (math.nan, math.nan))]).is_known
+    assert math.isnan(total([Contribution(1.0, 0.1, (math.nan, math.nan))]).low)

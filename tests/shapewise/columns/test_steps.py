@@ -101,7 +101,7 @@ def loaded(space, frame=None, name="people"):
 
 def test_a_version_with_steps_holds_what_they_give(space):
     table = loaded(space)
-    space.tables.set_roles(table.id, {"y": "target"})
+    space.tables.change_roles(table.id, {"y": "target"})
     shares = []
     made, said = derived.keep(space, table, STEPS, shares.append)
     assert not said

@@ -101,7 +101,7 @@ def calls(space, table, model):
             lambda: space.sharing.owner_name("models", model),
         ],
         "change": [
-            lambda: space.tables.set_roles(table, {"w": "weight"}), lambda: space.models.rename(model, "other"),
+            lambda: space.tables.change_roles(table, {"w": "weight"}), lambda: space.models.rename(model, "other"),
             lambda: space.models.set_note(model, "a", "said"), lambda: space.models.set_headline(model, "a", "said"),
             lambda: space.models.set_bands(model, space.models.load(model), 3),
         ],
@@ -393,12 +393,12 @@ def test_a_locked_database_is_waited_for_and_then_told(space, monkeypatch):
     other.execute("BEGIN IMMEDIATE")
     try:
         with pytest.raises(StoreError, match="busy with another change"):
-            space.tables.set_roles(table.id, {"w": "weight"})
+            space.tables.change_roles(table.id, {"w": "weight"})
         assert space.tables.about(table.id).roles == {}  # those who read are not kept waiting
     finally:
         other.execute("ROLLBACK")
         other.close()
-    space.tables.set_roles(table.id, {"w": "weight"})
+    space.tables.change_roles(table.id, {"w": "weight"})
     assert space.tables.about(table.id).roles == {"w": "weight"}
 
 

@@ -52,7 +52,7 @@ def test_a_table_is_stored_once_and_read_back(space):
 
 def test_roles_are_remembered(space):
     table = space.tables.add(frame(), "mine")
-    space.tables.set_roles(table.id, {"w": "weight"})
+    space.tables.change_roles(table.id, {"w": "weight"})
     assert Workspace(space.root).tables.about(table.id).roles == {"w": "weight"}
 
 

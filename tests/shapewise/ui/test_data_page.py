@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from gamcore import io
+from gamcore.data.column_names import ColumnNames, Names
+from gamcore.decide.rules import Levels
 from gamcore.estimators.gam import from_saved
-from gamcore.io import to_sql
+from gamcore.io import from_json, to_json, to_sql
 from shapewise.columns.steps import Computed, Retyped
 from shapewise.store.workspace import Workspace
 from shapewise.training import derived
 from shapewise.training.train import train
 from tests.support.hostile import EVIL
-from tests.support.pages import button, headlines, open_page
+from tests.support.pages import button, captions, headlines, open_page
+from tests.support.places import ROOT
 from tests.support.spaces import spec_of
 
 
@@ -131,3 +138,56 @@ def test_sql_says_what_is_computed_first(space, table):
     model = train(space, spec_of(made.id, features=["ratio"], bands=0))
     sql = to_sql(from_saved(space.models.load(model.id)), "t", computed=[Computed("ratio", "a /\n2").words()])
     assert sql.splitlines()[1] == "-- compute this column first: ratio = a / 2"
+
+
+def test_json_says_what_is_computed_first(space, table, monkeypatch):
+    steps = [Computed("half", "a / 2"), Retyped("b", "category"), Computed("ratio", "half * 3"), Computed("no", "a")]
+    made, _ = derived.keep(space, table, steps)
+    model = train(space, spec_of(made.id, features=["ratio", "b"], bands=0))
+    written = []
+    monkeypatch.setattr(io, "to_json", lambda *given: written.append(to_json(*given)) or written[-1])
+    app = open_page("models", model=model.id)
+    app.session_state["elsewhere"] = True
+    app.run()
+    assert not app.exception
+    assert json.loads(written[0])["computed"] == [
+        {"column": "half", "formula": "a / 2", "needs": ["a"]}, {"column": "b", "to": "category", "needs": ["b"]},
+        {"column": "ratio", "formula": "half * 3", "needs": ["half"]},
+    ]  # fmt: skip
+    rows = space.tables.read(made.id)[["ratio", "b"]]
+    fitted = from_saved(space.models.load(model.id))
+    np.testing.assert_allclose(from_json(written[0]).predict(rows), fitted.predict_proba(rows)[:, 1], atol=1e-12)
+    assert "computed" not in json.loads(to_json(fitted))
+
+
+def test_train_offers_the_filter_of_data_and_does_not_apply_it_unasked(space, table):
+    space.tables.set_names(table.id, Names({"b": ColumnNames("Size of flat", "rooms")}))
+    data = open_page("data", table=table.id)
+    next(one for one in data.selectbox if one.label == "Column" and one.value is None).set_value("b").run()
+    next(one for one in data.number_input if one.label == "at least").set_value(3.0).run()
+    key = f"filtered-{table.id}"
+
+    def train_page():
+        app = AppTest.from_file(str(ROOT / "pages" / "train.py"), default_timeout=60)
+        app.query_params["table"] = table.id
+        app.session_state[key] = data.session_state[key]
+        return app.run()
+
+    app = train_page()
+    assert not app.exception
+    offered = next(one for one in app.checkbox if one.label.startswith("Train on the rows you filtered: "))
+    assert offered.label.endswith("Size of flat at least 3 rooms")
+    assert not offered.value
+    assert "left out by levels, filter" not in help_of_train(app)
+    offered.check().run()
+    assert not app.exception
+    left = int((space.tables.read(table.id)["b"] < 3).sum())
+    assert f"{left} rows are left out by levels, filter" in help_of_train(app)
+    data.session_state[key] = json.dumps(Levels("y", ("yes",)).to_dict())
+    app = train_page()
+    assert not any(one.label.startswith("Train on the rows") for one in app.checkbox)
+    assert "You filtered rows on Data by the target" in captions(app)
+
+
+def help_of_train(app):
+    return button(app, "Train").help

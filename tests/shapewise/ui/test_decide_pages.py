@@ -17,7 +17,7 @@ from gamcore.decide.strategies import Strategy, StrategySet
 from shapewise.decisions import boards as board
 from shapewise.decisions import guided_example as example
 from shapewise.decisions import plans
-from shapewise.ui.decide import arms, readout
+from shapewise.ui.decide import for_whom, readout_source
 from tests.support.hostile import EVIL
 from tests.support.pages import button, captions, charts, choose, headlines, open_page
 
@@ -416,7 +416,7 @@ def test_the_read_out_goes_by_the_board_that_was_tested(acted):
     ],
 )  # fmt: skip
 def test_the_treated_arm_is_only_guessed_where_its_name_tells(levels, treated):
-    place = readout._treated(levels)
+    place = readout_source._treated(levels)
     assert (None if place is None else levels[place]) == treated
 
 
@@ -544,7 +544,7 @@ def test_for_whom_by_the_strategies_of_a_board(acted):
     app = choose(open_page("experiment", table=table.id), "Begin with", "test")
     keyed(app.multiselect, f"arms-outcomes-{table.id}-arm").set_value(["entry_1_click"]).run()
     field = next(one for one in app.selectbox if one.label == "By")
-    field.set_value(f"{arms.BOARD}{made.id}").run()
+    field.set_value(f"{for_whom.BOARD}{made.id}").run()
     assert not app.exception
     drawn = charts(app)[-1]["layout"]["yaxis"]["ticktext"]
     assert [label.split(" · ")[0] for label in drawn] == ["A", "C", "B", "no strategy"]

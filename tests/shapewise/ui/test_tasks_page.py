@@ -260,7 +260,7 @@ def test_groups_of_several_tables_are_the_same_groups(space):
                 changes={"max_rounds": 3, "outer_bags": 1})  # fmt: skip
     data = rows(space, spec)
     assert not set(data.groups[data.held_out]) & set(data.groups[~data.held_out])
-    space.tables.set_roles(ids["b"], {"x": "group"})
+    space.tables.change_roles(ids["b"], {"x": "group"})
     train(space, spec)
     assert space.tables.about(ids["a"]).held_out_by == {"group": "who"}
     assert space.tables.about(ids["b"]).held_out_by == {"group": "x"}

@@ -48,7 +48,7 @@ def months_once(tmp_path_factory):
     """A workspace with a table, a model of it, and a newer version of the table; and what is said of that."""
     space = Workspace(tmp_path_factory.mktemp("months") / "space")
     old = space.tables.add(a_month(), EVIL, [])
-    space.tables.set_roles(old.id, {"stays": "target", "who": "group"})
+    space.tables.change_roles(old.id, {"stays": "target", "who": "group"})
     model = train(space, a_spec(old.id, group="who"))
     return space.root, model, *add(space, a_month(500, 1, 6).drop(columns="when"), space.tables.about(old.id))
 

@@ -1,0 +1,110 @@
+"""What a test of arms measured, on a page: the verdict, the sizes of the arms, what each reached, and the lifts."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from gamcore.data.column_names import PLAIN, Measure
+from gamcore.decide import verdicts
+from gamcore.decide.arms import ArmsReadOut
+from gamcore.numbers import fixed, number, p_value, percent
+from gamcore.viz import plots
+from shapewise.store.workspace import TableAbout
+from shapewise.ui.session.words import count, md
+from shapewise.ui.widgets import cards
+
+ICONS: Final = {
+    "good": ":material/check_circle:", "bad": ":material/warning:", "open": ":material/help:",
+    "stop": ":material/front_hand:",
+}  # fmt: skip
+NOTHING: Final = "-"
+Tone = Literal["good", "bad", "open", "stop"]
+
+
+def show(table: TableAbout, made: ArmsReadOut) -> None:
+    """Show the verdict, the sizes of the arms, what each arm reached, and the lifts."""
+    tone, words = overall(made)
+    box = {"good": st.success, "bad": st.warning, "open": st.info, "stop": st.error}[tone]
+    box(f"**{verdicts.WORDS[tone]}.** {md(words)}", icon=ICONS[tone])
+    sizes = made.sizes["all"]
+    said = ", ".join(f"{md(arm)} {count(n)}" for arm, n in sizes.counts.items())
+    left = f" {count(made.left_out)} rows without an arm are left out." if made.left_out else ""
+    st.caption(f"Customers: {said}. Sample ratio {p_value(sizes.p)} (alarm below .001).{left}")
+    if made.stopped:
+        st.caption("Differences are not shown: with arms of the wrong sizes they would mislead.")
+        return
+    for metric in made.test.metrics:
+        st.subheader(md(metric), anchor=False)
+        st.dataframe(_table(made, metric), hide_index=True, alt=f"Each arm's {metric}, and its lift over the control.")
+        for effect in made.effects:
+            if effect.metric == metric:
+                own, text = verdicts.verdict(effect)
+                st.caption(f"{ICONS[own]} **{md(effect.strategy)}**: {md(text)}")
+    cards.figure(plots.lifts(made.as_read_out(), f"each arm against {made.test.control}, 95% intervals"),
+                 f"arms-{table.id}", table.name)  # fmt: skip
+    over = "over all arms and outcomes" if made.test.adjustment == "Holm" else "over the arms of each outcome"
+    st.caption(f"“Significant” is at 5% after {made.test.adjustment}'s adjustment {over}.")
+
+
+def _table(made: ArmsReadOut, metric: str) -> pd.DataFrame:
+    """Return the arms of a metric as they are shown."""
+    is_rate, measure = metric in made.rates, made.measures.get(metric, PLAIN)
+
+    def value(of: float) -> str:
+        return NOTHING if not np.isfinite(of) else percent(of) if is_rate else measure.say(of, number(of))
+
+    rows = []
+    for row in made.frame().query("metric == @metric").to_dict("records"):
+        rows.append({
+            "Arm": row["arm"], "Customers": count(row["customers"]),
+            "Rate" if is_rate else "Mean": value(row["value"]),
+            "95% interval": f"{value(row['lower'])} to {value(row['upper'])}",
+            "Against control": _gap(row, is_rate, measure), "Relative": _relative(row),
+            "p, adjusted": p_value(row["p, adjusted"]).removeprefix("p ").removeprefix("= ")
+            if np.isfinite(row.get("p, adjusted", np.nan)) else NOTHING,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _gap(row: dict[str, Any], is_rate: bool, measure: Measure) -> str:
+    """Return the difference to the control with its interval; points for a rate."""
+    ends = [row.get(name, np.nan) for name in ("difference", "difference, lower", "difference, upper")]
+    if not np.isfinite(ends).all():
+        return NOTHING
+    gap, low, high = (
+        fixed(100 * end, 1, signed=True) if is_rate else measure.gap(end, number(end, signed=True)) for end in ends
+    )
+    return f"{gap}{' points' * is_rate} ({low} to {high})"
+
+
+def _relative(row: dict[str, Any]) -> str:
+    ends = [row.get(name, np.nan) for name in ("lift", "lift, lower", "lift, upper")]
+    if not np.isfinite(ends).all():
+        return NOTHING
+    lift, low, high = (percent(end, 0, signed=True) for end in ends)
+    return f"{lift} ({low} to {high})"
+
+
+def overall(made: ArmsReadOut) -> tuple[Tone, str]:
+    """Return what the test shows, in a sentence or two."""
+    if made.stopped:
+        wrong = [name for name, size in made.sizes.items() if size.alarm]
+        where = "" if wrong[0] == "all" else f" among rows with {wrong[0]}"
+        return "stop", f"The arms do not have the planned sizes{where}: find out why before reading any difference."
+    bad = [e for e in made.effects if e.is_significant and (e.difference < 0 or e.role == "expected null")]
+    good = [e for e in made.effects if e.is_significant and e.difference > 0 and e.role != "expected null"]
+    parts = []
+    if good:
+        best = max(good, key=lambda e: (e.role == "primary", e.lift if np.isfinite(e.lift) else 0.0))
+        works = " and ".join(dict.fromkeys(e.strategy for e in good))
+        parts.append(f"{works} {'work' if ' and ' in works else 'works'}; most: {best.strategy} on {best.metric}, "
+                     f"{verdicts.moved(best)}.")  # fmt: skip
+    if bad:
+        parts.append("; ".join(f"{e.strategy} moved {e.metric}, {verdicts.moved(e)}" for e in bad) + ".")
+    if not parts:
+        return "open", "No arm differs significantly from the control."
+    return "bad" if bad else "good", " ".join(parts)

@@ -1,0 +1,101 @@
+"""For whom a test of arms worked, on a page: the lift of an outcome by segment, or by strategy of a board."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import streamlit as st
+
+from gamcore.data.table import TableError
+from gamcore.decide.arms import ArmsTest, Segments, by_segment
+from gamcore.decide.experiment_effects import ReadOut
+from gamcore.decide.experiment_plan import ExperimentError
+from gamcore.decide.rules import RuleError
+from gamcore.decide.shown import shown_segments
+from gamcore.decide.strategies import StrategySet
+from gamcore.numbers import p_value
+from gamcore.viz import plots
+from gamcore.viz.plots.spec import Plot
+from shapewise.decisions import arm_tests as stored
+from shapewise.decisions import boards as stored_boards
+from shapewise.store.workspace import TableAbout
+from shapewise.ui.session import state
+from shapewise.ui.session.words import md, told_apart
+from shapewise.ui.widgets import cards
+
+BOARD: Final = "\0board:"
+"""Before the id of a board among names of columns."""
+
+
+@state.kept(show_spinner="Reading the segments", max_entries=32)
+def _segments(table: str, test: str, metric: str, column: str) -> Segments:
+    asked = stored.from_text(test)
+    return by_segment(state.rows_of(table, [asked.arm, metric, column]), asked, metric, column)
+
+
+@state.kept(show_spinner="Reading the strategies", max_entries=32)
+def _strategies(table: str, test: str, metric: str, made: str) -> tuple[Segments, tuple[str, ...]]:
+    asked, strategies = stored.from_text(test), StrategySet.from_dict(json.loads(made))
+    rows = state.rows_of(table, [asked.arm, metric, *strategies.cascade().columns])
+    return stored.by_strategy(rows, asked, metric, strategies)
+
+
+def show(table: TableAbout, asked: ArmsTest) -> None:
+    """Show the lift of an outcome by segment, or by strategy of a board."""
+    st.subheader("For whom", anchor=False)
+    rows, names = state.table(table.id), state.names(table.id)
+    boards = {f"{BOARD}{board.id}": board for board in stored_boards.boards(state.workspace())
+              if board.read().strategies}  # fmt: skip
+    columns = [name for name in rows.names if name != asked.arm and name not in asked.metrics
+               and rows.usable_kind(name) is not None]  # fmt: skip
+    labels = told_apart({key: f"Strategies of {board.name}" for key, board in boards.items()})
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        metric = st.selectbox("Outcome", list(asked.metrics), key=f"whom-metric-{table.id}",
+                              format_func=names.column)  # fmt: skip
+        by = st.selectbox(
+            "By", [*columns, *boards], None, key=f"whom-column-{table.id}",
+            format_func=lambda one: labels.get(one) or names.column(one),
+            placeholder="A column known before the test, or a board",
+        )  # fmt: skip
+    if by is None:
+        return
+    test = stored.to_text(replace(asked, before=None))
+    notes: tuple[str, ...] = ()
+    try:
+        if by in boards:
+            strategies = json.dumps(boards[by].read().to_dict())
+            segments, notes = _strategies(table.id, test, metric, strategies)
+        else:
+            segments = _segments(table.id, test, metric, by)
+    except (ExperimentError, TableError, RuleError) as error:
+        st.error(md(error), icon=":material/error:")
+        return
+    for note in notes:
+        st.warning(md(note), icon=":material/warning:")
+    shown = shown_segments(segments, names, asked.arm, "" if by in boards else by)
+    cards.figure(_plot(shown, names.level(asked.arm, asked.control)), f"whom-{table.id}-{metric}-{by}", table.name)
+    st.caption(
+        "“Significant” is after Holm over all groups and arms; each interval is for itself. The sentence above tests "
+        "whether the groups differ at all (Cochran's Q)."
+    )
+
+
+def _plot(segments: Segments, control: str) -> Plot:
+    """Return the lifts by segment, and whether they differ."""
+    words = "; ".join(f"{arm}: {_differs(p)}" for arm, p in segments.p.items())
+    plot = plots.lifts(ReadOut((), segments.effects), f"{segments.metric}, each arm against {control}, 95% intervals")
+    return replace(plot, title=f"{segments.metric} by {segments.column}: {words}", numbers=segments.frame())
+
+
+def _differs(p: float) -> str:
+    """Return whether segments differ, in words."""
+    if not np.isfinite(p):
+        return "too few rows to compare segments"
+    return (
+        f"the lift differs between segments ({p_value(p)})"
+        if p < 0.05
+        else (f"no sign that the lift differs ({p_value(p)})")
+    )

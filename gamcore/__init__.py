@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gamcore.io.manifest import ModelFileError
     from gamcore.kernels.warmup import warmup
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PRESETS",

@@ -13,4 +13,6 @@ def extra(name: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "a library").partition(".")[0]
-        raise ImportError(f'{package} is not installed: run pip install "gamcore[{name}]".', name=error.name) from error
+        raise ImportError(
+            f'{package} is not installed: run pip install "shapewise[{name}]".', name=error.name
+        ) from error

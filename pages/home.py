@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from shapewise.decisions import boards as stored
+from shapewise.places import PAGES
 from shapewise.reports import recipes
 from shapewise.store.projects import Project
 from shapewise.training.naming import labels
@@ -28,7 +29,7 @@ def in_view(project: Project, now: InView) -> None:
             st.caption(f"{md(now.label)} · {metric(now.model)}")
         st.markdown(step.why)
         if st.button(step.label, type="primary", icon=":material/arrow_forward:"):
-            st.switch_page(cards.PAGES / f"{step.page}.py")
+            st.switch_page(PAGES / f"{step.page}.py")
 
 
 def recent(projects: list[Project]) -> None:
@@ -46,24 +47,24 @@ def recent(projects: list[Project]) -> None:
             st.caption(f"{' · '.join(parts)} · {date(project.touched)}")
             carried = {"table": project.tables[0].id} if project.tables else {}
             if not project.models:
-                st.page_link(cards.PAGES / "data.py", label="Open the table", icon=":material/table:",
+                st.page_link(PAGES / "data.py", label="Open the table", icon=":material/table:",
                              query_params=carried)  # fmt: skip
             for model in project.models[:2]:
                 page = "tasks" if model.of_tasks else "shapes"
-                st.page_link(cards.PAGES / f"{page}.py", label=md(names[model.id]), icon=":material/show_chart:",
+                st.page_link(PAGES / f"{page}.py", label=md(names[model.id]), icon=":material/show_chart:",
                              width="stretch", query_params={"model": model.id})  # fmt: skip
             for board in [one for one in boards if one.table in tables][-1:]:
-                st.page_link(cards.PAGES / "strategies.py", label=md(board.name), icon=":material/low_priority:",
+                st.page_link(PAGES / "strategies.py", label=md(board.name), icon=":material/low_priority:",
                              query_params={"board": board.id})  # fmt: skip
             ids = {board.id for board in boards if board.table in tables}
             for report in [one for one in reports if one.board in ids][-1:]:
-                st.page_link(cards.PAGES / "report.py", label=md(report.name), icon=":material/slideshow:",
+                st.page_link(PAGES / "report.py", label=md(report.name), icon=":material/slideshow:",
                              query_params=carried)  # fmt: skip
 
 
 begin("Home")
 if st.session_state.pop(loading.LOADED, False):
-    st.switch_page(cards.PAGES / "data.py")
+    st.switch_page(PAGES / "data.py")
 state.warn_of_sweep()
 now = current.in_view()
 if now.missing is not None:

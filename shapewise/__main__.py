@@ -1,79 +1,71 @@
-"""`python -m shapewise backup|restore|check|sweep|adopt`: back up, restore, check and clean up a workspace."""
+"""`shapewise` shows the app in a browser; `shapewise check|backup|restore|sweep|adopt` looks after its workspace."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from gamcore.numbers import count
-from shapewise.errors import StoreError
-from shapewise.store import backup
-from shapewise.store import database as meta
-from shapewise.store.cleanup import PURGE_AFTER, sweep
-from shapewise.store.items import adopt
-from shapewise.store.workspace import Workspace, default_root
+from gamcore import __version__
+from shapewise import lacks, places
+
+FOLDER = "the workspace folder; GAMCORE_WORKSPACE or the user's data folder by default"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m shapewise", description=__doc__)
-    parser.add_argument(
-        "--workspace", type=Path, default=default_root(), help="the workspace folder; GAMCORE_WORKSPACE by default"
+    parser = argparse.ArgumentParser(
+        prog="shapewise", description="Show the app in a browser, or look after its workspace."
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("backup", help="copy it to a new folder, even while it is in use").add_argument("to", type=Path)
-    restore = commands.add_parser("restore", help="restore a backup to an empty folder")
-    restore.add_argument("of", type=Path)
-    restore.add_argument("--partly", action="store_true", help="restore what is intact from a damaged backup")
-    commands.add_parser("check", help="check every record, hash and model; nothing is deleted")
-    tidy = commands.add_parser("sweep", help="remove what is no longer needed, as at every start of the app")
-    tidy.add_argument("--now", action="store_true", help="delete at once instead of using the trash: cannot be undone")
-    tidy.add_argument("--anyway", action="store_true", help="also remove files without a record, however many")
-    commands.add_parser("adopt", help="declare that these records and files belong together, even if their ids differ")
+    parser.add_argument("--version", action="version", version=f"Shapewise {__version__}")
+    parser.add_argument("--port", type=int, help="the port to serve on; 8501 by default, or the next free one")
+    parser.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    parser.add_argument("--workspace", type=Path, help=FOLDER)
+    _add_commands(parser.add_subparsers(dest="command", metavar="COMMAND"))
     return parser
 
 
-def _is_there(root: Path) -> bool:
-    """Return whether a folder is a workspace, even one whose records are missing."""
-    elsewhere = os.environ.get("GAMCORE_META_URL") or os.environ.get("GAMCORE_OBJECTS_URL")
-    return bool(elsewhere) or (root / meta.FILE).is_file() or (root / "objects").is_dir()
+def _add_commands(commands: Any) -> None:
+    after = argparse.ArgumentParser(add_help=False)  # --workspace is read before a command and after it
+    after.add_argument("--workspace", type=Path, help=FOLDER, default=argparse.SUPPRESS)
+    commands.add_parser("check", parents=[after], help="check every record, hash and model; nothing is deleted")
+    copy = commands.add_parser("backup", parents=[after], help="copy it to a new folder, even while it is in use")
+    copy.add_argument("to", type=Path)
+    restore = commands.add_parser("restore", parents=[after], help="restore a backup to an empty folder")
+    restore.add_argument("of", type=Path)
+    restore.add_argument("--partly", action="store_true", help="restore what is intact from a damaged backup")
+    tidy = commands.add_parser("sweep", parents=[after], help="remove what is no longer needed, as at every start")
+    tidy.add_argument("--now", action="store_true", help="delete at once instead of using the trash: cannot be undone")
+    tidy.add_argument("--anyway", action="store_true", help="also remove files without a record, however many")
+    adopt = "declare that these records and files belong together, even if their ids differ"
+    commands.add_parser("adopt", parents=[after], help=adopt)
+
+
+def _serve(asked: argparse.Namespace) -> int:
+    """Serve the app until it is stopped."""
+    from shapewise.ui.session import deployment
+
+    if asked.workspace:
+        os.environ["GAMCORE_WORKSPACE"] = str(asked.workspace.resolve())
+    options = ["--server.headless", "true"] if asked.no_browser else []
+    if asked.port is not None:
+        options += ["--server.port", str(asked.port)]
+    deployment.launch(str(places.SCRIPT), options)
+    return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 on success, 1 if a problem was printed."""
+    """Run the command; return 0 on success, 1 if a problem was printed, 2 if the application is not installed."""
     asked = _parser().parse_args(arguments)
-    try:
-        if asked.command == "restore":
-            space = backup.restore(asked.of, asked.workspace, asked.partly)
-            print(f"Restored {asked.of} to {asked.workspace}.")
-        elif not _is_there(asked.workspace):
-            raise StoreError(f"There is no workspace in {asked.workspace}: give its folder with --workspace.")
-        elif asked.command == "adopt":
-            adopt(asked.workspace)
-            space = Workspace(asked.workspace)
-            print("The records and the files now belong together.")
-        else:
-            space = Workspace(asked.workspace)
-        if asked.command == "backup":
-            copied, damaged = backup.backup(space, asked.to)
-            print(f"Copied the records and {count(copied)} objects to {asked.to}.")
-            for digest in damaged:
-                print(f"objects/{digest[:12]}: missing or changed, so not copied", file=sys.stderr)
-            return 1 if damaged else 0
-        if asked.command == "sweep":
-            swept = sweep(space, timedelta(0) if asked.now else PURGE_AFTER, asked.now, asked.anyway)
-            print(f"Swept: {swept.words()}.")
-            if swept.stopped:
-                print(f"Stopped: {swept.stopped}", file=sys.stderr)
-            return 1 if swept.stopped else 0
-        problems = list(backup.check(space))
-    except (StoreError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    print("\n".join(problems) or "The workspace is complete and undamaged.")
-    return 1 if problems else 0
+    if words := lacks():
+        print(words, file=sys.stderr)
+        return 2
+    if asked.command is None:
+        return _serve(asked)
+    from shapewise import maintenance
+
+    return maintenance.run(asked)
 
 
 if __name__ == "__main__":

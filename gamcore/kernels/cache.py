@@ -20,7 +20,7 @@ from typing import Any
 
 import numba
 import platformdirs
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from gamcore import mixing
 
@@ -56,8 +56,34 @@ def cache_folder() -> Path | None:
     return folder
 
 
+class _AnyPath(_CacheLocator):  # type: ignore[misc]
+    """The folder in CACHE_DIR wherever the sources are, so that no environment compiles what another has compiled."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _AnyPath:
+        return cls(str(Path(numba.config.CACHE_DIR) / "compiled"))
+
+    def get_cache_path(self) -> str:
+        return self._folder
+
+    def get_source_stamp(self) -> str:
+        return ""  # the folder is named after a hash of all sources
+
+    def get_disambiguator(self) -> None:
+        return None
+
+
+class _Placed(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_AnyPath,)
+
+
 class _ForgivingCache(FunctionCache):  # type: ignore[misc]
     """Numba's function cache, except that a damaged or unwritable file costs a compilation, never an exception."""
+
+    _impl_class = _Placed
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -26,7 +26,7 @@ def missing(options: Mapping[str, Any], auth: Mapping[str, Any], secret_is_set: 
             "header in which your proxy names the user."
         )
     if auth and not headers and not all(map(find_spec, LIBRARIES)):
-        lacking.append('OIDC needs more libraries: pip install -e ".[shared]".')
+        lacking.append('OIDC needs more libraries: pip install "shapewise[shared]".')
     if headers and "email" not in headers.values() and "name" not in headers.values():
         lacking.append("server.trustedUserHeaders names nobody: map a header to email or name.")
     if headers and options.get("server.address") not in LOCALS and len(options.get("proxy_secret") or "") < SECRET:

@@ -18,12 +18,12 @@ from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as board
 from shapewise.decisions.boards import Board
 from shapewise.ingest.read import read_file
+from shapewise.places import SAMPLES
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout, Workspace
 from shapewise.training.dataset import read_data
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 
-SAMPLES: Final = Path(__file__).parents[2] / "sample_data"
 FUNNEL, OUTCOME = "renewal.parquet", "renewal_experiment.parquet"
 UNUSED: Final = ("customer_id", "confirm_page_seconds", "step")
 SIZES: Final = {FUNNEL: (30_000, 15), OUTCOME: (75_093, 14)}

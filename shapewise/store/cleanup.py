@@ -149,7 +149,7 @@ def _too_much(space: Workspace, unknown: list[str]) -> str:
     return (
         f"Files without a record: {count(len(unknown))} of {count(total)}, {which}, so none was swept. If the "
         f"records are older "
-        "than the files, restore newer records from a backup; otherwise run python -m shapewise sweep --anyway "
+        "than the files, restore newer records from a backup; otherwise run shapewise sweep --anyway "
         "to move these files to the trash."
     )
 

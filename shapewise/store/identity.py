@@ -129,7 +129,7 @@ def _fits(known: _Known, beside: Identity) -> bool:
 def _older(place: str) -> StoreError:
     return StoreError(
         f"The workspace's records ({place}) are older than its files, or another deployment has changed the files: "
-        f"restore the newest records. If there are none, run python -m shapewise adopt {SEE}."
+        f"restore the newest records. If there are none, run shapewise adopt {SEE}."
     )
 
 

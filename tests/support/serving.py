@@ -50,16 +50,23 @@ def answers(process: subprocess.Popen[bytes], address: str) -> bool:
 
 class Server:
     """A server on a workspace, starting in the background. Its output goes to LOG there; `changes` are environment
-    variables; `port` is for when others must know it beforehand."""
+    variables; `port` is for when others must know it beforehand; `installed` is the path of the command `shapewise`,
+    where it is to be started by that, away from the checkout."""
 
-    def __init__(self, space: Path, changes: dict[str, str] | None = None, port: int = 0) -> None:
+    def __init__(
+        self, space: Path, changes: dict[str, str] | None = None, port: int = 0, installed: Path | None = None
+    ) -> None:
         port = port or free_port()
         self.space, self.address = space, f"http://localhost:{port}"
-        options = ["--server.headless", "true", "--server.port", str(port)]
         environment = {**os.environ, "GAMCORE_WORKSPACE": str(space), "GAMCORE_WARM_UP": "0", **(changes or {})}
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+        command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        command += ["--server.headless", "true", "--server.port", str(port)]
+        if installed:
+            command = [str(installed), "--no-browser", "--port", str(port), "--workspace", str(space)]
+            environment = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+        place = space if installed else ROOT
         with (space / LOG).open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
     def ready(self) -> str:
         """Return its address once it answers; RuntimeError with the end of its log if it does not."""

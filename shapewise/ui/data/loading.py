@@ -17,13 +17,13 @@ from shapewise.errors import room
 from shapewise.ingest import supervisor as loader
 from shapewise.ingest.common import SUFFIXES, TEXT_SUFFIXES, ReaderError
 from shapewise.ingest.read import read_file
+from shapewise.places import SAMPLES
 from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.workspace import StoreError, TableAbout
 from shapewise.training import carry_over as versions
 from shapewise.ui.session import current, state
 from shapewise.ui.session.words import count, md
 
-SAMPLES = Path(__file__).parents[3] / "sample_data"
 CARDS = {
     "renewal.parquet": (
         "Renewal", "autorenew", "30,000 customers whose product is about to mature: who renews, and why?",

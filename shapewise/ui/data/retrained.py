@@ -8,6 +8,7 @@ from gamcore.data.column_names import Names
 from gamcore.explain.curve_drift import CurveMoves, curve_moves
 from gamcore.model.losses import default_loss
 from gamcore.model.scales import Scale, say
+from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
 from shapewise.training import runs
 from shapewise.training.carry_over import Carried, alike, carried, counterpart, newest
@@ -15,7 +16,6 @@ from shapewise.training.runs import Run
 from shapewise.training.spec import Spec
 from shapewise.ui.session import sidebar, state
 from shapewise.ui.session.words import count, date, md, metric, told_apart
-from shapewise.ui.widgets import cards
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
 
 ModelPair = tuple[ModelAbout, ModelAbout]
@@ -60,9 +60,9 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
             if st.button("Compare the curves", key=f"pair-{model.id}", icon=":material/compare_arrows:"):
                 if "compare-way" in st.session_state:
                     st.session_state["compare-way"] = "models"
-                st.switch_page(cards.PAGES / "compare.py", query_params={"model": model.id, "with": twin.id})
+                st.switch_page(PAGES / "compare.py", query_params={"model": model.id, "with": twin.id})
         elif twin and st.button("Open Tasks", key=f"pair-{model.id}", icon=":material/hub:"):
-            st.switch_page(cards.PAGES / "tasks.py", query_params={"model": twin.id})
+            st.switch_page(PAGES / "tasks.py", query_params={"model": twin.id})
         elif run:
             _watch(run.id, model.id)
         elif (
@@ -194,4 +194,4 @@ def retrain(model: ModelAbout) -> None:
         st.toast(md(sentence), icon=":material/info:")
     if made.spec:
         run = sidebar.follow(runs.start(state.workspace(), made.spec, state.n_jobs()))
-        st.switch_page(cards.PAGES / "train.py", query_params={"table": latest.id, "run": run})
+        st.switch_page(PAGES / "train.py", query_params={"table": latest.id, "run": run})

@@ -11,6 +11,7 @@ from pandas.api.types import is_datetime64_any_dtype
 from gamcore.stats import metrics as quality
 from gamcore.stats.feature_drift import drift
 from gamcore.viz import plots
+from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.dataset import Data
 from shapewise.training.partitions import periods
@@ -121,4 +122,4 @@ def show(model: ModelAbout) -> None:
     if st.button("Refit the curves by period", icon=":material/compare_arrows:"):
         st.session_state["compare-way"] = "parts"
         st.session_state[f"parts-by-{model.id}"] = column
-        st.switch_page(cards.PAGES / "compare.py", query_params={"model": model.id})
+        st.switch_page(PAGES / "compare.py", query_params={"model": model.id})

@@ -1,5 +1,5 @@
-"""The start of the app: `python app.py` checks the configuration before it serves; `streamlit run app.py` checks it
-when the first visitor arrives."""
+"""The start of the app: `shapewise` and `python app.py` check the configuration before they serve; `streamlit run
+app.py` checks it when the first visitor arrives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -61,7 +61,7 @@ def refuse() -> None:
     st.stop()
 
 
-def launch(script: str) -> None:
+def launch(script: str, options: Sequence[str]) -> None:
     """Serve the app as a standalone program, with Streamlit's options.
 
     Exit at once with code 2 if something is missing.
@@ -70,12 +70,12 @@ def launch(script: str) -> None:
 
     serve = bootstrap.run
 
-    def checked(*of: Any, **options: Any) -> None:
+    def checked(*of: Any, **settings: Any) -> None:
         lacking = lacks()  # all options are known by now, from every source
         if lacking:
             print("GAMCORE_MODE=shared is not ready:", *lacking, sep="\n- ", file=sys.stderr)
             sys.exit(2)
-        serve(*of, **options)
+        serve(*of, **settings)
 
     bootstrap.run = checked
-    cli.main(["run", script, *sys.argv[1:]], prog_name="streamlit")
+    cli.main(["run", script, *options], prog_name="streamlit")

@@ -13,10 +13,10 @@ from typing import Any
 import streamlit as st
 
 from shapewise.access.quotas import is_shared
+from shapewise.places import PAGES
 from shapewise.ui.session import deployment, errors, sidebar, signin, state
 
 ASSETS = Path(__file__).parents[1] / "assets"
-PAGES = Path(__file__).parents[3] / "pages"
 RUNS_UNDER_APP = "_menu_is_set"
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from shapewise.errors import StoreError
+from shapewise.places import PAGES
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout
 from shapewise.training import runs
@@ -18,7 +18,6 @@ from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, md, metric
 
 MOST_LISTED = 12
-PAGES = Path(__file__).parents[3] / "pages"
 FOLLOWED = "followed_runs"
 """The training runs that this session began: the model of one is put in view when it is trained."""
 NEWS = "trained_news"

@@ -19,6 +19,7 @@ from gamcore.explain.curves import Curve
 from gamcore.explain.shown import shown as shown_as
 from gamcore.numbers import fixed
 from gamcore.viz import plots
+from shapewise.places import PAGES
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
@@ -171,7 +172,7 @@ def full_model(key: str, spec: Spec, label: str = "Train the full model") -> Non
     ):  # fmt: skip
         started = runs.start(state.workspace(), replace(spec, name=clean_name(spec.name)), state.n_jobs())
         sidebar.follow(started)
-        st.switch_page(cards.PAGES / "train.py", query_params={"table": spec.table, "run": started})
+        st.switch_page(PAGES / "train.py", query_params={"table": spec.table, "run": started})
 
 
 def preview(key: str, spec: Spec, rows: int, n_features: int) -> None:

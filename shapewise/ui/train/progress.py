@@ -12,6 +12,7 @@ from gamcore.numbers import count
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz import plots
 from shapewise.jobs import queue as jobs
+from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
@@ -121,7 +122,7 @@ def done(model: ModelAbout) -> None:
         st.markdown(f":material/check_circle: Trained in {duration(model.seconds)}: **{metric(model)}**")
         label, page = ("Read the tasks", "tasks") if model.of_tasks else ("Read the curves", "shapes")
         if st.button(label, type="primary", icon=":material/arrow_forward:"):
-            st.switch_page(cards.PAGES / f"{page}.py", query_params={"model": model.id})
+            st.switch_page(PAGES / f"{page}.py", query_params={"model": model.id})
 
 
 def _quits(standing: Standing) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Literal, NoReturn, TypedDict
 
 import streamlit as st
@@ -16,6 +15,7 @@ from gamcore.model.scales import Scale
 from gamcore.numbers import fixed, percent
 from gamcore.viz import files as export
 from gamcore.viz.plots import Plot
+from shapewise.places import PAGES
 from shapewise.store.departed import Departed
 from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, TableAbout
@@ -27,7 +27,6 @@ from shapewise.ui.session.words import count, date, md, number
 from shapewise.ui.widgets import downloads, drawn
 
 MOST_OFFERED = 5
-PAGES = Path(__file__).parents[3] / "pages"
 FORMATS: dict[export.PlotFormat, str] = {
     "png": "PNG", "svg": "SVG", "pdf": "PDF", "pptx": "PPTX", "html": "HTML", "csv": "CSV", "xlsx": "XLSX",
     "txt": "Text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -20,9 +21,9 @@ print(total.tolist(), sum(histogram.combine.stats.cache_hits.values()))
 """
 
 
-def run(folder, **environment):
-    env = {**os.environ, "GAMCORE_CACHE_DIR": str(folder), **environment}
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=env, cwd=ROOT, check=False)
+def run(folder, place=ROOT):
+    env = {**os.environ, "GAMCORE_CACHE_DIR": str(folder), "PYTHONPATH": str(place)}
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=env, cwd=place, check=False)
     assert done.returncode == 0, done.stderr
     assert "[3.0, 3.0, 3.0, 3.0]" in done.stdout
     return int(done.stdout.split()[-1]), done.stderr
@@ -37,6 +38,13 @@ def test_kernels_are_kept_privately_and_found_again(tmp_path):
     assert run(tmp_path)[0] == 1
     (folder,) = (tmp_path / "kernels").iterdir()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_another_environment_finds_what_one_has_compiled(tmp_path):
+    """An app that is installed anew, or run by a tool that makes an environment each time, compiles nothing."""
+    shutil.copytree(ROOT / "gamcore", tmp_path / "elsewhere" / "gamcore", ignore=shutil.ignore_patterns("__pycache__"))
+    assert run(tmp_path)[0] == 0
+    assert run(tmp_path, place=tmp_path / "elsewhere")[0] == 1
 
 
 @pytest.mark.parametrize(

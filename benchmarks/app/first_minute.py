@@ -91,7 +91,7 @@ def main() -> None:
     if path is None:
         asked.error("There is no Chromium on this machine.")
     os.environ.pop("PYTHONPATH", None)
-    with tempfile.TemporaryDirectory() as place, serving.browsing(path) as browser:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place, serving.browsing(path) as browser:
         folder, logs = Path(place), dict[str, dict[str, float]]()
         run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT)
         (wheel,) = folder.glob("*.whl")

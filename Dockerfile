@@ -1,4 +1,4 @@
-# Shapewise for a team: see docs/deployment.md for what must be set before it starts.
+# Shapewise for a team: see docs/deploy/deployment.md for what must be set before it starts.
 FROM python:3.13-slim
 
 RUN useradd --create-home --uid 10001 shapewise

@@ -110,7 +110,9 @@ def main() -> None:
     options = parser(__doc__, [*REGRESSION, *BINARY])
     options.add_argument("--only", default="", help="measure only variants whose name contains this")
     options.add_argument("--n-jobs", type=int, default=1)
-    options.add_argument("--doc", type=Path, help="a page whose table is to be made anew, such as docs/presets.md")
+    options.add_argument(
+        "--doc", type=Path, help="a page whose table is to be made anew, such as docs/benchmarks/presets.md"
+    )
     asked = options.parse_args()
     asked.json.mkdir(parents=True, exist_ok=True)
     warmup()

@@ -1,4 +1,4 @@
-"""The plots of docs/benchmarks.md; each function draws one from a table."""
+"""The plots of docs/benchmarks/libraries.md; each function draws one from a table."""
 
 from __future__ import annotations
 

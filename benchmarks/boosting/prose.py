@@ -1,4 +1,4 @@
-"""The text of docs/benchmarks.md. Every number in it is filled in from the measurements or from the code."""
+"""The text of docs/benchmarks/libraries.md. Every number in it is filled in from the measurements or from the code."""
 
 from __future__ import annotations
 

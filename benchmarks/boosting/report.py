@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from measurements: `python -m benchmarks.boosting.report --peers DIR --steps FILE --scale
+"""Write docs/benchmarks/libraries.md from measurements: `python -m benchmarks.boosting.report --peers DIR --steps FILE --scale
 FILE ...`.
 
 Every number comes from the JSON files; what was not measured is left out.
@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--steps", type=Path, required=True, help="file of benchmarks.boosting.steps")
     parser.add_argument("--scale", type=Path, required=True, help="file of benchmarks.boosting.scale")
     parser.add_argument("--live", type=Path, required=True, help="file of benchmarks.app.live")
-    parser.add_argument("--doc", type=Path, required=True, help="the page, such as docs/benchmarks.md")
+    parser.add_argument("--doc", type=Path, required=True, help="the page, such as docs/benchmarks/libraries.md")
     asked = parser.parse_args()
     asked.doc.parent.mkdir(parents=True, exist_ok=True)
     asked.doc.write_text("\n".join(squeezed(page(asked))).rstrip() + "\n")

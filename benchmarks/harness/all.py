@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of the real tables (Parquet)")
     parser.add_argument("--json", type=Path, required=True, help="folder of all results; existing ones are kept")
-    parser.add_argument("--doc", type=Path, default=Path("docs/benchmarks.md"))
+    parser.add_argument("--doc", type=Path, default=Path("docs/benchmarks/libraries.md"))
     parser.add_argument("--small", action="store_true", help="try everything on tiny sizes")
     asked = parser.parse_args()
     for name, arguments in commands(asked.data, asked.json, asked.doc).items():

@@ -1,4 +1,4 @@
-"""Print docs/parameters.md, the settings of all estimators: `python -m gamcore.estimators > docs/parameters.md`."""
+"""Print docs/api/parameters.md, the settings of all estimators: `python -m gamcore.estimators > docs/api/parameters.md`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gamcore.estimators.parameters import table
 
 def page() -> str:
     """Return the page."""
-    lines = ["# Settings of the estimators", "", "Written by `python -m gamcore.estimators > docs/parameters.md`."]
+    lines = ["# Settings of the estimators", "", "Written by `python -m gamcore.estimators > docs/api/parameters.md`."]
     parts = (
         ("GAMRegressor and GAMClassifier (`boosting`: the classifier alone)", ClassifierParameters),
         ("MultiTaskTreesRegressor and MultiTaskTreesClassifier", MultiTaskParameters),

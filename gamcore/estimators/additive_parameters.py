@@ -38,7 +38,7 @@ PAIR_STAGE: Final[dict[str, Any]] = {
     "smoothing_rounds": 0,
     "coarse_leaves": 0,
 }
-"""Boosting parameters specific to the pair stage, chosen by measurement (docs/pairs.md)."""
+"""Boosting parameters specific to the pair stage, chosen by measurement (docs/method/pairs.md)."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

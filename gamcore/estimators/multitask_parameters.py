@@ -96,7 +96,7 @@ class MultiTaskParameters(CommonParameters):
         "none", one_of(*CRITERIA),
         "How the common trees choose a split: by pooled gain; times the entropy of the tasks' shares of it (Eq. 5), or "
         "of their gains per row; less `beta` times the variance of the tasks' gains (Eq. 6), or of that over their "
-        "mean; or less the harm that shared leaves do. docs/multitask.md says what they are worth.",
+        "mean; or less the harm that shared leaves do. docs/method/multitask.md says what they are worth.",
         paper="entropy, variance",
     )  # fmt: skip
     beta: float = parameter(

@@ -1,6 +1,6 @@
 """Presets: named settings, chosen by measurement.
 
-`python -m benchmarks.boosting.accuracy` measures them; docs/presets.md reports the results.
+`python -m benchmarks.boosting.accuracy` measures them; docs/benchmarks/presets.md reports the results.
 """
 
 from __future__ import annotations
@@ -59,4 +59,4 @@ TASK_PRESETS: Final[dict[str, dict[str, Any]]] = {
         "outer_bags": 1,
     },
 }  # fmt: skip
-"""Presets of multi-task trees (docs/multitask.md)."""
+"""Presets of multi-task trees (docs/method/multitask.md)."""

@@ -1,4 +1,4 @@
-"""A model as JSON, with the schema of docs/scoring.md, and back."""
+"""A model as JSON, with the schema of docs/guides/scoring.md, and back."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ CHANCE: Final = 1.0 / math.pi
 
 Ordered by leaf values that are pure noise, the best split of K levels gains K (2 / pi) noise, so features with many
 levels, such as tasks, would win by chance. Half of that is charged: the full charge stops strong effects of many small
-tasks too soon (measured: as good on School, worse on Computer; docs/multitask.md).
+tasks too soon (measured: as good on School, worse on Computer; docs/method/multitask.md).
 """
 
 SMOOTH: Final = 10.0

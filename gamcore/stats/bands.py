@@ -64,7 +64,7 @@ def half_scale(train_share: float) -> float:
     """Return the factor for the deviation over half-sample refits that trained on this share of each half.
 
     With fewer training rows the refits spread further. At the usual share the factor is 1: the deviation is then
-    slightly too large for a mean of outer refits, which roughly offsets the bias of boosting (docs/coverage.md).
+    slightly too large for a mean of outer refits, which roughly offsets the bias of boosting (docs/method/coverage.md).
     """
     trained, usual = train_share / 2, USUAL_SHARE / 2
     return float(np.sqrt(trained / (1 - trained) * (1 - usual) / usual))

@@ -203,7 +203,7 @@ def _in_words() -> Iterator[None]:
     except sa.exc.DatabaseError as error:
         if "malformed" in str(error.orig) or "not a database" in str(error.orig):
             raise StoreError(
-                "The workspace's records are damaged: restore them from a backup (see docs/deployment.md)."
+                "The workspace's records are damaged: restore them from a backup (see docs/deploy/deployment.md)."
             ) from error
         raise
 

@@ -22,7 +22,7 @@ from shapewise.errors import StoreError
 from shapewise.store.database import Meta, audit, part, workspace
 from shapewise.store.object_store import Identity, Objects
 
-SEE: Final = "(see docs/deployment.md)"
+SEE: Final = "(see docs/deploy/deployment.md)"
 LOOKED_AT: Final = 20
 """How many objects to look up to decide whether files belong to records."""
 

@@ -34,10 +34,10 @@ HASH: Final = re.compile(r"[0-9a-f]{64}")
 A_DAY: Final = 86_400.0
 BLOCK: Final = 2**20
 TRASH_TIME: Final = "%Y%m%dT%H%M%S"
-LOST: Final = "A file of the workspace is missing: restore it from a backup (see docs/deployment.md)."
+LOST: Final = "A file of the workspace is missing: restore it from a backup (see docs/deploy/deployment.md)."
 CHANGED: Final = (
     "A file of the workspace was changed or damaged where it is stored: restore it from a backup (see "
-    "docs/deployment.md)"
+    "docs/deploy/deployment.md)"
 )
 
 

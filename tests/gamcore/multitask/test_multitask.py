@@ -509,7 +509,7 @@ def sample_loans():
 
 
 def test_school_is_neither_too_bad_nor_too_good_to_be_true():
-    """An error under 9.6 would mean a leak: identical rows differ by 9.73 (docs/multitask.md)."""
+    """An error under 9.6 would mean a leak: identical rows differ by 9.73 (docs/method/multitask.md)."""
     source = DATA / "school.parquet"
     if not source.exists():
         pytest.skip("The school table is not on this machine.")

@@ -15,6 +15,7 @@ import pandas as pd
 from scipy.stats import chisquare
 
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
+from gamcore.explanation import Explanation
 from gamcore.stats.intervals import (
     ALPHA,
     UNKNOWN,
@@ -120,7 +121,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class ReadOut:
+class ReadOut(Explanation):
     """Results of an experiment. `ratios`: the sample-ratio test of all rows, then of each strategy. `notes`: a sentence
     on each strategy that could not be read."""
 

@@ -27,7 +27,7 @@ def style(own: str = "") -> str:
         f".{CLASS}{{color:var(--{CLASS}-ink);background:var(--{CLASS}-background);font:14px/1.45 {FONT};"
         "padding:12px 16px;max-width:800px;box-sizing:border-box;overflow-wrap:anywhere}",
         f".{CLASS} figure{{margin:0 0 8px}}.{CLASS} figcaption{{margin:0 0 6px;color:inherit}}",
-        f".{CLASS} svg{{display:block;overflow:hidden}}.{CLASS} svg svg{{display:inline}}",
+        f".{CLASS} svg{{display:block}}",
         f".{CLASS} .detail{{display:block;color:var(--{CLASS}-muted);font-size:13px}}",
         f".{CLASS} .small{{display:grid;grid-template-columns:repeat(auto-fill,minmax(220px,1fr));gap:8px}}",
         f".{CLASS} .small svg{{width:100%;height:auto}}.{CLASS} p{{margin:0 0 8px;max-width:75ch}}",

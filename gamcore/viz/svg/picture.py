@@ -73,11 +73,16 @@ def _left(plot: Plot) -> float:
     """Return the room that the names of the y ticks need."""
     axes = [panel.y for _, column, panel in plot.each() if column == 0 and panel.y.named]
     longest = max((len(name) for axis in axes for _, name in axis.ticks or ()), default=0)
-    return float(np.clip(LETTER * longest + 10, LEAST_LEFT + GAP, MOST_LEFT))
+    ends = 2 * GAP if _has_texts(plot) else 0  # what is written at the left ends of bars
+    return float(np.clip(LETTER * longest + 10, LEAST_LEFT + GAP, MOST_LEFT)) + ends
 
 
 def _right(plot: Plot) -> float:
-    return ENDS if any(isinstance(mark, Bars) and len(mark.texts) for mark in plot.main.marks) else GAP
+    return ENDS if _has_texts(plot) else GAP
+
+
+def _has_texts(plot: Plot) -> bool:
+    return any(isinstance(mark, Bars) and len(mark.texts) for mark in plot.main.marks)
 
 
 def _spans(sizes: Sequence[float], start: float) -> list[Limits]:

@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.half_refits import HalfRecipe, check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
-from gamcore.boosting.progress import Progress, Watcher
+from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source
 from gamcore.data.binning import Binned, bin_table, encode_table
 from gamcore.data.table import Table, TableError, learn_features
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TableEstimator, check_parameters, n_threads, plain
+from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.estimators.reading import trained
 from gamcore.explain import curves as explain
 from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
@@ -50,17 +51,20 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         data = Encoded(binned, y, weight=weight, loss=self.loss, clusters=clusters, strata=strata)
         if self.bands:
             check_halves(data)
-        seeds, watcher = Seeds.of(self.random_state), Watcher(self.callback)
-        self._fit_source(data, seeds, watcher)
-        if self.bands and not watcher.stopped:
-            self._add_halves(data, self.bands, seeds, watcher)
+        seeds = Seeds.of(self.random_state)
+        with listening(self.callback) as callback:
+            watcher = Watcher(callback)
+            self._fit_source(data, seeds, watcher)
+            if self.bands and not watcher.stopped:
+                self._add_halves(data, self.bands, seeds, watcher)
 
     def fit_source(self, X: Any, y: Any, source: Source) -> Self:
         """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored."""
         check_parameters(self)
         self.read_table(X, reset=True)
         self._learn_classes(y)
-        self._fit_source(source, Seeds.of(self.random_state), Watcher(self.callback))
+        with listening(self.callback) as callback:
+            self._fit_source(source, Seeds.of(self.random_state), Watcher(callback))
         return self
 
     def _learn_classes(self, y: Any) -> None:
@@ -113,7 +117,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         sample_weight: Any = None,
         groups: Any = None,
         n_refits: int = 30,
-        callback: Callable[[Progress], bool | None] | None = None,
+        callback: Listener = None,
     ) -> Self:
         """Add bands to a fitted model, from `n_refits` half-sample refits; pass the data that `fit` had.
 
@@ -123,7 +127,8 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         if not isinstance(n_refits, Integral) or not FEWEST_BANDS <= n_refits <= MOST_BANDS:
             raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {count(MOST_BANDS)} refits.")
         data = self._read_known(X, y, sample_weight, groups, in_training=True)
-        self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(callback))
+        with listening(callback) as heard:
+            self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(heard))
         return self
 
     def _predict(self, X: Any) -> Floats:

@@ -18,6 +18,7 @@ from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.base import TableEstimator, check_parameters, column, n_threads, numbers, plain, revive
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
+from gamcore.estimators.progress_bar import listening
 from gamcore.estimators.reading import trained
 from gamcore.explain import tasks as explain
 from gamcore.explain.curves import Breakdown, Curve
@@ -70,7 +71,9 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         rows = TaskRows(as_table(numbered.frame.reset_index(drop=True)), places(labels, names), names, aliases)
         self._check_target(target)
         data = TaskTraining(rows, target.astype(np.float64), weight, clusters)
-        fitted = fit_tasks(data, self._plan(), check_random_state(self.random_state).randint(2**31 - 1), self.callback)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        with listening(self.callback) as callback:
+            fitted = fit_tasks(data, self._plan(), seed, callback)
         self.model_, self.validation_losses_ = fitted.model, fitted.validation_losses
         self.tasks_ = np.array(rows.names, object)
         self.n_rounds_ = int(self.model_.quits.max(initial=0))

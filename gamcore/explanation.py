@@ -38,6 +38,10 @@ class Explanation:
         text: str = _drawing().html(self)
         return text
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print the sentence where IPython has only text: the arrays would fill pages."""
+        printer.text(self.words())
+
 
 def _drawing() -> Any:
     """Return the module that draws. It knows all explanations, so none of them can import it: it is looked up by name

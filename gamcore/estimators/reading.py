@@ -87,7 +87,7 @@ class Readable(BaseEstimator):  # type: ignore[misc]
 def _of_chances(y: Floats, chance: Floats) -> tuple[list[Fact], list[Plot]]:
     loss, explained = metrics.deviance(y, chance, float(y.mean()), binary=True)
     facts = [("AUC", fixed(metrics.roc(y, chance).summary, 3)), ("Log-loss", number(loss / 2)),
-             ("Deviance explained", percent(explained)), ("Rate", percent(float(y.mean()))),
+             ("Deviance explained", percent(explained)), ("Observed rate", percent(float(y.mean()))),
              ("Rows", count(y.size))]  # fmt: skip
     return facts, [calibration(metrics.calibration(y, chance), chance)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from gamcore.explain.curves import Curve, Importance
@@ -27,7 +27,8 @@ PAGE: Final = (
     f".{CLASS} main{{max-width:780px;margin:0 auto;padding:24px 20px 48px}}"
     f".{CLASS} h1,.{CLASS} h2{{line-height:1.25;font-weight:600}}.{CLASS} h2{{margin:40px 0 12px;font-size:21px}}"
     f".{CLASS} h1{{margin:8px 0 12px;font-size:28px}}.{CLASS} section{{margin:0 0 32px}}"
-    f".{CLASS} dl{{display:grid;grid-template-columns:minmax(72px,max-content) 1fr;gap:4px 24px;margin:0}}"
+    f".{CLASS} main figure{{overflow-x:auto}}.{CLASS} main figure>svg{{min-width:520px}}"  # else too small on a phone
+    f".{CLASS} dl{{display:grid;grid-template-columns:minmax(72px,max-content) 1fr;gap:4px 24px;margin:0 0 24px}}"
     f".{CLASS} dt{{color:var(--{CLASS}-muted)}}.{CLASS} dd{{margin:0}}"
     f".{CLASS} summary{{cursor:pointer;color:var(--{CLASS}-muted);font-size:14px}}"
     f".{CLASS} .numbers{{overflow-x:auto}}.{CLASS} table{{border-collapse:collapse;font-size:13px;margin:8px 0}}"
@@ -96,13 +97,13 @@ def page(title: str, reading: Reading, quality: tuple[Sequence[Fact], Sequence[P
 
 def _explained(heading: str, explanations: Sequence[Curve | Surface], target: str) -> list[str]:
     """Return a heading, and every explanation with its sentence; nothing where there are none."""
-    plots = [replace(describe(one, target=target), words=one.words()) for one in explanations]
-    return [f"<h2>{text(heading)}</h2>", *map(_section, plots)] if plots else []
+    parts = [_section(describe(one, target=target), one.words()) for one in explanations]
+    return [f"<h2>{text(heading)}</h2>", *parts] if parts else []
 
 
-def _section(plot: Plot) -> str:
-    """Return a picture, its sentence where that is more than the title, and its numbers behind a click."""
-    said = f"<p>{text(plot.words)}</p>" if plot.words != plot.title else ""
+def _section(plot: Plot, words: str = "") -> str:
+    """Return a picture, what there is to say of it beside its title, and its numbers behind a click."""
+    said = f"<p>{text(words)}</p>" if words else ""
     rows = plot.numbers.head(MOST_ROWS)
     table = rows.to_html(index=False, border=0, float_format=_four, na_rep="", justify="left")
     return (

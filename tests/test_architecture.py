@@ -223,7 +223,9 @@ WRITES_NUMBERS = {
     "gamcore/decide/rules_code.py",  # source code
     "gamcore/viz/files/pptx_xml.py",  # XML
     "gamcore/viz/plots/palette.py",  # CSS
-    "gamcore/viz/small_svg.py",  # coordinates
+    "gamcore/viz/svg/axes.py",  # coordinates
+    "gamcore/viz/svg/marks.py",
+    "gamcore/viz/svg/picture.py",
     "shapewise/jobs/scheduler.py",  # the name of a process
     "shapewise/training/partitions.py",  # names of levels, which have to come back as the same number
 }

@@ -22,6 +22,7 @@ from gamcore.decide.experiment_effects import Arm, Effect, ReadOut, concluded, e
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import outcome_of
 from gamcore.decide.fairness import groups_of
+from gamcore.explanation import Explanation
 from gamcore.stats.intervals import Interval, student, wilson
 from gamcore.types import Floats
 
@@ -60,7 +61,7 @@ class ArmSizes:
 
 
 @dataclass(frozen=True)
-class ArmsReadOut:
+class ArmsReadOut(Explanation):
     """What a test measured. sizes : first of all rows, then of the rows with each metric. effects : one per arm and
     metric, `strategy` being the arm. levels : by (arm, metric) the rate or mean with its 95% interval. measures : unit
     and form of means, by metric."""
@@ -197,7 +198,7 @@ def _by_dunnett(
 
 
 @dataclass(frozen=True)
-class Segments:
+class Segments(Explanation):
     """The lift of one metric by segment. effects : one per segment and arm; `strategy` is the segment, `metric` the
     arm; `holm` is adjusted over all of them. p : by arm, whether the differences of the segments differ more than
     chance makes them (Cochran's Q)."""

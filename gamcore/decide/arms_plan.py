@@ -19,6 +19,7 @@ from scipy.stats import norm
 
 from gamcore.decide.arms import MOST_ARMS, Adjustment
 from gamcore.decide.experiment_plan import ExperimentError, Metric, sample_size, smallest_lift
+from gamcore.explanation import Explanation
 from gamcore.numbers import count, exact, percent
 from gamcore.stats.intervals import ALPHA
 
@@ -79,7 +80,7 @@ class PlanRow:
 
 
 @dataclass(frozen=True)
-class ExperimentPlan:
+class ExperimentPlan(Explanation):
     """A test of arms, perhaps of strategies that run side by side, on the customers of each.
 
     shares : of the customers by arm, the control first; they add up to 1. tests : comparisons that share the error.

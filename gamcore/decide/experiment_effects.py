@@ -16,6 +16,7 @@ from scipy.stats import chisquare
 
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.decide.experiment_plan import FEWEST, MISMATCH, Metric, MetricRole, smallest_lift
+from gamcore.explanation import Explanation
 from gamcore.numbers import number
 from gamcore.stats.intervals import (
     ALPHA,
@@ -128,7 +129,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class ReadOut:
+class ReadOut(Explanation):
     """Results of an experiment. `ratios`: the sample-ratio test of all rows, then of each strategy. `notes`: a sentence
     on each strategy that could not be read."""
 

@@ -14,6 +14,7 @@ from gamcore.data.table import as_table
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_code import Cascade
 from gamcore.decide.rules_json import from_dict, plain_text
+from gamcore.explanation import Explanation
 from gamcore.types import Bools, Ints
 
 SCHEMA: Final = "shapewise-strategies/1"
@@ -84,7 +85,7 @@ class Strategy:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class Ledger(Explanation):
     """Rows of a table that each strategy reaches. Arrays are in order of priority, the highest first.
 
     raw : (k,) eligible rows that match a strategy's rule. lost : (k,) of these, rows that higher strategies take.

@@ -16,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.half_refits import HalfRecipe, check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
-from gamcore.boosting.progress import Progress, Watcher
+from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source
 from gamcore.data.binning import Binned, bin_table, encode_table
 from gamcore.data.table import Table, TableError, learn_features
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TableEstimator, check_parameters, n_threads, plain
+from gamcore.estimators.progress_bar import Listener, listening
+from gamcore.estimators.reading import trained
 from gamcore.explain import curves as explain
 from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
 from gamcore.explain.surfaces import Rectangle, Surface, explain_pair, pair_worth
@@ -30,8 +32,9 @@ from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.model.scales import Scale
-from gamcore.numbers import count
+from gamcore.numbers import count, number, percent
 from gamcore.types import Floats
+from gamcore.viz.html.model import Reading
 
 
 class AdditiveEstimator(AdditiveParameters, TableEstimator):
@@ -48,17 +51,20 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         data = Encoded(binned, y, weight=weight, loss=self.loss, clusters=clusters, strata=strata)
         if self.bands:
             check_halves(data)
-        seeds, watcher = Seeds.of(self.random_state), Watcher(self.callback)
-        self._fit_source(data, seeds, watcher)
-        if self.bands and not watcher.stopped:
-            self._add_halves(data, self.bands, seeds, watcher)
+        seeds = Seeds.of(self.random_state)
+        with listening(self.callback) as callback:
+            watcher = Watcher(callback)
+            self._fit_source(data, seeds, watcher)
+            if self.bands and not watcher.stopped:
+                self._add_halves(data, self.bands, seeds, watcher)
 
     def fit_source(self, X: Any, y: Any, source: Source) -> Self:
         """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored."""
         check_parameters(self)
         self.read_table(X, reset=True)
         self._learn_classes(y)
-        self._fit_source(source, Seeds.of(self.random_state), Watcher(self.callback))
+        with listening(self.callback) as callback:
+            self._fit_source(source, Seeds.of(self.random_state), Watcher(callback))
         return self
 
     def _learn_classes(self, y: Any) -> None:
@@ -111,7 +117,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         sample_weight: Any = None,
         groups: Any = None,
         n_refits: int = 30,
-        callback: Callable[[Progress], bool | None] | None = None,
+        callback: Listener = None,
     ) -> Self:
         """Add bands to a fitted model, from `n_refits` half-sample refits; pass the data that `fit` had.
 
@@ -121,7 +127,8 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         if not isinstance(n_refits, Integral) or not FEWEST_BANDS <= n_refits <= MOST_BANDS:
             raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {count(MOST_BANDS)} refits.")
         data = self._read_known(X, y, sample_weight, groups, in_training=True)
-        self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(callback))
+        with listening(callback) as heard:
+            self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(heard))
         return self
 
     def _predict(self, X: Any) -> Floats:
@@ -210,6 +217,26 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         if not np.isfinite(line):
             raise TableError(f"The line is {line}: pass a finite score.")
         return smallest_changes(self.model_, codes[:, 0], line, possible, self.train_share)
+
+    def reading(self, most: int | None = None) -> Reading:
+        """Return the curves and pairs of the model, the most important first, on the scale that people read best."""
+        ranking = self.importance("points")
+        pairs = np.argsort(-ranking.mean_abs[len(self.model_.terms) :], kind="stable")  # they are the last terms
+        return Reading(
+            self._summary(), ranking, trained(self),
+            curves=tuple(self.explain_shape(name).on("points") for name in ranking.ranked_features()[:most]),
+            pairs=tuple(self.explain_pair(*self.model_.pairs[k].features).on("points") for k in pairs[:most]),
+        )  # fmt: skip
+
+    def _summary(self) -> str:
+        """Return what the model is made of, in a sentence."""
+        model, kept = self.model_, [len(self.model_.terms), len(self.model_.pairs)]
+        parts = [f"{count(n)} {name}{'s' * (n != 1)}" for n, name in zip(kept, ("curve", "pair"), strict=True) if n]
+        rows = max((float(term.counts.sum()) for term in model.terms), default=0.0)
+        base = float(self.loss.inverse_link(np.array(model.base_score)))
+        rate = f"base rate {percent(base)}" if self.loss.is_binary else f"mean {number(base, 4)}"
+        bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
+        return f"{' and '.join(parts) or 'No curve'} from {count(rows)} rows; {rate}; {bands}."
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

@@ -12,7 +12,6 @@ import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
@@ -22,6 +21,7 @@ from gamcore.data.table import Table, TableError
 from gamcore.data.targets import check_unmasked
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.parameters import constraints, document
+from gamcore.estimators.reading import Readable
 from gamcore.io.manifest import ModelFileWarning, Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
@@ -31,7 +31,7 @@ from gamcore.types import Floats
 FEW_THREADS: Final = 16
 
 
-class TableEstimator(BaseEstimator):  # type: ignore[misc]
+class TableEstimator(Readable):
     """An estimator of a table of mixed columns."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]

@@ -102,10 +102,10 @@ class CommonParameters:
     date_parts: bool = parameter(False, ["boolean"], "Whether a date column also gives its month and its weekday.")
     n_jobs: int | None = parameter(None, THREADS, "Threads. The model is bit-identical for any number of them.")
     random_state: int | np.random.RandomState | None = parameter(None, ["random_state"], "Seed of every random draw.")
-    callback: Callable[[Progress], bool | None] | None = parameter(
-        None, [callable, None],
+    callback: Callable[[Progress], bool | None] | Literal["progress"] | None = parameter(
+        None, [callable, StrOptions({"progress"}), None],
         "Called with every `Progress`, in turn; rounds may come up to 64 at a time. Returning true stops "
-        "the fit at its best round so far.",
+        'the fit at its best round so far. "progress" shows the rounds as they are done, by tqdm.',
     )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def table(cls: type) -> list[tuple[str, str, str, str]]:
 def type_of(one: Field[Any]) -> str:
     """Return a setting's type, in words."""
     text = str(one.type).replace("Literal[", "").replace("np.random.", "").replace("]", "")
-    named = {"callback": "callable or None", "interactions": 'int, "auto" or list of pairs',
+    named = {"callback": 'callable, "progress" or None', "interactions": 'int, "auto" or list of pairs',
              "categorical_features": '"infer" or list of columns',
              "common_features": '"all", "shared" or list of columns'}  # fmt: skip
     return named.get(one.name, text.replace(" | None", " or None").replace(", ", " | "))

@@ -9,6 +9,7 @@ import pandas as pd
 
 from gamcore.explain.curve_difference import CompareError, difference, on_common_bins
 from gamcore.explain.curves import Curve
+from gamcore.explanation import Explanation
 from gamcore.model.scales import Scale, ratio
 from gamcore.types import Floats
 
@@ -31,7 +32,7 @@ class CurveMove:
 
 
 @dataclass(frozen=True)
-class CurveMoves:
+class CurveMoves(Explanation):
     """Drift of all curves, the largest first. left : features that cannot be compared, and why."""
 
     moves: tuple[CurveMove, ...]

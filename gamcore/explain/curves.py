@@ -15,6 +15,7 @@ from gamcore.data.column_names import PAIR, PLAIN, Measure
 from gamcore.data.dates import as_date
 from gamcore.data.labels import in_words
 from gamcore.data.table import Kind
+from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
@@ -45,7 +46,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Explanation):
     """One shape function.
 
     edges : (K + 1,) borders of the value bins, for numbers and dates (in days since 1970-01-01); the outer two are the
@@ -184,7 +185,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Importance:
+class Importance(Explanation):
     """Terms by how much they move predictions, on a scale.
 
     mean_abs : mean |score| over training rows; on the ratio scale the typical factor, exp of the mean |log|.
@@ -225,7 +226,7 @@ class Importance:
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class Breakdown(Explanation):
     """Predictions as sums: intercept + contributions.sum(axis=1) = scores, exactly additive."""
 
     features: tuple[str, ...]

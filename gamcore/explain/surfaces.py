@@ -16,6 +16,7 @@ from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.labels import in_words
 from gamcore.data.table import Kind
 from gamcore.explain.curves import Curve, explain_shape
+from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
@@ -73,7 +74,7 @@ class Rectangle:
 
 
 @dataclass(frozen=True)
-class Surface:
+class Surface(Explanation):
     """The interaction of two features.
 
     scores, lower, upper : (K_1, K_2) by bins of the axes, on `scale`, with a pointwise band of the same kind as that

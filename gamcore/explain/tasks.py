@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gamcore.explain.curves import Breakdown, Curve, make_curve, quick_spread
+from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Term
 from gamcore.multitask.model import TaskModel, TreePart
 from gamcore.multitask.tables import UNKNOWN
@@ -26,7 +27,7 @@ FLAT: Final = 0.1
 
 
 @dataclass(frozen=True)
-class TaskImportance:
+class TaskImportance(Explanation):
     """Gain of the splits on each feature: their reduction of the training loss, averaged over refits.
 
     common : (p,) in the trees that tasks share. specific : (T, p) in each task's own trees.
@@ -105,7 +106,7 @@ def task_breakdown(model: TaskModel, codes: Codes, task: Ints) -> Breakdown:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Explanation):
     """Agreement of a feature's curve in each task with that of the common trees.
 
     correlation : (T,) over the task's training rows; NaN where either is constant, or the task lacks the feature.

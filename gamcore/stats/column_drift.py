@@ -17,6 +17,7 @@ from scipy.stats import chi2_contingency, ks_2samp
 
 from gamcore.data.dates import as_date
 from gamcore.data.table import Kind, Table, TableError, read_dates, read_numbers, read_texts
+from gamcore.explanation import Explanation
 from gamcore.numbers import count, number, percent
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates
 from gamcore.types import Floats
@@ -78,7 +79,7 @@ class ColumnMove:
 
 
 @dataclass(frozen=True)
-class Moved:
+class Moved(Explanation):
     """What moved between two versions of a table.
 
     came, went : columns added and removed. retyped : (column, type then, type now); these are not compared.

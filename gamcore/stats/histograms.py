@@ -10,6 +10,7 @@ import pandas as pd
 
 from gamcore.data.labels import in_words
 from gamcore.data.table import Kind, TableError, read_dates, read_numbers, read_texts
+from gamcore.explanation import Explanation
 from gamcore.types import Floats
 
 BARS: Final = 30
@@ -22,7 +23,7 @@ LARGEST_WHOLE: Final = 2.0**50
 
 
 @dataclass(frozen=True)
-class Overlay:
+class Overlay(Explanation):
     """Shares (K,) of the rows with a value, then and now.
 
     edges : (K + 1,) of numbers and dates (in days since 1970-01-01); labels : (K,) of levels.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from sklearn import metrics
 
+from gamcore.explanation import Explanation
 from gamcore.stats.intervals import wilson
 from gamcore.types import Floats
 
@@ -98,7 +99,7 @@ def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins:
 
 
 @dataclass(frozen=True)
-class Costs:
+class Costs(Explanation):
     """Cost of decisions by threshold.
 
     thresholds, costs : (m,) cost per row of saying yes from each probability on. best : the cheapest threshold.

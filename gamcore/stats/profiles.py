@@ -11,6 +11,7 @@ import pandas as pd
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.dates import as_date
 from gamcore.data.table import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
+from gamcore.explanation import Explanation
 from gamcore.numbers import number, percent
 from gamcore.stats.histograms import BARS, MOST_LEVELS, OTHERS, edges_of
 from gamcore.stats.intervals import student, wilson
@@ -39,7 +40,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(Explanation):
     """What a column holds.
 
     quantiles : (9,) of numbers and dates (in days since 1970-01-01), at QUANTILES. counts : (K,) rows per bar; edges :

@@ -16,7 +16,7 @@ from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz.plots import Mode, Plot
-from gamcore.viz.small_svg import small_svg
+from gamcore.viz.svg import small_svg
 from shapewise.ui.session import state
 
 MOST_KEPT = 400

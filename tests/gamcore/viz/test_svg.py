@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.viz.plots.spec import Area, Axis, Bars, Frame, Line, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
-from gamcore.viz.small_svg import BOTTOM, LEFT, RIGHT, TOP, WIDTH, small_svg
+from gamcore.viz.plots.spec import Area, Axis, Bars, Line, Panel, Plot, Points, Ribbon, Steps, Whiskers, single
+from gamcore.viz.svg.small import BOTTOM, LEFT, RIGHT, TOP, WIDTH, small_svg
 
 HEIGHT = 170
 NAMES = ("plain", "<script>alert(1)</script>", "a & b \" ' é", "x" * 300, "")
@@ -71,11 +71,6 @@ def test_a_marked_part_is_shaded_within_the_panel_and_named():
     assert float(shaded.get("x")) == LEFT
     assert float(shaded.get("width")) == pytest.approx((WIDTH - LEFT - RIGHT) / 2, abs=0.1)
     assert "A &amp; B" in svg
-
-
-def test_what_it_cannot_draw_is_refused():
-    with pytest.raises(ValueError, match="no Frame"):
-        small_svg(plot(Frame((0.0, 1.0), (0.0, 1.0))))
 
 
 def test_an_axis_without_limits_takes_those_of_its_marks():

@@ -1,0 +1,112 @@
+"""Fitted estimators as their users see them: what they learned below scikit-learn's diagram, and a report in a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import sklearn
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+import gamcore
+from gamcore.data.labels import cut
+from gamcore.data.table import TableError
+from gamcore.data.targets import read_class_target, read_numeric_target
+from gamcore.model.losses import Loss
+from gamcore.numbers import count, fixed, number, percent
+from gamcore.stats import metrics
+from gamcore.types import Floats
+from gamcore.viz.html.model import Fact, Reading, learned, page
+from gamcore.viz.plots.quality import actual, calibration
+from gamcore.viz.plots.spec import Plot
+
+MOST_SHOWN: Final = 12
+"""Curves below the diagram."""
+
+LONGEST: Final = 200
+"""Characters of a setting's value."""
+
+MOST_POINTS: Final = 3_000
+"""Rows drawn as points."""
+
+
+class Readable(BaseEstimator):  # type: ignore[misc]
+    """An estimator that shows what it learned."""
+
+    loss: ClassVar[Loss]
+
+    def reading(self, most: int | None = None) -> Reading:
+        """Return what a fitted estimator can be read by. most : curves and pairs; None for all."""
+        raise NotImplementedError
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, of a fitted estimator, what it learned."""
+        diagram: str = super()._html_repr()
+        return diagram + learned(self.reading(MOST_SHOWN)) if hasattr(self, "model_") else diagram
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, *, target: str = "the target",
+        title: str = "", **rows: Any,
+    ) -> Path:  # fmt: skip
+        """Write all that can be read off a fitted model to one HTML file, and return its path.
+
+        The file has no scripts and needs no network; it follows the reader's light or dark setting.
+
+        X, y : held-out rows, for a part on how well the model predicts. target : what it predicts, in words.
+        rows : whatever else `predict` takes, such as `task`.
+        """
+        check_is_fitted(self, "model_")
+        if (X is None) != (y is None):
+            raise TableError("A report measures predictions with both X and y: pass both, or none.")
+        quality = ([], []) if X is None else self._quality(X, y, target, rows)
+        about = f"Made by gamcore {gamcore.__version__} with scikit-learn {sklearn.__version__}"
+        heading = title or f"{type(self).__name__} of {target}"
+        text = page(heading, self.reading(), quality, target, about)
+        place = Path(path)
+        place.write_text(text, encoding="utf-8")
+        return place
+
+    def _quality(self, X: Any, y: Any, target: str, rows: dict[str, Any]) -> tuple[list[Fact], list[Plot]]:
+        """Return metrics of predictions as names and values, and a plot."""
+        if is_classifier(self):
+            return _of_chances(self._classes_of(y), np.asarray(self.predict_proba(X, **rows)[:, 1]))
+        observed = read_numeric_target(column_or_1d(y)).astype(np.float64)
+        return _of_values(observed, np.asarray(self.predict(X, **rows)), target)
+
+    def _classes_of(self, y: Any) -> Floats:
+        """Return 1.0 for the second class, 0.0 for the first."""
+        codes, classes = read_class_target(column_or_1d(y))
+        if not set(classes) <= set(self.classes_):
+            raise TableError(f"The classes are {list(classes)}; the model knows {list(self.classes_)}.")
+        return np.asarray(classes[codes] == self.classes_[1], np.float64)
+
+
+def _of_chances(y: Floats, chance: Floats) -> tuple[list[Fact], list[Plot]]:
+    loss, explained = metrics.deviance(y, chance, float(y.mean()), binary=True)
+    facts = [("AUC", fixed(metrics.roc(y, chance).summary, 3)), ("Log-loss", number(loss / 2)),
+             ("Deviance explained", percent(explained)), ("Observed rate", percent(float(y.mean()))),
+             ("Rows", count(y.size))]  # fmt: skip
+    return facts, [calibration(metrics.calibration(y, chance), chance)]
+
+
+def _of_values(y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], list[Plot]]:
+    square, explained = metrics.deviance(y, predicted, float(y.mean()), binary=False)
+    facts = [("R²", fixed(explained, 3)), ("Root mean squared error", number(float(np.sqrt(square)))),
+             ("Mean absolute error", number(float(np.abs(y - predicted).mean()))), ("Rows", count(y.size))]  # fmt: skip
+    drawn = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_POINTS)).round().astype(np.int64))
+    return facts, [actual(predicted[drawn], y[drawn], target)]
+
+
+def trained(estimator: Readable) -> tuple[Fact, ...]:
+    """Return how an estimator was trained: what was measured, and the settings that differ from the defaults."""
+    losses = estimator.validation_losses_
+    defaults = type(estimator)().get_params(deep=False)
+    chosen = {name: value for name, value in estimator.get_params(deep=False).items() if name != "callback"}
+    changed = {name: cut(repr(value), LONGEST) for name, value in chosen.items() if repr(value) != repr(defaults[name])}
+    facts = [("Refits", count(len(losses))), ("Rounds kept, at most", count(estimator.n_rounds_))]
+    if len(losses):
+        facts.append(("Validation loss", f"{number(float(np.mean(losses)))}, {estimator.loss.error}, mean over refits"))
+    return (*facts, *changed.items(), *(() if changed else [("Settings", "all defaults")]))

@@ -1,0 +1,6 @@
+"""Plots as SVG: still pictures, written as text. They need no plotting library and no script."""
+
+from gamcore.viz.svg.picture import picture
+from gamcore.viz.svg.small import small_svg
+
+__all__ = ["picture", "small_svg"]

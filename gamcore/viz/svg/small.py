@@ -1,0 +1,47 @@
+"""A small plot as SVG: a page shows many of them, and a browser needs a moment for each interactive figure.
+
+One panel of marks, as `plots.small` describes them; colours, limits and names are those of the description, so it looks
+as plotly and the files draw it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+
+from gamcore.data.labels import cut
+from gamcore.viz.plots.palette import FONT, PALETTES, Mode, Palette, clean
+from gamcore.viz.plots.spec import Plot
+from gamcore.viz.svg.axes import MOST_DATES, MOST_X, MOST_Y, TEXT, Box, limits, text, x_ticks, y_ticks
+from gamcore.viz.svg.marks import drawn
+
+WIDTH = 320
+LEFT, RIGHT, TOP, BOTTOM = 44, 8, 28, 22
+
+
+def small_svg(plot: Plot, mode: Mode = "light", color: Palette | None = None) -> str:
+    """Return a small plot of one panel as the text of an SVG file, WIDTH pixels wide.
+
+    color : the colours, if not those of the theme.
+    """
+    color, panel = color or PALETTES[mode], plot.main
+    ends = limits(panel.x, panel.marks, along=True), limits(panel.y, panel.marks, along=False)
+    y_axis = replace(panel.y, grid=True)
+    sides = float(LEFT), float(TOP), float(WIDTH - RIGHT), float(plot.height - BOTTOM)
+    box = Box.of(sides, (panel.x, ends[0]), (y_axis, ends[1]))
+    width, height = WIDTH - LEFT - RIGHT, plot.height - TOP - BOTTOM
+    most = MOST_DATES if panel.x.kind == "date" else MOST_X
+    words = f'role="img" aria-label="{escape(clean(plot.words))}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{plot.height}" viewBox="0 0 {WIDTH} '
+        f'{plot.height}" font-family="{escape(FONT)}" font-size="{TEXT}" {words}>',
+        f'<text x="{LEFT}" y="15" font-size="13" fill="{color.ink}">{escape(clean(cut(plot.title, 40)))}</text>',
+        *y_ticks(y_axis, ends[1], box, MOST_Y, color),
+        *x_ticks(panel.x, ends[0], box, most, color),
+        f'<svg x="{LEFT}" y="{TOP}" width="{width}" height="{height}" viewBox="{LEFT} {TOP} {width} {height}">',
+        *(part for mark in panel.marks for part in drawn(mark, panel, box, color)),
+        "</svg>",
+    ]
+    if panel.note:
+        parts.append(text(WIDTH - RIGHT, plot.height - BOTTOM - 4, panel.note, "end", color))
+    return "".join([*parts, "</svg>"])

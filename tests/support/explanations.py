@@ -1,0 +1,72 @@
+"""One explanation of each kind, of data whose names look like markup."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from gamcore import GAMClassifier, MultiTaskTreesRegressor
+from gamcore.decide.arms import ArmsTest, by_segment, read_arms
+from gamcore.decide.arms_plan import plan
+from gamcore.decide.experiment_plan import Metric
+from gamcore.decide.experiment_readout import read_rows
+from gamcore.decide.rules import Range
+from gamcore.decide.strategies import Strategy, StrategySet
+from gamcore.explain.curve_drift import curve_moves
+from gamcore.explanation import Explanation
+from gamcore.stats.column_drift import what_moved
+from gamcore.stats.histograms import overlay
+from gamcore.stats.metrics import costs
+from gamcore.stats.profiles import Target, profile
+from tests.support.hostile import EVIL
+
+LEVEL = f"{EVIL} level\x0b"
+"""A level with markup, and with a control character, which no XML may hold."""
+
+
+@cache
+def table(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table with hostile names and levels, and a target of 0 and 1."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({EVIL: rng.normal(size=n), "level": rng.choice([LEVEL, "b", "c"], n), "plain": rng.normal(size=n)})
+    X.loc[rng.random(n) < 0.1, EVIL] = np.nan
+    score = X[EVIL].fillna(0) + (X["level"] == "b")
+    return X, (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int).to_numpy()
+
+
+@cache
+def model(bands: int = 10) -> GAMClassifier:
+    X, y = table()
+    pairs = [(EVIL, "level")]
+    return GAMClassifier(outer_bags=3, max_rounds=20, bands=bands, interactions=pairs, random_state=0).fit(X, y)
+
+
+@cache
+def tasks() -> MultiTaskTreesRegressor:
+    X, y = table()
+    task = np.where(np.arange(len(X)) % 3 == 0, EVIL, "other")
+    return MultiTaskTreesRegressor(outer_bags=2, max_rounds=15, specific_rounds=10, random_state=0).fit(X, y, task)
+
+
+@cache
+def every() -> dict[str, Explanation]:
+    """Return the explanations by kind."""
+    X, y = table()
+    gam, rng = model(), np.random.default_rng(1)
+    curve = gam.explain_shape(EVIL)
+    moved = curve_moves({EVIL: curve}, {EVIL: curve})
+    board = StrategySet("board", (Strategy(EVIL, Range("plain", 0.0)), Strategy("rest", Range(EVIL, None, 0.5))))
+    frame = X.assign(clicked=y, arm=rng.choice([EVIL, "none"], len(X)))
+    test = ArmsTest("arm", "none", {"clicked": "primary"})
+    read = read_rows(frame, frame["arm"] == EVIL, board.assign(X), [EVIL, "rest"], {"clicked": "primary"})
+    later = X.assign(**{EVIL: X[EVIL] + 1.0})
+    made = [
+        curve, gam.explain_shape("level").on("points"), gam.explain_pair(EVIL, "level"), gam.importance("ratio"),
+        gam.explain_rows(X.head(3)), tasks().importance(), tasks().agreement(EVIL), moved, what_moved(X, later),
+        overlay(X["level"], later["level"], "category"), profile(X[EVIL], "number", Target(y * 1.0, EVIL, True)),
+        costs(y, gam.predict_proba(X)[:, 1], 1.0, 2.0), board.ledger(X), read, read_arms(frame, test),
+        by_segment(frame, test, "clicked", "level"), plan({EVIL: 900.0, "b": 50.0}, [Metric("clicked", 0.1, 0.2)]),
+    ]  # fmt: skip
+    return {f"{type(one).__name__} {k}": one for k, one in enumerate(made)}

@@ -27,7 +27,7 @@ from tests.support.steps import row
 
 FOLDER = ROOT / "docs" / "pictures"
 THEMES = ("light", "dark")
-WIDTH = 1280
+WIDTH = 1120
 QUALITY = 80
 
 

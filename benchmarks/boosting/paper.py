@@ -3,8 +3,8 @@ FILE]`.
 
 Figure 3: rows read for the histograms of a step. Figure 4: time of 50 rounds relative to MART with bagging, on three
 public tables. One step on synthetic rows, by strategy. Table 5: our model next to XGBoost, from the cells of
-`benchmarks.boosting.peers`. Tables 2 and 3 are those of `benchmarks.boosting.accuracy`, in docs/benchmarks/presets.md. The runs of
-a comparison alternate in one thread and are kept as one cell."""
+`benchmarks.boosting.peers`. Tables 2 and 3 are those of `benchmarks.boosting.accuracy`, in docs/benchmarks/presets.md.
+The runs of a comparison alternate in one thread and are kept as one cell."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Write docs/benchmarks/libraries.md from measurements: `python -m benchmarks.boosting.report --peers DIR --steps FILE --scale
-FILE ...`.
+"""Write docs/benchmarks/libraries.md from measurements: `python -m benchmarks.boosting.report --peers DIR --steps FILE
+--scale FILE ...`.
 
 Every number comes from the JSON files; what was not measured is left out.
 """

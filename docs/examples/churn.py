@@ -15,14 +15,10 @@ X, drops = customers.drop(columns=leaks), customers["step"] == "drop"
 X_train, X_test, y_train, y_test = train_test_split(X, drops, test_size=0.2, random_state=0, stratify=drops)
 
 model = GAMClassifier(bands=30, random_state=0).fit(X_train, y_train)  # dates, text and missing cells as they are
-for feature in (
-    model.importance().ranked_features()[:5]
-    if callable(model.importance().ranked_features)
-    else model.importance().ranked_features[:5]
-):
+for feature in model.importance().frame()["feature"].head(5):
     print(read_curve(model.explain_shape(feature).on("points")))
 
 # Segments whose cuts come from the model and whose rates come from rows that no fit has seen.
 for segment in suggest_segments(model, X_test, y_test)[:5]:
     seen = segment.evidence
-    print(f"{segment.rule.words()}: {seen.mean:.0%} of {seen.inside} drop out, {seen.rest:.0%} of the others")
+    print(f"{segment.rule.words()}: {seen.mean:.0%} of {seen.inside:,} drop out, {seen.rest:.0%} of the others")

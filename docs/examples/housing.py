@@ -24,5 +24,5 @@ print(model.importance().frame())
 curve = model.explain_shape("area_sqm")
 print(curve.frame().iloc[::40])  # edges, effect, rows
 
-for format in ("png", "svg", "pptx"):  # a chart in slides can be edited
-    print(files.render(curve, format, f"area.{format}", target="price, thousands"))
+for kind in ("png", "svg", "pptx"):  # a chart in slides can be edited
+    print(files.render(curve, kind, f"area.{kind}", target="price, thousands"))

@@ -1,4 +1,4 @@
-"""School tasks: results of pupils of forty schools, learnt together, so that small schools learn from the large ones."""
+"""School tasks: pupils of forty schools, learnt together, so that small schools learn from the large ones."""
 
 import numpy as np
 import pandas as pd
@@ -36,4 +36,4 @@ print(f"  a model of each school  {root_mean_squared_error(small['score'], guess
 print(f"  one model for all       {root_mean_squared_error(small['score'], one.predict(small[features])):.2f}")
 guess = together.predict(small[features], task=small["school"])
 print(f"  together                {root_mean_squared_error(small['score'], guess):.2f}")
-print(together.agreement("reading").frame().head(8))  # which schools reverse the common curve
+print(together.agreement("reading").frame().tail(10))  # which schools reverse the common curve

@@ -31,7 +31,7 @@ WATCH_SECONDS = 0.1
 """Least time between two measurements of the training loss; each costs a pass over the rows."""
 
 THREADED_ROWS = 250_000
-"""Rows from which a step is long enough (about 0.4 ms) to be worth sharing between threads (docs/benchmarks/libraries.md)."""
+"""Rows from which a step is long enough (about 0.4 ms) to be worth sharing (docs/benchmarks/libraries.md)."""
 
 Made = TypeVar("Made")
 

@@ -1,4 +1,4 @@
-"""Print docs/api/parameters.md, the settings of all estimators: `python -m gamcore.estimators > docs/api/parameters.md`."""
+"""Print the settings of all estimators: `python -m gamcore.estimators > docs/api/parameters.md`."""
 
 from __future__ import annotations
 

@@ -39,12 +39,18 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
     Attributes
     ----------
     model_ : AdditiveModel
-    best_rounds_ : (outer_bags,) the round that each refit kept; n_rounds_ is the largest.
-    validation_losses_ : (outer_bags,) mean squared error on each refit's validation rows.
-    pair_ranking_ : frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
-    pair_worth_ : (pairs,) rise of the validation loss without each interaction, as a mean over refits.
-    pair_path_ : numbers of pairs tried, each with its mean validation loss.
-    pair_joint_ : whether main effects and pairs were boosted together.
+    best_rounds_ : (outer_bags,)
+        The round that each refit kept; n_rounds_ is the largest.
+    validation_losses_ : (outer_bags,)
+        Mean squared error on each refit's validation rows.
+    pair_ranking_ :
+        Frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
+    pair_worth_ : (pairs,)
+        Rise of the validation loss without each interaction, as a mean over refits.
+    pair_path_ :
+        Numbers of pairs tried, each with its mean validation loss.
+    pair_joint_ :
+        Whether main effects and pairs were boosted together.
     """
 
     loss: ClassVar[Loss] = LOSSES["squared"]
@@ -79,9 +85,12 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
 
     Attributes
     ----------
-    model_, best_rounds_, n_rounds_ : as in `GAMRegressor`.
-    classes_ : (2,) labels in order; probabilities and scores are those of the second.
-    validation_losses_ : (outer_bags,) mean log-loss on each refit's validation rows.
+    model_, best_rounds_, n_rounds_ :
+        As in `GAMRegressor`.
+    classes_ : (2,)
+        Labels in order; probabilities and scores are those of the second.
+    validation_losses_ : (outer_bags,)
+        Mean log-loss on each refit's validation rows.
     """
 
     loss: ClassVar[Loss] = LOSSES["logistic"]

@@ -253,9 +253,12 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskTrees):  # type: ignore[m
     Attributes
     ----------
     model_ : TaskModel
-    tasks_ : labels of the tasks, in order.
-    n_rounds_ : most common rounds that a task kept.
-    validation_losses_ : (outer_bags,) mean squared error on each refit's validation rows.
+    tasks_ :
+        Labels of the tasks, in order.
+    n_rounds_ :
+        Most common rounds that a task kept.
+    validation_losses_ : (outer_bags,)
+        Mean squared error on each refit's validation rows.
     """
 
     loss: ClassVar[Loss] = LOSSES["squared"]
@@ -280,9 +283,12 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
 
     Attributes
     ----------
-    model_, tasks_, n_rounds_ : as in `MultiTaskTreesRegressor`.
-    classes_ : (2,) labels in order; probabilities and scores are those of the second. A task may have one class only.
-    validation_losses_ : (outer_bags,) mean log-loss on each refit's validation rows.
+    model_, tasks_, n_rounds_ :
+        As in `MultiTaskTreesRegressor`.
+    classes_ : (2,)
+        Labels in order; probabilities and scores are those of the second. A task may have one class only.
+    validation_losses_ : (outer_bags,)
+        Mean log-loss on each refit's validation rows.
     """
 
     loss: ClassVar[Loss] = LOSSES["logistic"]

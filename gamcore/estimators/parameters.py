@@ -1,7 +1,7 @@
 """Settings of the estimators, each declared once: default, range, meaning and form input.
 
-Constructors, validation, docstrings, forms, tuning, cost estimates and docs/api/parameters.md read these declarations. A
-setting is a dataclass field, which gives the constructor its signature; everything else is in the field's metadata.
+Constructors, validation, docstrings, forms, tuning, cost estimates and docs/api/parameters.md read these declarations.
+A setting is a dataclass field, which gives the constructor its signature; everything else is in the field's metadata.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Estimates of the time, memory and disk space that a training will take.
 
 A step has a fixed cost (combining groups, cutting lines) and a cost per row. A round is one step per feature plus the
-greedy steps. The number of rounds until early stopping is a guess from the tables in docs/benchmarks/presets.md, so the seconds
-are rough: from half to twice the true time.
+greedy steps. The number of rounds until early stopping is a guess from the tables in docs/benchmarks/presets.md, so
+the seconds are rough: from half to twice the true time.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def test_examples_are_ten_short_programs_all_shown():
     assert len(EXAMPLES) >= 10
     for example in EXAMPLES:
         assert example.read_text(encoding="utf-8").count("\n") < 60, example.name
-        assert f'"examples/{example.name}"' in shown
+        assert f'\n--8<-- "examples/{example.name}"\n' in shown
 
 
 def commands(code):

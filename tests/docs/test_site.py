@@ -14,9 +14,7 @@ import gamcore
 from tests.support.pages_of_docs import DOCS, name
 from tests.support.places import ROOT
 
-LOADED = re.compile(
-    r"""<(?:script|img|iframe)[^>]*\bsrc="(https?:)?//|<link[^>]*\brel="stylesheet"[^>]*href="(https?:)?//"""
-)
+LOADED = re.compile(r"""<(?:script|img|iframe)[^>]*\bsrc="(?:https?:)?//|<link[^>]*\bhref="(?:https?:)?//""")
 FROM_STYLES = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 TOP = sorted(ROOT.glob("*.md"))

@@ -175,7 +175,13 @@ def value_axis(curve: Curve) -> Axis:
         return Axis(curve.feature, ticks=tuple(names), limits=(-0.6, order.size - 0.4))
     if curve.kind == "date":
         return Axis(curve.feature, "date", view(curve) if curve.edges.size else None)
-    return number_axis(curve.feature, curve.measure, curve.edges, view(curve) if curve.edges.size else None)
+    axis = number_axis(curve.feature, curve.measure, curve.edges, view(curve) if curve.edges.size else None)
+    if not curve.values:
+        return axis
+    called = [shorten(value, len(curve.values)) for value in curve.values]
+    ends = visible_edges(curve)[[0, -1]]
+    ticks = tuple(zip(curve.display.tolist(), called, strict=True))
+    return replace(axis, ticks=ticks, limits=(float(ends[0]), float(ends[1])), scaled=True)
 
 
 def number_axis(feature: str, measure: Measure, edges: Floats, limits: tuple[float, float] | None) -> Axis:

@@ -354,7 +354,9 @@ def is_cut(curve: Curve) -> bool:
 def visible_edges(curve: Curve) -> Floats:
     """Return the edges, the outer bins widened where they are a single value."""
     edges = curve.edges.astype(np.float64).copy()
-    if edges.size > 2:
+    if curve.values:  # each around its value, so that the first and the last name have room
+        edges[[0, -1]] = 2 * curve.display[[0, -1]] - edges[[1, -2]]
+    elif edges.size > 2:
         edges[0] = min(edges[0], edges[1] - (edges[2] - edges[1]) / 2) if edges[0] == curve.display[0] else edges[0]
         end = edges[-2] + (edges[-2] - edges[-3]) / 2
         edges[-1] = max(edges[-1], end) if edges[-1] == curve.display[-1] else edges[-1]

@@ -10,7 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import ModelFileError
+from gamcore.data.column_names import Names
 from gamcore.viz import files as export
+from shapewise.reports.card import target_words
 from shapewise.store.workspace import ModelAbout, Workspace
 from shapewise.training import runs
 from shapewise.training.naming import labels
@@ -49,17 +51,20 @@ def _file(space: Workspace, identifier: str) -> bytes:
     return space.models.path(identifier).read_bytes()
 
 
-def setting_table(plain: dict[str, Any]) -> pd.DataFrame:
+def setting_table(plain: dict[str, Any], named: Names) -> pd.DataFrame:
     """Return how a model was trained, in words: one row per setting, the changes to the preset last."""
     if not plain:
         return pd.DataFrame({"Setting": ["Trained elsewhere"], "Value": ["its file does not say how"]})
     spec = Spec.from_dict(plain)
+    roles = {"Weight": spec.weight, "Group": spec.group, "Time": spec.time, "Task": spec.task}
     rows = {
-        "Target": f"{spec.target} is {' or '.join(spec.positive)}" if spec.positive else spec.target,
-        "Held against": " or ".join(spec.negative) if spec.negative else "all other levels" if spec.positive else "",
-        "Rows": spec.filter_words() if spec.conditions else "all",
-        "Features": ", ".join(spec.features), "Read as categories": ", ".join(spec.categories),
-        "Weight": spec.weight, "Group": spec.group, "Time": spec.time, "Task": spec.task, "Preset": spec.preset,
+        "Target": target_words(spec.target, spec.positive, named),
+        "Held against": " or ".join(named.level(spec.target, level) for level in spec.negative) if spec.negative else
+        "all other levels" if spec.positive else "",
+        "Rows": spec.filter_words(named) if spec.conditions else "all",
+        "Features": ", ".join(map(named.column, spec.features)),
+        "Read as categories": ", ".join(map(named.column, spec.categories)),
+        **{role: named.column(column) for role, column in roles.items() if column}, "Preset": spec.preset,
         "Refits for bands": count(spec.bands), "Seed": str(spec.seed),
         **{settings.label(name): str(value) for name, value in spec.changes.items()},
     }  # fmt: skip
@@ -100,7 +105,7 @@ names = labels(now.project) if now.project else {}
 listing = pd.DataFrame(
     {
         "Model": [names[m.id] for m in models],
-        "Target": [m.target for m in models],
+        "Target": [state.names_of(m).column(m.target) for m in models],
         "Held-out metric": [metric(m) for m in models],
         "Pairs": [m.n_pairs for m in models],
         "Preset": [m.spec.get("preset", "") for m in models],
@@ -159,7 +164,8 @@ if box.open:
     with box:
         elsewhere.code(model)
 with st.expander("Settings"):
-    st.dataframe(setting_table(model.spec), hide_index=True, alt="One row per setting of the training.")
+    how = setting_table(model.spec, state.names_of(model))
+    st.dataframe(how, hide_index=True, alt="One row per setting of the training.")
     st.download_button("As JSON", json.dumps(model.spec, indent=2), export.file_name(model.name, "settings", "json"),
                        "application/json", icon=":material/download:")  # fmt: skip
 with st.expander("Import a model file"):

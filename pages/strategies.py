@@ -115,6 +115,6 @@ with st.container(border=True):
     elif view == "alike":
         handover.alike(board, made)
     else:
-        handover.warn(made)
+        handover.warn(made, state.names(board.table))
         handover.files(board, made)
 guide.show(False)

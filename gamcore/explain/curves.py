@@ -60,7 +60,8 @@ class Curve(Explanation):
     base : score of the base rate. refits : (R, K) the refits behind the band, on the link scale.
     rare : levels pooled into the last bin because few rows have them.
     missing_whole : ends of the simultaneous band at the missing bin; None where there is none.
-    measure : unit and form of its values.
+    measure : unit and form of its values. values : what the one value of each bin is called, for a number whose values
+        have names; empty where they have none.
     """
 
     feature: str
@@ -85,6 +86,7 @@ class Curve(Explanation):
     rare: tuple[str, ...] = ()
     missing_whole: tuple[float, float] | None = None
     measure: Measure = PLAIN
+    values: tuple[str, ...] = ()
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -129,6 +131,15 @@ class Curve(Explanation):
         ends = self.edges[[0, -1]] if self.edges.size == 3 and self.kind == "number" else np.empty(0)
         return bool(ends.size) and np.array_equal(self.display, ends)
 
+    @property
+    def has_single_values(self) -> bool:
+        """Whether it is of a number, and each bin holds one value: cuts are halfway between neighbours."""
+        values, edges = self.display, self.edges
+        if self.kind != "number" or values.size < 2 or edges.size != values.size + 1:
+            return False
+        halfway = np.concatenate([values[:1], values[:-1] / 2 + values[1:] / 2, values[-1:]])
+        return bool(np.allclose(edges, halfway, rtol=1e-9))
+
     def as_levels(self) -> Curve:
         """Return the curve of a number of two values as that of two levels; any other as it is."""
         if not self.is_two_valued:
@@ -148,7 +159,7 @@ class Curve(Explanation):
 
     def place(self, k: int) -> str:
         """Return bin k in words: its level, or its range."""
-        return in_words(k, self.kind, self.edges, self.labels, self.measure)
+        return self.values[k] if self.values else in_words(k, self.kind, self.edges, self.labels, self.measure)
 
     def words(self) -> str:
         """Return the curve in a sentence, for those who cannot see it."""
@@ -168,7 +179,7 @@ class Curve(Explanation):
         else:
             edges = [as_date(e).date() for e in self.edges] if self.kind == "date" else self.edges.tolist()
             names = {
-                "bin": [*map(str, range(1, self.scores.size + 1)), "(missing)", "(unseen)"],
+                "bin": [*(self.values or map(str, range(1, self.scores.size + 1))), "(missing)", "(unseen)"],
                 "from": [*edges[:-1], None, None],
                 "below": [*edges[1:], None, None],
             }

@@ -206,6 +206,8 @@ def _where(curve: Curve, places: NDArray[np.intp], leg: Leg) -> str:
     start, end = int(places[leg.start]), int(places[leg.end])
     if leg.start >= leg.end:
         return f"around {_value(curve, (start + end) // 2)}"
+    if curve.values:
+        return f"from {curve.values[start]} to {curve.values[end]}"
     single = _single_values(curve)
     first = float(curve.display[start] if single or not leg.start else curve.edges[start + 1])
     last = float(curve.display[end] if single or leg.end == places.size - 1 else curve.edges[end])
@@ -222,7 +224,7 @@ def _single_values(curve: Curve) -> bool:
 
 def _value(curve: Curve, k: int) -> str:
     """Return the typical value of bin k in words."""
-    return _number(curve, float(curve.display[k]))
+    return curve.values[k] if curve.values else _number(curve, float(curve.display[k]))
 
 
 def _edge(curve: Curve, k: int) -> str:

@@ -10,11 +10,15 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any, TypeVar
 
+import numpy as np
+
+from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
 from gamcore.explain.counterfactuals import Change
 from gamcore.explain.curves import Breakdown, Curve, Importance, rare_label
 from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
 from gamcore.explain.tasks import TaskImportance
+from gamcore.numbers import exact
 from gamcore.stats.column_drift import Moved
 from gamcore.stats.histograms import Overlay
 from gamcore.stats.profiles import Profile
@@ -36,12 +40,25 @@ def _shown(explanation: Any, names: Names) -> Any:
 @_shown.register
 def _(curve: Curve, names: Names) -> Curve:
     column = curve.feature
+    called = _values(curve, names)
     if names.of(column).levels:
         curve = curve.as_levels()  # 0 and 1 have names, too
     labels = [names.level(column, label) for label in curve.labels]
     if curve.rare and labels:
         labels[-1] = rare_label([names.level(column, level) for level in curve.rare])
-    return replace(curve, feature=names.term(column), labels=tuple(labels), measure=names.of(column).measure)
+    return replace(curve, feature=names.term(column), labels=tuple(labels), measure=names.of(column).measure,
+                   values=() if labels else tuple(called.values()))  # fmt: skip
+
+
+def _values(curve: Curve, names: Names) -> dict[float, str]:
+    """Return what the values of a number are called, if any has a name and each bin holds one of them."""
+    own = names.of(curve.feature)
+    if not own.levels or not curve.has_single_values:
+        return {}
+    codes = {float(value): code_of(str(float(value)), curve.feature, "number") for value in curve.display}
+    if not any(code in own.levels for code in codes.values()):
+        return {}
+    return {value: own.levels.get(code) or own.measure.say(value, exact(value)) for value, code in codes.items()}
 
 
 @_shown.register
@@ -55,10 +72,20 @@ def _(axis: SurfaceAxis, names: Names) -> SurfaceAxis:
 @_shown.register
 def _(surface: Surface, names: Names) -> Surface:
     margins = tuple(_margin(curve, names) for curve in surface.margins)
-    return replace(
-        surface, first=_shown(surface.first, names), second=_shown(surface.second, names),
-        margins=(margins[0], margins[1]),
-    )  # fmt: skip
+    first, second = (
+        replace(_shown(axis, names), values=_values_in(axis, _values(curve, names)))
+        for axis, curve in zip((surface.first, surface.second), surface.margins, strict=True)
+    )
+    return replace(surface, first=first, second=second, margins=(margins[0], margins[1]))
+
+
+def _values_in(axis: SurfaceAxis, called: dict[float, str]) -> tuple[str, ...]:
+    """Return what the values in each bin of an axis are called. called : those of the feature, in ascending order."""
+    if not called or not axis.edges.size:
+        return ()
+    bins = np.clip(np.searchsorted(axis.edges, list(called), side="right") - 1, 0, axis.size - 1)
+    return tuple(several_levels([name for name, k in zip(called.values(), bins, strict=True) if k == place])
+                 for place in range(axis.size))  # fmt: skip
 
 
 def _margin(curve: Curve, names: Names) -> Curve:

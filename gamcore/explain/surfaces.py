@@ -29,7 +29,8 @@ class SurfaceAxis:
     """One axis of a surface, with the bins that it shows; `edges` and `labels` as in `Curve`.
 
     merge : (size,) for each code of the feature, 1 + its bin; 0 for missing and unseen. members : the levels of each
-    bin. measure : unit and form of its values.
+    bin. measure : unit and form of its values. values : what the values in each bin are called, for a number whose
+    values have names; empty where they have none.
     """
 
     feature: str
@@ -39,10 +40,11 @@ class SurfaceAxis:
     merge: NDArray[np.uint8]
     members: tuple[tuple[str, ...], ...] = ()
     measure: Measure = PLAIN
+    values: tuple[str, ...] = ()
 
     def place(self, k: int) -> str:
         """Return bin k in words: its level, or its range."""
-        return in_words(k, self.kind, self.edges, self.labels, self.measure)
+        return self.values[k] if self.values else in_words(k, self.kind, self.edges, self.labels, self.measure)
 
     @property
     def size(self) -> int:
@@ -62,6 +64,8 @@ class SurfaceAxis:
         """Return neighbouring bins in words."""
         if self.labels:
             return f"{self.feature} is {' or '.join(self.labels[first:end])}"
+        if self.values:
+            return f"{self.feature} is {' or '.join(self.values[first:end])}"
         return f"{self.feature} is {in_words(0, self.kind, self.edges[[first, end]], (), self.measure)}"
 
 

@@ -129,7 +129,7 @@ def dress_axis(
     drawn.tick_labels.font.size = Pt(TEXT)
     drawn.tick_labels.font.color.rgb = color_of("muted")
     scaling = drawn._element.find(qn("c:scaling"))
-    levels = axis.ticks is not None
+    levels = axis.ticks is not None and not axis.scaled
     if axis.kind == "date":
         drawn.tick_labels.number_format, drawn.tick_labels.number_format_is_linked = "yyyy-mm-dd", False
     elif not levels:

@@ -31,7 +31,7 @@ EXCEL_EPOCH: Final = 25_569
 def has_levels(panel: Panel, side: str) -> bool:
     """Return whether an axis of a panel has levels rather than numbers."""
     axis = panel.x if side == "x" else panel.y
-    return axis.ticks is not None
+    return axis.ticks is not None and not axis.scaled
 
 
 def is_strip(panel: Panel) -> bool:

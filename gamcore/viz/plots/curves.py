@@ -175,7 +175,13 @@ def value_axis(curve: Curve) -> Axis:
         return Axis(curve.feature, ticks=tuple(names), limits=(-0.6, order.size - 0.4))
     if curve.kind == "date":
         return Axis(curve.feature, "date", view(curve) if curve.edges.size else None)
-    return number_axis(curve.feature, curve.measure, curve.edges, view(curve) if curve.edges.size else None)
+    axis = number_axis(curve.feature, curve.measure, curve.edges, view(curve) if curve.edges.size else None)
+    if not curve.values:
+        return axis
+    called = [shorten(value, len(curve.values)) for value in curve.values]
+    ends = visible_edges(curve)[[0, -1]]
+    ticks = tuple(zip(curve.display.tolist(), called, strict=True))
+    return replace(axis, ticks=ticks, limits=(float(ends[0]), float(ends[1])), scaled=True)
 
 
 def number_axis(feature: str, measure: Measure, edges: Floats, limits: tuple[float, float] | None) -> Axis:
@@ -348,7 +354,9 @@ def is_cut(curve: Curve) -> bool:
 def visible_edges(curve: Curve) -> Floats:
     """Return the edges, the outer bins widened where they are a single value."""
     edges = curve.edges.astype(np.float64).copy()
-    if edges.size > 2:
+    if curve.values:  # each around its value, so that the first and the last name have room
+        edges[[0, -1]] = 2 * curve.display[[0, -1]] - edges[[1, -2]]
+    elif edges.size > 2:
         edges[0] = min(edges[0], edges[1] - (edges[2] - edges[1]) / 2) if edges[0] == curve.display[0] else edges[0]
         end = edges[-2] + (edges[-2] - edges[-3]) / 2
         edges[-1] = max(edges[-1], end) if edges[-1] == curve.display[-1] else edges[-1]

@@ -25,6 +25,7 @@ class Axis:
     """One axis. Dates are days since 1970-01-01.
 
     limits : the range shown; None for all. ticks : positions and names, of levels. flipped : the first at the top.
+    scaled : whether its named ticks stand on a scale of numbers. Slides write the numbers there.
     """
 
     title: str = ""
@@ -36,6 +37,7 @@ class Axis:
     named: bool = True
     flipped: bool = False
     from_zero: bool = False
+    scaled: bool = False
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,11 @@ def _axis(side: Side, curve: Curve) -> Axis:
     limits = view(curve) or whole if ends.size else None
     if side.kind == "date":
         return Axis(side.feature, "date", limits)
-    return number_axis(side.feature, side.measure, side.edges, limits)
+    axis = number_axis(side.feature, side.measure, side.edges, limits)
+    if not side.values:
+        return axis
+    names = [shorten(name, len(side.values)) for name in side.values]
+    return replace(axis, ticks=tuple(zip(((ends[:-1] + ends[1:]) / 2).tolist(), names, strict=True)), scaled=True)
 
 
 def _told(surface: Surface) -> np.ndarray[tuple[int, ...], np.dtype[np.object_]]:

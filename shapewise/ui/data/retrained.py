@@ -137,10 +137,10 @@ def _curves(pairs: list[ModelPair]) -> None:
     loss = default_loss(new.kind.endswith("classifier"))
     scale = state.scale(loss.name)
     moves = _moves(old.id, new.id, (old.bands, new.bands), scale)
+    named = state.names_of(new)
     if not moves.moves:
         st.caption("The two models have no curve in common.")
     else:
-        named = state.names_of(new)
         first = moves.frame().iloc[0]
         st.markdown(
             f"{md(named.term(first['feature']))} moved most: by {say(first['distance'], scale).lstrip('+')} on average "
@@ -148,7 +148,7 @@ def _curves(pairs: list[ModelPair]) -> None:
         )
         _table(moves, loss.unit(scale, state.goal(new)), named)
     if moves.left:
-        st.caption(f"Not compared: {'; '.join(f'{md(name)} ({md(why)})' for name, why in moves.left[:8])}.")
+        st.caption(f"Not compared: {'; '.join(f'{md(named.term(name))} ({md(why)})' for name, why in moves.left[:8])}.")
 
 
 def _table(moves: CurveMoves, units: str, named: Names) -> None:

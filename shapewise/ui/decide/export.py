@@ -9,6 +9,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from gamcore.data.column_names import Names
 from gamcore.data.table import TableError
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensitive
 from gamcore.decide.rules import RuleError
@@ -30,13 +31,13 @@ def flags(made: StrategySet) -> dict[str, str]:
     return sensitive(list(made.cascade().columns))
 
 
-def warn(made: StrategySet) -> None:
+def warn(made: StrategySet, named: Names) -> None:
     """Show which sensitive features decide who gets what."""
     used = flags(made)
     if not used:
         st.caption("No rule uses a column whose name suggests sex, age, origin, belief, family, health or place.")
         return
-    columns = "; ".join(f"{md(column)} ({what})" for column, what in used.items())
+    columns = "; ".join(f"{md(named.column(column))} ({what})" for column, what in used.items())
     by = [one.name for one in made.strategies if set(one.rule.columns) & set(used)]
     st.warning(
         f"Sensitive features decide who gets {md(' and '.join(by)) or 'in'}: {columns}. Get this approved before "
@@ -46,7 +47,7 @@ def warn(made: StrategySet) -> None:
 
 def alike(board: Board, made: StrategySet) -> None:
     """Show the sensitive features in use, and the share of each group that is reached."""
-    warn(made)
+    warn(made, state.names(board.table))
     frame = state.frame(board.table)
     columns = list(frame.columns)
     known = sensitive(columns)

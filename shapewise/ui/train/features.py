@@ -53,7 +53,8 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     said = [f"**{md(chosen.names.column(name))}** {md(reason)}" for name, reason in reasons.items() if name in left]
     if said:
         st.caption("; ".join(said) + ".")
-    doubtful = [f"**{md(r.name)}**" for r in usable if LATER_WORDS in r.warnings and r.name not in left]
+    later = [r.name for r in usable if LATER_WORDS in r.warnings and r.name not in left]
+    doubtful = [f"**{md(chosen.names.column(name))}**" for name in later]
     if doubtful:
         it = "it" if len(doubtful) == 1 else "they"
         st.caption(f":material/help: By the name of {', '.join(doubtful)}, {it} may be known only after the outcome.")

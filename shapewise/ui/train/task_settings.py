@@ -87,7 +87,8 @@ def choose(table: TableAbout, frame: pd.DataFrame, target: str, levels: list[str
     ) if len(options) > 1 else "one"  # fmt: skip
     if way == "column":
         place = columns.index(suggested) if suggested in columns else 0
-        return Tasks(st.selectbox("Column of the tasks", columns, place, key=f"task-column-{table.id}-{target}"))
+        return Tasks(st.selectbox("Column of the tasks", columns, place, key=f"task-column-{table.id}-{target}",
+                                  format_func=state.names(table.id).column))  # fmt: skip
     if way == "outcomes":
         outcomes = _outcomes(table, frame[target], levels)
         if len(outcomes) < 2:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import numpy as np
 import pandas as pd
 import pytest
+from pptx import Presentation
 
 from gamcore import GAMRegressor
 from gamcore.data.column_names import ColumnNames, Measure, Names
@@ -19,6 +22,7 @@ NAMES = Names({
     "PLAN": ColumnNames("Contract", levels={"a": "active", "b": "lapsed"}),
     "YN": ColumnNames("Member", levels={"0": "no", "1": "yes"}),
     "INC": ColumnNames("Income", "€", "money"),
+    "EDU": ColumnNames("Education", levels={"1": "school", "2": "college", "4": "university"}),
 })  # fmt: skip
 
 
@@ -28,9 +32,12 @@ def model():
     n = 1500
     frame = pd.DataFrame({"AGE": rng.uniform(18, 80, n), "PLAN": rng.choice(["a", "b", "c"], n)})
     frame["YN"], frame["INC"] = rng.integers(0, 2, n), rng.uniform(1000, 9000, n).round()
-    y = 0.1 * frame["AGE"] + (frame["PLAN"] == "a") * 2 + frame["YN"] + rng.normal(size=n)
+    frame["EDU"] = rng.integers(1, 5, n)
+    y = 0.1 * frame["AGE"] + (frame["PLAN"] == "a") * 2 + frame["YN"] + frame["EDU"] + rng.normal(size=n)
     y += (frame["PLAN"] == "b") * (frame["AGE"] > 50) * 3
-    fitted = GAMRegressor(max_rounds=40, outer_bags=2, interactions=[("AGE", "PLAN")], random_state=0).fit(frame, y)
+    fitted = GAMRegressor(
+        max_rounds=40, outer_bags=2, interactions=[("AGE", "PLAN"), ("EDU", "YN")], random_state=0
+    ).fit(frame, y)
     return fitted.add_bands(frame, y, n_refits=10), frame
 
 
@@ -46,6 +53,45 @@ def test_curves_say_names_units_and_levels(model):
     assert set(member.frame()["level"]) >= {"no", "yes"}
     income = plots.curve(shown(model[0].explain_shape("INC"), NAMES), "y", "")
     assert [row[0].x.title for row in income.panels][-1] == "Income (€)"
+
+
+def test_values_of_a_number_have_names(model):
+    fitted, _ = model
+    curve = shown(fitted.explain_shape("EDU"), NAMES)
+    called = ("school", "college", "3", "university")  # a value without a name is written
+    assert curve.values == called
+    assert [curve.place(k) for k in range(4)] == list(called)
+    assert curve.kind == "number"  # still in order, and marked as numbers are
+    assert "from school to university" in read_curve(curve)
+    assert curve.frame()["bin"].tolist()[:4] == list(called)
+    axis = plots.curve(curve, "y", "").panels[-1][0].x
+    assert axis.ticks == tuple(zip((1.0, 2.0, 3.0, 4.0), called, strict=True))
+    surface = shown(fitted.explain_pair("EDU", "YN"), NAMES)
+    assert surface.first.values == ("no", "yes")
+    assert surface.second.size == len(surface.second.values)
+    assert surface.second.place(0).startswith("school")
+    assert "Education is school" in surface.second.range_words(0, 1)
+    assert "school" in {name.partition(",")[0] for name in surface.frame()["Education"]}
+
+
+@pytest.mark.parametrize("form", ["svg", "pptx", "png"])
+def test_a_named_number_is_drawn_in_files_as_it_was(model, form):
+    curve = model[0].explain_shape("EDU")
+    plain, named = (files.to_bytes(plots.curve(one, "y", ""), form, "") for one in (curve, shown(curve, NAMES)))
+    assert 0.8 < len(named) / len(plain) < 1.25
+    assert form != "svg" or b"university" in named
+    if form == "pptx":
+        assert _kinds(named) == _kinds(plain)
+
+
+def _kinds(data):
+    return [shape.chart.chart_type for shape in Presentation(BytesIO(data)).slides[0].shapes if shape.has_chart]
+
+
+def test_ranges_of_a_number_are_not_called_by_one_of_its_values(model):
+    named = Names({"AGE": ColumnNames(levels={"30": "thirty"}), "INC": ColumnNames(levels={"2000": "low"})})
+    for name in ("AGE", "INC"):
+        assert not shown(model[0].explain_shape(name), named).values
 
 
 def test_nothing_is_named_where_there_are_no_names(model):
@@ -71,8 +117,6 @@ def test_files_have_the_names(model, form, tmp_path):
     plot = plots.curve(shown(model[0].explain_shape("PLAN"), NAMES), "y", "")
     data = files.to_bytes(plot, form, "")
     if form == "pptx":
-        from pptx import Presentation
-
         path = tmp_path / "slide.pptx"
         path.write_bytes(data)
         slide = Presentation(path).slides[0]

@@ -254,6 +254,11 @@ def test_pages_say_names(named):
     assert "pink" in str(chart(app))
     listed = app.dataframe[0].value["feature"].tolist()
     assert sorted(listed) == ["Colour", "Share", "Temper"]
+    app = open_page("models", model=model.id)
+    settings = next(one.value for one in app.dataframe if "Setting" in one.value).set_index("Setting")["Value"]
+    assert settings["Target"] == "Renewal = renews"
+    assert settings["Features"] == "Temper, Share, Colour"
+    assert next(one.value for one in app.dataframe if "Target" in one.value)["Target"].tolist() == ["Renewal"]
     for page in ("overview", "rows", "pairs"):
         app = open_page(page, model=model.id)
         assert not app.exception

@@ -1,0 +1,102 @@
+"""A model as single rows are looked at: its held-out rows, its predictions, and how both are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from gamcore import GAMClassifier
+from gamcore.data.binning import Bins
+from gamcore.data.codes import code_of
+from gamcore.data.column_names import PLAIN, Measure, Names
+from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.explain.curves import Breakdown
+from gamcore.numbers import exact, fixed, number, percent
+from gamcore.types import Floats
+from shapewise.store.workspace import ModelAbout
+from shapewise.training.dataset import Data
+from shapewise.ui.session import state
+
+
+@dataclass(frozen=True)
+class RowModel:
+    """A model with the rows of its table, and the names of its columns."""
+
+    about: ModelAbout
+    estimator: AdditiveEstimator
+    data: Data
+    names: Names
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether it predicts a probability."""
+        return self.estimator.model_.loss.is_binary
+
+    @property
+    def measure(self) -> Measure:
+        """Unit and form of the target, where it is a number."""
+        return PLAIN if self.is_binary else self.names.of(self.about.target).measure
+
+    def bins(self) -> dict[str, Bins]:
+        """Return the bins of each column; months and weekdays of dates are not columns of their own."""
+        return {bins.feature.column: bins for bins in self.estimator.model_.bins if bins.feature.part == "value"}
+
+    def predict(self, rows: pd.DataFrame) -> Floats:
+        """Return the probabilities, or the predictions in the target's units."""
+        of = self.estimator
+        return np.asarray(of.predict_proba(rows)[:, 1] if isinstance(of, GAMClassifier) else of.predict(rows))
+
+    def say(self, value: float) -> str:
+        """Return a prediction as text."""
+        return percent(value) if self.is_binary else self.measure.say(value, number(value))
+
+    def say_move(self, by: float) -> str:
+        """Return a change of the prediction as text."""
+        if self.is_binary:
+            return f"{fixed(100 * by, 1, signed=True)} points"
+        return self.measure.gap(by, number(by, 4, signed=True))
+
+    def say_truth(self, value: float) -> str:
+        """Return an actual target as text."""
+        return ("yes" if value else "no") if self.is_binary else self.say(value)
+
+    def base_rate(self) -> float:
+        """Return the base rate of the training rows, or the mean of their target: the one that curves start from."""
+        model = self.estimator.model_
+        return float(model.loss.inverse_link(np.array(model.base_score)))
+
+    def how_it_adds_up(self, breakdown: Breakdown) -> str:
+        """Return how the parts add up, and why they begin elsewhere than at the base rate."""
+        if not self.is_binary:
+            return "The parts add up exactly to the prediction."
+        words = "The parts add up exactly, on the log-odds; in points each is what it adds after those above it."
+        average, base = self.say(float(expit(breakdown.intercept))), self.say(self.base_rate())
+        if average == base:
+            return words
+        return (
+            f"{words} They begin at the average row ({average}), a mean of log-odds; the base rate of the training "
+            f"rows is {base}."
+        )
+
+    def cells(self, row: pd.DataFrame) -> dict[str, str]:
+        """Return the cells of a row as text, by the shown names of their columns."""
+        return {self.names.column(str(name)): self._cell(str(name), cell) for name, cell in row.iloc[0].items()}
+
+    def _cell(self, column: str, cell: object) -> str:
+        if pd.isna(cell):
+            return "missing"
+        short = str(cell).removesuffix(" 00:00:00")
+        if isinstance(cell, int | float | np.number):
+            level = self.names.of(column).levels.get(code_of(str(float(cell)), column, "number"))
+            written = exact(float(cell), 6) if isinstance(cell, float | np.floating) else short
+            short = level or self.names.of(column).measure.say(float(cell), written)
+        return self.names.level(column, short)
+
+
+def row_model(about: ModelAbout) -> RowModel | None:
+    """Return a model with the rows of its table; None where that has been deleted."""
+    data = state.data(about)
+    return None if data is None else RowModel(about, state.additive(about.id), data, state.names_of(about))

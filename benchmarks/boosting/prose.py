@@ -34,14 +34,14 @@ TITLE: Final = """
 PEERS: Final = """
 ## Against other libraries
 
-The tables are those of [What the settings are worth](presets.md). All models get the same rows: {train:.0%} for fitting, {test:.0%} for
+The tables are [these eight](presets.md). All models get the same rows: {train:.0%} for fitting, {test:.0%} for
 testing, {splits}. Each fit is made in a process of its own, which first fits {warm} rows, so that compiled code, thread
 pools and worker processes are there; then the clock runs for the whole fit, binning included. The models of one table
 and split run one after the other; a fit during which other processes took more than {noise} cores, and {least} seconds
 of them, was measured again, at most {again} times, and the quietest attempt counts. Seconds are medians over splits,
 metrics are means.
 
-- **Ours**: the presets of [What the settings are worth](presets.md), trained on all rows for fitting, of which they hold their own share
+- **Ours**: [the presets](presets.md), trained on all rows for fitting, of which they hold their own share
   out.
 - **EBM** (interpret): without pairs (`interactions=0`), since ours has none, and with {jobs} processes; the rest as it
   comes. *Our bins and leaves*: with the `max_bins` and `max_leaves` of our default.

@@ -7,7 +7,6 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GridSearchCV, train_test_split
 
 from gamcore import PRESETS, GAMRegressor
-from gamcore.viz import files
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -21,15 +20,20 @@ search.fit(X_train, y_train)
 print(search.best_params_, f"R² on fresh rows: {search.score(X_test, y_test):.2f}")
 
 # %% [markdown]
-# What matters, and one curve as numbers.
+# What matters, and one curve: a cell that ends with an explanation shows it.
 
 # %%
 model = GAMRegressor(bands=30, random_state=0).fit(X_train, y_train)
-print(model.importance().frame())
-model.explain_shape("bmi").frame()
-
-# %% [markdown]
-# A page that can be sent to somebody: it works offline, and can be zoomed.
+model.importance()
 
 # %%
-files.render(model.explain_shape("bmi"), "html", "bmi.html", target="progression", title="Body mass index")
+curve = model.explain_shape("bmi")
+print(curve.words())
+curve
+
+# %% [markdown]
+# A page to send to somebody: it works offline.
+
+# %%
+model.report("report.html")
+print("report.html")

@@ -14,7 +14,7 @@ import pytest
 from tests.support.pages_of_docs import EXAMPLES, PAGES, blocks, name
 from tests.support.places import ROOT
 
-ELSEWHERE = {"docker", "openssl", "shapewise"}
+ELSEWHERE = {"docker", "openssl", "uvx"}
 """Commands that are not ours, and need not be on this machine."""
 
 

@@ -24,7 +24,7 @@ from gamcore.kernels import N_CODES, losses
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import row_state as row_kernels
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MARK_ROUND, ROUND, StopRule, make_course, validate
-from gamcore.kernels.layout import Rows, Settings, make_fit
+from gamcore.kernels.layout import CHUNK, Rows, Settings, make_fit
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ class RefitState:
 
     def refresh(self) -> None:
         """Recompute the row scores from the curves."""
-        row_kernels.rescore(self.problem.table, self.rows, self._response, self.fit.curves, self.loss)
+        table, sums = self.problem.table, np.empty(CHUNK)
+        row_kernels.rescore(table, self.rows, self._response, self.fit.curves, self.loss, sums)
         self._nothing_pending()
         self.fit.moved[:] = 0.0
 

@@ -57,6 +57,12 @@ def reduction(function: Callable[..., Any]) -> Kernel:
 
 
 def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Kernel:
-    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    """Compile without what only costs time to compile: an entry for C, and the counting of references to arrays.
+
+    Without the latter a kernel can neither allocate nor return an array, nor copy one to another with `[:] =`.
+    """
+    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True, _nrt=False)(
+        function
+    )
     attach(dispatcher, FOLDER)
     return dispatcher  # type: ignore[no-any-return]

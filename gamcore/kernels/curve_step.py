@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.histogram import add_groups, add_up, combine, lines, width
+from gamcore.kernels.histogram import add_groups, add_up, combine, pitch_of, width
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
 from gamcore.kernels.line_cuts import cut_lines, sort_line
 from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift
+from gamcore.kernels.sorting import first_most
 
 SMOOTH = 10.0
 """Hessian added to that of each level when levels are ordered, so that rare levels stay near the middle."""
@@ -86,7 +87,8 @@ def grouped_trees(
     if sets.total.size == 0:
         low = high = 0
     if not paired:
-        work.total[1, : last + 1] = sets.total[low:high]
+        for v in range(high - low):
+            work.total[1, v] = sets.total[low + v]
     draw = (fit.steps[feature] + feature) % sets.member.shape[0]
     size = width(last, paired)
     for b in range(settings.n_bags):
@@ -106,9 +108,11 @@ def grouped_round(
     buffer: NDArray[np.floating],
 ) -> None:
     """Make a cyclic pass over the features, then `n_greedy` steps on the feature whose last step gained most."""
+    n_groups = sets.train.size
     for k in range(table.active.size + n_greedy):
-        feature = table.active[k] if k < table.active.size else np.argmax(fit.gains)
-        hist = lines(buffer, sets.train.size, width(table.last[feature], has_hessian(settings.loss)))
+        feature = table.active[k] if k < table.active.size else first_most(fit.gains)
+        pitch = pitch_of(width(table.last[feature], has_hessian(settings.loss)))
+        hist = buffer[: n_groups * pitch].reshape((n_groups, pitch))
         add_groups(table, rows, sets.train, fit, feature, settings.loss, work, hist)
         grouped_trees(table, sets, feature, hist, fit, settings, work)
 

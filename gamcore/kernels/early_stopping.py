@@ -97,7 +97,9 @@ def judge(loss: float, fit: Fit, rule: StopRule, course: Course) -> bool:
     if loss < course.losses[BEST]:
         course.losses[BEST] = loss
         course.counts[BEST_ROUND] = now
-        course.curves[:] = fit.curves
+        for j in range(fit.curves.shape[0]):
+            for v in range(fit.curves.shape[1]):
+                course.curves[j, v] = fit.curves[j, v]
     if loss < course.losses[MARK] - rule.tolerance * abs(course.losses[MARK]):
         course.losses[MARK] = loss
         course.counts[MARK_ROUND] = now

@@ -26,9 +26,14 @@ def width(last: int, paired: bool) -> int:
 
 
 @kernel
+def pitch_of(size: int) -> int:
+    """Return the distance between lines with room for `size` values."""
+    return (size + _PAD - 1) // _PAD * _PAD
+
+
 def lines(buffer: NDArray[np.floating], n_lines: int, size: int) -> NDArray[np.floating]:
     """Return `n_lines` lines of a flat buffer with room for `size` values each: small histograms stay together."""
-    pitch = (size + _PAD - 1) // _PAD * _PAD
+    pitch = pitch_of(size)
     return buffer[: n_lines * pitch].reshape((n_lines, pitch))
 
 
@@ -49,14 +54,18 @@ def add_run(code: NDArray[np.uint8], gradient: NDArray[np.floating], paired: boo
 def _add_four(
     code: NDArray[np.uint8],
     starts: NDArray[np.int64],
+    four: NDArray[np.int64],
+    at: int,
     size: int,
     gradient: NDArray[np.floating],
     paired: bool,
     out: NDArray[np.floating],
 ) -> None:
-    """Add `size` rows of each of four groups in turn to their histograms, the rows of `out`."""
-    ca, cb = code[starts[0] : starts[0] + size], code[starts[1] : starts[1] + size]
-    cc, cd = code[starts[2] : starts[2] + size], code[starts[3] : starts[3] + size]
+    """Add `size` rows of each of four groups in turn, from the groups' row `at` on, to their histograms, the rows of
+    `out`."""
+    first, second, third, last = starts[four[0]] + at, starts[four[1]] + at, starts[four[2]] + at, starts[four[3]] + at
+    ca, cb = code[first : first + size], code[second : second + size]
+    cc, cd = code[third : third + size], code[last : last + size]
     ga, gb, gc, gd = gradient[0], gradient[1], gradient[2], gradient[3]
     a, b, c, d = out[0], out[1], out[2], out[3]
     if paired:
@@ -119,7 +128,7 @@ def add_groups(
             for k in range(CHAINS):
                 begin = table.starts[four[k]] + at
                 advance_run(before, begin, begin + n, rows, fit, loss, work, k)
-            _add_four(code, table.starts[four] + at, n, work.gradient, paired, hist[q : q + CHAINS])
+            _add_four(code, table.starts, four, at, n, work.gradient, paired, hist[q : q + CHAINS])
     for q in range(groups.size):  # the rest of unequal groups, and the groups after the last four
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         if q < fours:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import Settings, Work
 from gamcore.kernels.losses import has_hessian, trait
+from gamcore.kernels.sorting import sort_codes
 from gamcore.mixing import GOLDEN, mixed
 
 mix = trait(mixed)
@@ -211,9 +212,7 @@ def sort_line(work: Work, last: int, smooth: float) -> None:
     All bags share one order, so that the mean of their trees has few steps, and the names and codes of levels do not
     matter (the grouping of Fisher 1958, as in EBM).
     """
-    ratio = np.empty(last, np.float64)
+    ratio = work.prefix[0]  # free until the line is cut
     for k in range(last):
         ratio[k] = work.total[0, k + 1] / (work.total[1, k + 1] + smooth)
-    order = np.argsort(ratio, kind="mergesort")
-    for k in range(last):
-        work.order[k + 1] = order[k] + 1
+    sort_codes(ratio, last, work.order[1:])

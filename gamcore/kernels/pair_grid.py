@@ -58,7 +58,8 @@ class PairScratch(NamedTuple):
     value: NDArray[np.floating]  # (SIDE,) value of each cut
     bits: NDArray[np.signedinteger]  # (SIDE,) the same memory as integers
     line: NDArray[np.float64]  # (2, SIDE) running sums of one part of a tree
-    tree: NDArray[np.int64]  # (5,) the best tree found
+    tree: NDArray[np.int64]  # (5,) the best tree so far
+    trial: NDArray[np.int64]  # (5,) the tree being tried
 
 
 def make_board(dtype: type) -> PairScratch:
@@ -76,6 +77,7 @@ def make_board(dtype: type) -> PairScratch:
         bits=value.view(np.int32 if value.itemsize == 4 else np.int64),
         line=aligned((2, SIDE), CURVE),
         tree=np.zeros(5, np.int64),
+        trial=np.zeros(5, np.int64),
     )
 
 

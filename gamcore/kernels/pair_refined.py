@@ -60,8 +60,7 @@ def best_refined(run: NDArray[np.float64], ends: tuple[int, int], floor: float, 
     The tree is written to board.tree. 0, and no tree, where no root is allowed. As root, the second axis must be
     strictly better than the first.
     """
-    best = 0.0
-    tree = np.zeros(5, np.int64)
+    best, tree = 0.0, board.trial
     if min(ends[0], ends[1]) < 2:
         return 0.0
     for axis in range(2):
@@ -73,5 +72,6 @@ def best_refined(run: NDArray[np.float64], ends: tuple[int, int], floor: float, 
             above = _cut_part(run, tree, 1, ends, floor, board)
             if below >= 0 and above >= 0 and below + above + missing > best:
                 best = below + above + missing
-                board.tree[:] = tree
+                for k in range(tree.size):
+                    board.tree[k] = tree[k]
     return best

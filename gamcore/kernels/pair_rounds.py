@@ -22,6 +22,7 @@ from gamcore.kernels.pair_cross import best_cross
 from gamcore.kernels.pair_grid import AT, AXIS, FLUSH, PART, SIDE, PairScratch, flush, part_sum, run_up, total
 from gamcore.kernels.pair_refined import best_refined
 from gamcore.kernels.row_state import advance_run
+from gamcore.kernels.sorting import first_most
 
 
 class Terms(NamedTuple):
@@ -124,7 +125,8 @@ def _cut_line(
     last = table.last[line]
     paired = has_hessian(settings.loss)
     size = width(last, paired)
-    work.bags[0, :size] = board.wide[:size]
+    for k in range(size):
+        work.bags[0, k] = board.wide[k]
     for v in range(last + 1):
         if paired:
             work.total[0, v], work.total[1, v] = board.wide[2 * v], board.wide[2 * v + 1]
@@ -168,9 +170,11 @@ def catch_up_rows(
                     sums[i] += moved[code[i]]
             shift_by(sums, rows.score[start:stop], loss)
     for line in range(fit.moved.shape[0]):
-        if line >= n_mains:
-            fit.curves[line] += fit.moved[line]
-        fit.moved[line] = 0.0
+        curve, moved = fit.curves[line], fit.moved[line]
+        for k in range(moved.size):
+            if line >= n_mains:
+                curve[k] += moved[k]
+            moved[k] = 0.0
 
 
 @kernel
@@ -197,7 +201,7 @@ def pair_rounds(
     n_terms = table.active.size
     for number in range(n_rounds):
         for k in range(n_terms + choice[1]):
-            line = table.active[k] if k < n_terms else np.argmax(fit.gains)
+            line = table.active[k] if k < n_terms else first_most(fit.gains)
             add_pair(table, rows, train, fit, line, settings.loss, scratch)
             if line < terms.n_mains:
                 _cut_line(table, line, terms.weight, fit, settings, scratch)

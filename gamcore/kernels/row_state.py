@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Work
+from gamcore.kernels.layout import CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import advance, state_of
 
 
@@ -26,16 +26,20 @@ def advance_run(
 
 @kernel
 def rescore(
-    table: CodedTable, rows: Rows, response: NDArray[np.float64], curves: NDArray[np.float64], loss: int
+    table: CodedTable,
+    rows: Rows,
+    response: NDArray[np.float64],
+    curves: NDArray[np.float64],
+    loss: int,
+    sums: NDArray[np.float64],
 ) -> None:
     """Set every row's state from the curves, so that rounding does not add up over rounds.
 
     response : for squared loss, y minus the score that the curves add to; for others, that score. (n,), or (1,) if it
-    is the same for all rows.
+    is the same for all rows. sums : scratch, as many values as rows are summed at a time.
     """
-    sums = np.empty(CHUNK, np.float64)
-    for start in range(0, rows.score.size, CHUNK):
-        stop = min(start + CHUNK, rows.score.size)
+    for start in range(0, rows.score.size, sums.size):
+        stop = min(start + sums.size, rows.score.size)
         sums[:] = 0.0
         for j in range(table.codes.shape[0]):
             code = table.codes[j, start:stop]

@@ -54,7 +54,8 @@ def row_gradients(
         for begin in range(start, stop, CHUNK):
             end = min(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
-            gradient[each * begin : each * end] = work.gradient[0, : each * (end - begin)]
+            for k in range(each * (end - begin)):
+                gradient[each * begin + k] = work.gradient[0, k]
 
 
 @kernel
@@ -128,10 +129,8 @@ def walk_tree(
     `added` of the root (parent -1) is the whole root bag.
     """
     for b in order:
-        if parent[b] < 0:
-            out[b] = 0
-        else:
-            out[b] = out[parent[b]]
+        for k in range(out.shape[1]):
+            out[b, k] = out[parent[b], k] if parent[b] >= 0 else 0
         _add_rows(code, gradient, paired, added, b, 1.0, out[b])
         _add_rows(code, gradient, paired, removed, b, -1.0, out[b])
 
@@ -148,7 +147,9 @@ def complement(
     out[0] = 0
     add_run(code, gradient, paired, out[0])
     for b in range(out.shape[0] - 1, -1, -1):
-        out[b] = out[0]
+        if b > 0:
+            for k in range(out.shape[1]):
+                out[b, k] = out[0, k]
         _add_rows(code, gradient, paired, left_out, b, -1.0, out[b])
 
 

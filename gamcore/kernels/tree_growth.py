@@ -19,7 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
-from gamcore.kernels.tree_splits import FEATURE, GAIN, LEFT_G, LEFT_H, SPLIT_SIZE, Search, Splitting, left_codes, search
+from gamcore.kernels.tree_splits import (
+    FEATURE,
+    GAIN,
+    LEFT_G,
+    LEFT_H,
+    SPLIT_SIZE,
+    Search,
+    Splitting,
+    Sums,
+    left_codes,
+    search,
+    sum_of,
+)
 from gamcore.types import Codes, Floats, Ints
 
 Stats = NDArray[np.complex64]
@@ -69,6 +81,8 @@ class Nodes(NamedTuple):
     slot: Ints
     sums: NDArray[np.complex128]  # (M,)
     split: Floats  # (M, SPLIT_SIZE) the best split; feature -1: none
+    waiting: Ints  # (M + 1,) scratch: nodes to be split
+    free: Ints  # (M + 1,) scratch: slots without a node
 
 
 def make_nodes(most_leaves: int) -> Nodes:
@@ -77,12 +91,12 @@ def make_nodes(most_leaves: int) -> Nodes:
     feature, child, start, stop, depth, slot = (np.zeros(m, np.int64) for _ in range(6))
     value, weight, gain = (np.zeros(m) for _ in range(3))
     goes_left, split = np.zeros((m, N_CODES), np.bool_), np.zeros((m, SPLIT_SIZE))
-    own = np.zeros(m, np.complex128), split
+    own = np.zeros(m, np.complex128), split, np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
     return Nodes(feature, child, goes_left, value, weight, gain, start, stop, depth, slot, *own)
 
 
 @kernel
-def count(table: Columns, rows: Members, start: int, stop: int, features: Ints, hist: NDArray[np.complex128]) -> None:
+def count(table: Columns, rows: Members, start: int, stop: int, features: Ints, hist: Sums) -> None:
     """Fill the histogram (T, p, V) of rows start : stop of `places`, four features per read of a row."""
     index, stats, codes = rows.places[start:stop], rows.stats[start:stop], table.codes
     for j in features:
@@ -111,6 +125,15 @@ def count(table: Columns, rows: Members, start: int, stop: int, features: Ints, 
 
 
 @kernel
+def subtract(counted: Sums, table: Columns, features: Ints, hist: Sums) -> None:
+    """Subtract the histogram of one child from that of the parent, which becomes that of the other child."""
+    for t in range(hist.shape[0]):
+        for j in features:
+            for v in range(table.last[j] + 3):
+                hist[t, j, v] -= counted[t, j, v]
+
+
+@kernel
 def part(line: Codes, goes_left: NDArray[np.bool_], start: int, stop: int, rows: Members) -> int:
     """Partition the rows of a node stably, those that go left first; return where the others begin."""
     left, right = start, 0
@@ -122,15 +145,13 @@ def part(line: Codes, goes_left: NDArray[np.bool_], start: int, stop: int, rows:
         else:
             rows.spare_places[right], rows.spare_stats[right] = row, stat
             right += 1
-    rows.places[left:stop] = rows.spare_places[:right]
-    rows.stats[left:stop] = rows.spare_stats[:right]
+    for k in range(right):
+        rows.places[left + k], rows.stats[left + k] = rows.spare_places[k], rows.spare_stats[k]
     return left
 
 
 @kernel
-def examine(
-    table: Columns, how: Splitting, scratch: Search, hist: NDArray[np.complex128], nodes: Nodes, at: int
-) -> None:
+def examine(table: Columns, how: Splitting, scratch: Search, hist: Sums, nodes: Nodes, at: int) -> None:
     """Find a node's best split, and the codes that go left."""
     own = hist[nodes.slot[at]]
     search(own, table.usable, table.last, table.nominal, how, scratch, nodes.split[at])
@@ -187,7 +208,7 @@ def grow(
     growth: Growth,
     rate: float,
     search: Search,
-    hist: NDArray[np.complex128],
+    hist: Sums,
     nodes: Nodes,
 ) -> int:
     """Grow a tree and return its number of nodes. Leaf values are multiplied by `rate`, the learning rate.
@@ -195,8 +216,10 @@ def grow(
     `rows.places` and `rows.stats` are reordered: a leaf has the rows start : stop of them. hist has a slot for each
     waiting node: depth + 1 of them, or as many as leaves if the best leaf is split first.
     """
-    waiting, free, n_free = np.empty(hist.shape[0] + 1, np.int64), np.arange(hist.shape[0]), hist.shape[0] - 1
-    begin(nodes, 0, 0, rows.places.size, 0, complex(rows.stats.astype(np.complex128).sum()))
+    waiting, free, n_free = nodes.waiting, nodes.free, hist.shape[0] - 1
+    for k in range(hist.shape[0]):
+        free[k] = k
+    begin(nodes, 0, 0, rows.places.size, 0, sum_of(rows.stats))
     nodes.slot[0] = free[n_free]
     n_nodes, n_waiting, n_leaves = 1, 0, 1
     if growth.depth > 0 and growth.most_leaves > 1:
@@ -224,15 +247,14 @@ def grow(
             free[n_free] = nodes.slot[at]
             n_free += 1
             continue
-        usable = np.full(1, j) if growth.one_feature else table.usable
+        usable = nodes.feature[at : at + 1] if growth.one_feature else table.usable
         within = Columns(table.codes, table.last, table.nominal, usable)
         light, heavy = (left, right) if 2 * middle < nodes.start[at] + nodes.stop[at] else (right, left)
         n_free -= 1
         nodes.slot[light], nodes.slot[heavy] = free[n_free], nodes.slot[at]
         counted, rest = hist[nodes.slot[light]], hist[nodes.slot[heavy]]
         count(within, rows, nodes.start[light], nodes.stop[light], usable, counted)
-        for feature in usable:
-            rest[:, feature, : table.last[feature] + 3] -= counted[:, feature, : table.last[feature] + 3]
+        subtract(counted, within, usable, rest)
         for child in (light, heavy):
             examine(within, how, search, hist, nodes, child)
             waiting[n_waiting] = child

@@ -79,18 +79,27 @@ def attribute(codes: Codes, rows: Ints, trees: Trees, first: int, last: int, out
 
 
 @kernel
-def partial(trees: Trees, first: int, last: int, feature: int, given: Ints, out: Floats) -> None:
+def splits_on(trees: Trees, t: int, feature: int) -> bool:
+    """Return whether a tree splits on the feature."""
+    splits = False
+    for node in range(trees.ends[t], trees.ends[t + 1]):
+        splits |= trees.feature[node] == feature
+    return splits
+
+
+@kernel
+def partial(
+    trees: Trees, first: int, last: int, feature: int, given: Ints, scratch: tuple[Ints, Floats], out: Floats
+) -> None:
     """Add the trees' partial dependence on one feature, a value per code, to `out` (n_codes,).
 
     Splits on other features are averaged by the training rows of their sides, except where `given` (p,) holds a code.
-    Trees without the feature are left out: they add the same to every code.
+    Trees without the feature are left out: they add the same to every code. scratch : both longer than the largest
+    tree.
     """
-    most = 0
+    waiting, shares = scratch
     for t in range(first, last):
-        most = max(most, trees.ends[t + 1] - trees.ends[t])
-    waiting, shares = np.empty(most + 1, np.int64), np.empty(most + 1)
-    for t in range(first, last):
-        if not np.any(trees.feature[trees.ends[t] : trees.ends[t + 1]] == feature):
+        if not splits_on(trees, t, feature):
             continue
         for code in range(out.size):
             waiting[0], shares[0], n_waiting = trees.ends[t], 1.0, 1

@@ -124,7 +124,8 @@ def boost_alone(
     lowest = sum_loss(y, rows.weight, score, scheme.loss, valid)
     number = best = 0
     while number < trees.ends.size - 1 and (valid.size == 0 or number - best < scheme.patience):
-        rows.places[:] = places
+        for i in range(places.size):
+            rows.places[i] = places[i]
         fill_stats(y, rows.weight, score, scheme.loss, rows)
         n_nodes = plant(table, rows, scheme, scratch, score, valid)
         if n_nodes == 1:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
+from gamcore.kernels.sorting import sort_codes
 
 Sums = NDArray[np.complex128]
 
@@ -91,11 +92,19 @@ def gain_of(low: complex, high: complex, penalty: float) -> float:
 
 
 @kernel
+def sum_of(sums: NDArray[np.complexfloating]) -> complex:
+    """Return the sum, in order and in double precision."""
+    total = 0j
+    for t in range(sums.size):
+        total += sums[t]
+    return total
+
+
+@kernel
 def harm(left: Sums, whole: Sums, penalty: float) -> float:
     """Return the harm of a split: the loss per row that the shared leaves add to a task, averaged over the tasks in the
     node, times the rows."""
-    low = left.sum()
-    both = whole.sum()
+    low, both = sum_of(left), sum_of(whole)
     high = both - low
     w_low, w_high, w_both = (
         low.real / (low.imag + penalty),
@@ -149,8 +158,10 @@ def score_tasks(left: Sums, whole: Sums, how: Splitting, pooled: float, gains: N
     if how.criterion in (VARIANCE, VARIANCE_RELATIVE):
         if present < 2:
             return pooled
-        mean = gains[:present].sum() / present
-        spread = 0.0
+        mean, spread = 0.0, 0.0
+        for t in range(present):
+            mean += gains[t]
+        mean /= present
         for t in range(present):
             spread += (gains[t] - mean) ** 2
         spread /= present - 1
@@ -172,10 +183,9 @@ def order_line(total: Sums, last: int, nominal: bool, search: Search) -> None:
     """Write the order of a feature's values along the line: codes 1 .. last, levels by their shrunken leaf value."""
     for k in range(last):
         search.order[k] = k + 1
+        search.key[k] = total[k + 1].real / (total[k + 1].imag + SMOOTH)
     if nominal:
-        for k in range(last):
-            search.key[k] = total[k + 1].real / (total[k + 1].imag + SMOOTH)
-        search.order[:last] = np.argsort(search.key[:last], kind="mergesort") + 1
+        sort_codes(search.key, last, search.order)
 
 
 @kernel
@@ -187,7 +197,7 @@ def sum_tasks(hist: Sums, j: int, n_codes: int, search: Search) -> complex:
         for v in range(n_codes):
             search.total[v] += hist[t, j, v]
             search.whole[t] += hist[t, j, v]
-    return complex(search.whole.sum())
+    return complex(sum_of(search.whole))
 
 
 @kernel
@@ -267,7 +277,9 @@ def search(
     for j in features:
         search_feature(hist, j, last[j], nominal[j], how, best)
     entropy = how.criterion in (ENTROPY, ENTROPY_PER_ROW)
-    split[:] = best.by_gain if entropy and best.by_score[FEATURE] < 0 else best.by_score
+    chosen = best.by_gain if entropy and best.by_score[FEATURE] < 0 else best.by_score
+    for k in range(SPLIT_SIZE):
+        split[k] = chosen[k]
 
 
 @kernel

@@ -17,7 +17,7 @@ from gamcore.kernels import tree_growth as tree
 from gamcore.kernels import tree_predict as forest
 from gamcore.kernels import tree_rounds as alone
 from gamcore.kernels.early_stopping import StopRule, grouped_rounds, make_course, validate
-from gamcore.kernels.layout import CodedTable, Rows, Sets, Settings, make_fit, make_work
+from gamcore.kernels.layout import CHUNK, CodedTable, Rows, Sets, Settings, make_fit, make_work
 from gamcore.kernels.pair_grid import N_CELLS, SIDE, make_board
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.kernels.tree_splits import Splitting, make_search
@@ -80,7 +80,7 @@ def _warm_curves(loss: int) -> tuple[NDArray[np.int64], Rows, Settings]:
     rule, work = StopRule(1, 0.0), make_work(1, 2)
     grouped_rounds(table, state, sets, fit, settings, 0, work, buffer, rule, course, 1)
     step.settle(table, state, sets.train, fit, loss)
-    rows.rescore(table, state, np.zeros(n), fit.curves, loss)
+    rows.rescore(table, state, np.zeros(n), fit.curves, loss, np.empty(CHUNK))
     losses.total_loss(state, 0, n, loss)
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
     return table.starts, state, settings
@@ -102,7 +102,7 @@ def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> N
     scratch, rule = (make_work(1, 2), board), StopRule(1, 0.0)
     pairs.pair_rounds(table, state, np.array([0]), terms, fit, settings, scratch, (False, 0), rule, course, 1)
     step.settle(table, state, np.array([0]), fit, settings.loss)
-    rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss)
+    rows.rescore(table, state, np.zeros(n), fit.curves, settings.loss, np.empty(CHUNK))
 
 
 def _warm_trees() -> None:
@@ -125,7 +125,7 @@ def _warm_trees() -> None:
     alone.keep(scratch.nodes, 1, trees, 0)
     forest.add_trees(codes, valid, trees, 0, 1, score)
     forest.attribute(codes, valid, trees, 0, 1, np.zeros((n, 1)))
-    forest.partial(trees, 0, 1, 0, np.zeros(1, np.int64), np.zeros(5))
+    forest.partial(trees, 0, 1, 0, np.zeros(1, np.int64), (np.zeros(4, np.int64), np.zeros(4)), np.zeros(5))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ class Forest:
 
     def partial(self, first: int, last: int, feature: int, given: Ints, out: Floats) -> None:
         """Add the trees' mean over all other features to `out` (codes,), for each code of `feature`."""
-        kernels.partial(self.trees, first, last, feature, given, out)
+        most = int(np.diff(self.trees.ends).max(initial=0)) + 1
+        kernels.partial(self.trees, first, last, feature, given, (np.empty(most, np.int64), np.empty(most)), out)
 
     def gains(self, first: int, last: int, n_features: int) -> Floats:
         """Return the sum of the gains of the splits on each feature, (p,)."""

@@ -402,7 +402,7 @@ def test_losses_and_updates_of_rows(loss, weighted):
     weight = state.weight if weighted else np.ones(300)
     curves = rng.normal(size=(2, N_CODES))
     response = np.array([0.3]) if loss == LOGISTIC else rng.normal(size=300)
-    rows.rescore(table, state, response, curves, loss)
+    rows.rescore(table, state, response, curves, loss, np.empty(100))
     total = curves[0, table.codes[0]] + curves[1, table.codes[1]]
     np.testing.assert_allclose(state.score, np.exp(total + 0.3) if loss == LOGISTIC else response - total)
     found = total_loss(state, 5, 205, loss)
@@ -437,7 +437,7 @@ def test_validation_is_the_loss_of_the_moved_curves(loss):
     table, state, rng = make(13, loss=loss)
     response = np.array([0.2]) if loss == LOGISTIC else rng.normal(size=300)
     fit = make_fit(2, no_change(loss), np.float64)
-    rows.rescore(table, state, response, fit.curves, loss)
+    rows.rescore(table, state, response, fit.curves, loss, np.empty(100))
     valid = np.array([1, 4])
     inside = np.concatenate([np.arange(table.starts[g], table.starts[g + 1]) for g in valid])
     watched = course.make_course(2, valid, float(inside.size), np.float64)

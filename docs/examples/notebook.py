@@ -20,7 +20,7 @@ search.fit(X_train, y_train)
 print(search.best_params_, f"R² on fresh rows: {search.score(X_test, y_test):.2f}")
 
 # %% [markdown]
-# What matters, and one curve: a cell that ends with an explanation shows it.
+# What matters, and one curve: a cell that ends with an explanation shows it, and `.frame()` has its numbers.
 
 # %%
 model = GAMRegressor(bands=30, random_state=0).fit(X_train, y_train)
@@ -29,7 +29,7 @@ model.importance()
 # %%
 curve = model.explain_shape("bmi")
 print(curve.words())
-curve
+curve.frame()
 
 # %% [markdown]
 # A page to send to somebody: it works offline.

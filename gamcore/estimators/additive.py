@@ -23,7 +23,6 @@ from gamcore.data.table import Table, TableError, learn_features
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
 from gamcore.estimators.base import TableEstimator, check_parameters, n_threads, plain
 from gamcore.estimators.progress_bar import Listener, listening
-from gamcore.estimators.reading import trained
 from gamcore.explain import curves as explain
 from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
 from gamcore.explain.surfaces import Rectangle, Surface, explain_pair, pair_worth
@@ -32,9 +31,8 @@ from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
 from gamcore.model.scales import Scale
-from gamcore.numbers import count, number, percent
+from gamcore.numbers import count
 from gamcore.types import Floats
-from gamcore.viz.html.model import Reading
 
 
 class AdditiveEstimator(AdditiveParameters, TableEstimator):
@@ -217,26 +215,6 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         if not np.isfinite(line):
             raise TableError(f"The line is {line}: pass a finite score.")
         return smallest_changes(self.model_, codes[:, 0], line, possible, self.train_share)
-
-    def reading(self, most: int | None = None) -> Reading:
-        """Return the curves and pairs of the model, the most important first, on the scale that people read best."""
-        ranking = self.importance("points")
-        pairs = np.argsort(-ranking.mean_abs[len(self.model_.terms) :], kind="stable")  # they are the last terms
-        return Reading(
-            self._summary(), ranking, trained(self),
-            curves=tuple(self.explain_shape(name).on("points") for name in ranking.ranked_features()[:most]),
-            pairs=tuple(self.explain_pair(*self.model_.pairs[k].features).on("points") for k in pairs[:most]),
-        )  # fmt: skip
-
-    def _summary(self) -> str:
-        """Return what the model is made of, in a sentence."""
-        model, kept = self.model_, [len(self.model_.terms), len(self.model_.pairs)]
-        parts = [f"{count(n)} {name}{'s' * (n != 1)}" for n, name in zip(kept, ("curve", "pair"), strict=True) if n]
-        rows = max((float(term.counts.sum()) for term in model.terms), default=0.0)
-        base = float(self.loss.inverse_link(np.array(model.base_score)))
-        rate = f"base rate {percent(base)}" if self.loss.is_binary else f"mean {number(base, 4)}"
-        bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
-        return f"{' and '.join(parts) or 'No curve'} from {count(rows)} rows; {rate}; {bands}."
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

@@ -19,7 +19,6 @@ from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.base import TableEstimator, check_parameters, column, n_threads, numbers, plain, revive
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.progress_bar import listening
-from gamcore.estimators.reading import trained
 from gamcore.explain import tasks as explain
 from gamcore.explain.curves import Breakdown, Curve
 from gamcore.io import gamx
@@ -37,9 +36,7 @@ from gamcore.multitask.tables import (
     places,
     read_labels,
 )
-from gamcore.numbers import count
 from gamcore.types import Floats, Ints
-from gamcore.viz.html.model import Reading
 
 
 def _by_task(X: Any) -> bool:
@@ -97,10 +94,10 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         frame, place, aliases = join_tables({name: part[0] for name, part in X.items()})
         validate_data(self, frame, reset=True, skip_check_array=True)
         targets = [pd.Series(column(part[1])).reset_index(drop=True) for part in X.values()]
-        for name, targets_of_task, n_rows in zip(X, targets, np.bincount(place, minlength=len(X)), strict=True):
-            if len(targets_of_task) != n_rows:
+        for name, targets_of_task, count in zip(X, targets, np.bincount(place, minlength=len(X)), strict=True):
+            if len(targets_of_task) != count:
                 raise TableError(
-                    f"Task {name!r} has {n_rows} rows and {len(targets_of_task)} targets: give one per row."
+                    f"Task {name!r} has {count} rows and {len(targets_of_task)} targets: give one per row."
                 )
         labels = pd.Series(list(X), dtype=object).to_numpy()
         return as_table(frame), self._learn_target(pd.concat(targets, ignore_index=True)), labels[place], aliases
@@ -214,18 +211,6 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         own = np.diff(model.own_trees, axis=1)
         columns = {"task": list(model.tasks), "common": model.quits[:, :-1].mean(axis=0), "specific": own.mean(axis=0)}
         return pd.DataFrame(columns)
-
-    def reading(self, most: int | None = None) -> Reading:
-        """Return the curves of the common trees, the most important first, on the scale that people read best."""
-        ranking = self.importance()
-        names = [name for name in ranking.frame()["feature"] if name != explain.TASK]
-        n_tasks = len(self.model_.tasks)
-        summary = (
-            f"{count(n_tasks)} task{'s' * (n_tasks != 1)} and {count(len(names))} features; the curves are those of "
-        )
-        summary += "the trees that tasks share." if n_tasks > 1 else "the task."
-        curves = tuple(self.explain_shape(name).on("points") for name in names[:most])
-        return Reading(summary, ranking, trained(self), curves)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

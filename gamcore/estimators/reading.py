@@ -15,7 +15,10 @@ import gamcore
 from gamcore.data.labels import cut
 from gamcore.data.table import TableError
 from gamcore.data.targets import read_class_target, read_numeric_target
+from gamcore.explain.tasks import TASK
+from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import Loss
+from gamcore.multitask.model import TaskModel
 from gamcore.numbers import count, fixed, number, percent
 from gamcore.stats import metrics
 from gamcore.types import Floats
@@ -39,8 +42,12 @@ class Readable(BaseEstimator):  # type: ignore[misc]
     loss: ClassVar[Loss]
 
     def reading(self, most: int | None = None) -> Reading:
-        """Return what a fitted estimator can be read by. most : curves and pairs; None for all."""
-        raise NotImplementedError
+        """Return what a fitted estimator can be read by, the most important first, on the scale that people read best.
+
+        most : curves and pairs; None for all.
+        """
+        check_is_fitted(self, "model_")
+        return (_of_tasks if isinstance(self.model_, TaskModel) else _of_curves)(self, most)
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram and, of a fitted estimator, what it learned."""
@@ -84,6 +91,40 @@ class Readable(BaseEstimator):  # type: ignore[misc]
         return np.asarray(classes[codes] == self.classes_[1], np.float64)
 
 
+def _of_curves(estimator: Any, most: int | None) -> Reading:
+    """Return the curves and pairs of an additive model."""
+    ranking, model = estimator.importance("points"), estimator.model_
+    pairs = np.argsort(-ranking.mean_abs[len(model.terms) :], kind="stable")  # they are the last terms
+    return Reading(
+        _summary(model), ranking, _trained(estimator),
+        curves=tuple(estimator.explain_shape(name).on("points") for name in ranking.ranked_features()[:most]),
+        pairs=tuple(estimator.explain_pair(*model.pairs[k].features).on("points") for k in pairs[:most]),
+    )  # fmt: skip
+
+
+def _summary(model: AdditiveModel) -> str:
+    """Return what an additive model is made of, in a sentence."""
+    kept = {"curve": len(model.terms), "pair": len(model.pairs)}
+    parts = [f"{count(n)} {name}{'s' * (n != 1)}" for name, n in kept.items() if n]
+    rows = max((float(term.counts.sum()) for term in model.terms), default=0.0)
+    base = float(model.loss.inverse_link(np.array(model.base_score)))
+    rate = f"base rate {percent(base)}" if model.loss.is_binary else f"mean {number(base, 4)}"
+    bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
+    return f"{' and '.join(parts) or 'No curve'} from {count(rows)} rows; {rate}; {bands}."
+
+
+def _of_tasks(estimator: Any, most: int | None) -> Reading:
+    """Return the curves of the trees that tasks share."""
+    ranking, n_tasks = estimator.importance(), len(estimator.model_.tasks)
+    names = [name for name in ranking.frame()["feature"] if name != TASK]
+    whose = "the trees that tasks share" if n_tasks > 1 else "the task"
+    summary = (
+        f"{count(n_tasks)} task{'s' * (n_tasks != 1)} and {count(len(names))} features; the curves are of {whose}."
+    )
+    curves = tuple(estimator.explain_shape(name).on("points") for name in names[:most])
+    return Reading(summary, ranking, _trained(estimator), curves)
+
+
 def _of_chances(y: Floats, chance: Floats) -> tuple[list[Fact], list[Plot]]:
     loss, explained = metrics.deviance(y, chance, float(y.mean()), binary=True)
     facts = [("AUC", fixed(metrics.roc(y, chance).summary, 3)), ("Log-loss", number(loss / 2)),
@@ -100,7 +141,7 @@ def _of_values(y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], l
     return facts, [actual(predicted[drawn], y[drawn], target)]
 
 
-def trained(estimator: Readable) -> tuple[Fact, ...]:
+def _trained(estimator: Readable) -> tuple[Fact, ...]:
     """Return how an estimator was trained: what was measured, and the settings that differ from the defaults."""
     losses = estimator.validation_losses_
     defaults = type(estimator)().get_params(deep=False)

@@ -45,7 +45,9 @@ def curves_moved(of: CurveMoves, detail: str = "") -> Plot:
     marks: tuple[Mark, ...] = (Bars(at, sizes - zero, zero, lying=True, hover=hover),)
     if np.isfinite(bands).any():
         marks = (*marks, Points(bands, at, "accent", 14, "bar", name="half-width of its band"))
-    words = f"{names[0]} moved most" if names else "No curve can be compared"
+    words = "No curve can be compared" if not names else "No curve moved"
+    if names and sizes[0] > zero:
+        words = f"{names[0]} moved most"
     axis = Axis("mean distance of the curves", "log" if of.scale == "ratio" else "number", grid=True)
     return Plot(
         "curves moved", words, detail or "over the newer rows, each curve centred", _panel(axis, names, marks),

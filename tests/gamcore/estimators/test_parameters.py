@@ -61,4 +61,4 @@ def test_what_is_beyond_the_range_is_refused(estimator):
 
 
 def test_the_page_is_what_the_declarations_say():
-    assert (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8") == page() + "\n"
+    assert (ROOT / "docs" / "api" / "parameters.md").read_text(encoding="utf-8") == page() + "\n"

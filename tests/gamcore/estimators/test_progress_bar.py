@@ -27,7 +27,7 @@ def test_without_its_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     X, y = friendly(100, binary=False)
-    with pytest.raises(ImportError, match=r'tqdm is not installed: run pip install "gamcore\[progress\]"'):
+    with pytest.raises(ImportError, match=r'tqdm is not installed: run pip install "shapewise\[progress\]"'):
         GAMRegressor(callback="progress").fit(X, y)
 
 

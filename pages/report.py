@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 from dataclasses import replace
 
 import streamlit as st
@@ -18,7 +20,6 @@ from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, Recipe, ReportItem
 from shapewise.ui.report import recipe as ingredients
 from shapewise.ui.report import settings
 from shapewise.ui.session import current, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import date, md, told_apart
 from shapewise.ui.widgets import artifacts as packing
 from shapewise.ui.widgets import cards, sharing

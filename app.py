@@ -1,5 +1,7 @@
 """Shapewise: `streamlit run app.py`, or `python app.py` for a server."""
 
+import sys
+
 from shapewise.ui.session import deployment
 
 if deployment.is_launched_bare():

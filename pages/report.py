@@ -149,7 +149,12 @@ def make(recipe: Recipe) -> None:
     """Show the controls that make a file and save the recipe."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(
-            "As", list(export.KINDS), default="pptx", required=True, format_func=export.KINDS.__getitem__, key="kind"
+            "Format",
+            list(export.KINDS),
+            default="pptx",
+            required=True,
+            format_func=export.KINDS.__getitem__,
+            key="kind",
         )
         busy = any(one.goes_on for one in packs.packs(state.workspace(), "report"))
         if st.button("Make the report", type="primary", icon=":material/slideshow:", disabled=busy or not recipe.items):

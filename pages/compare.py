@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -21,7 +23,6 @@ from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
 from shapewise.training.train import BANDS
 from shapewise.ui.session import current, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, md, told_apart
 from shapewise.ui.widgets import cards
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import streamlit as st
 
 from shapewise.ui.data import columns, loading, names, profile, steps, versions
 from shapewise.ui.session import current, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, md, size
 from shapewise.ui.widgets import cards, sharing
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import streamlit as st
 
 from gamcore.data.table import TableError
@@ -9,7 +11,6 @@ from gamcore.decide.rules import RuleError
 from shapewise.ui.decide import arms, readout
 from shapewise.ui.decide import plan as planning
 from shapewise.ui.session import state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import boards, cards, guide, reach
 

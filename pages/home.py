@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import streamlit as st
 
 from shapewise.decisions import boards as stored
@@ -12,7 +14,6 @@ from shapewise.training.naming import labels
 from shapewise.ui.data import loading
 from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, date, md, metric
 from shapewise.ui.widgets import cards, guide
 from shapewise.ui.widgets.next_step import next_step

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import json
 from functools import partial
 from typing import Any
@@ -20,7 +22,6 @@ from shapewise.training.spec import Spec
 from shapewise.ui.data import retrained as renewed
 from shapewise.ui.explain import score as elsewhere
 from shapewise.ui.session import current, sidebar, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, date, duration, md, metric
 from shapewise.ui.train import settings
 from shapewise.ui.widgets import cards, downloads, sharing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +18,6 @@ from gamcore.numbers import fixed
 from gamcore.viz import plots
 from shapewise.ui.explain import over_time, quality
 from shapewise.ui.session import state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import copy
 import math
 from dataclasses import replace
@@ -19,7 +21,6 @@ from shapewise.store.workspace import ModelAbout
 from shapewise.training.spec import Spec
 from shapewise.ui.explain import pair as joint
 from shapewise.ui.session import engine, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, md
 from shapewise.ui.train import live
 from shapewise.ui.widgets import cards
@@ -28,7 +29,7 @@ MOST_FITTED = 60
 MOST_LISTED = 500
 MOST_ADDS = 3e9  # rows times pairs that are ranked at once
 FEWEST_ROWS = 2_000  # least number of rows to rank on
-WAYS = {"auto": "As many as help", "number": "The strongest", "chosen": "Chosen ones"}
+WAYS = {"auto": "Automatic", "number": "The strongest", "chosen": "Chosen ones"}
 
 
 @state.kept(show_spinner="Ranking all pairs", max_entries=16)
@@ -58,7 +59,7 @@ def choice(about: ModelAbout, spec: Spec, ranking: pd.DataFrame) -> tuple[int | 
     usual = "auto" if own == "auto" else "number" if isinstance(own, int) else "chosen"
     way = st.radio(
         "Pairs in the model", list(WAYS), list(WAYS).index(usual), format_func=WAYS.__getitem__, key=f"way-{about.id}",
-        help="As many as help: their number doubles while the validation loss falls; those of no use are dropped.",
+        help="Automatic: their number doubles while the validation loss falls; those of no use are dropped.",
     )  # fmt: skip
     if way == "auto":
         return "auto", own == "auto"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import pandas as pd
 import streamlit as st
 
@@ -10,7 +12,6 @@ from shapewise.errors import StoreError
 from shapewise.jobs import queue as jobs
 from shapewise.store import people
 from shapewise.ui.session import state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, date, md, size, told_apart
 
 begin("People", "Members, what they use, and the audit log.")

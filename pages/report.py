@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 from dataclasses import replace
 
 import streamlit as st
@@ -18,7 +20,6 @@ from shapewise.reports.recipes import AUDIENCES, MOST_SLIDES, Recipe, ReportItem
 from shapewise.ui.report import recipe as ingredients
 from shapewise.ui.report import settings
 from shapewise.ui.session import current, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import date, md, told_apart
 from shapewise.ui.widgets import artifacts as packing
 from shapewise.ui.widgets import cards, sharing
@@ -148,7 +149,12 @@ def make(recipe: Recipe) -> None:
     """Show the controls that make a file and save the recipe."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(
-            "As", list(export.KINDS), default="pptx", required=True, format_func=export.KINDS.__getitem__, key="kind"
+            "Format",
+            list(export.KINDS),
+            default="pptx",
+            required=True,
+            format_func=export.KINDS.__getitem__,
+            key="kind",
         )
         busy = any(one.goes_on for one in packs.packs(state.workspace(), "report"))
         if st.button("Make the report", type="primary", icon=":material/slideshow:", disabled=busy or not recipe.items):

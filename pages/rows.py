@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 from dataclasses import replace
 
 import streamlit as st
@@ -10,7 +12,6 @@ from gamcore.viz import plots
 from shapewise.ui.explain import flip, row_choice, what_if
 from shapewise.ui.explain.row_model import row_model
 from shapewise.ui.session import state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.widgets import cards
 
 begin("Rows", "One prediction at a time: what it is made of, and what would change it.")

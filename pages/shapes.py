@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +20,6 @@ from gamcore.viz import plots
 from shapewise.training.spec import Spec
 from shapewise.ui.explain import brush, feature_list, left_out
 from shapewise.ui.session import state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count
 from shapewise.ui.train import live
 from shapewise.ui.widgets import bands as sureness

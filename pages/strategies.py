@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 import contextlib
 from dataclasses import replace
 
@@ -18,7 +20,6 @@ from shapewise.ui.decide import export as handover
 from shapewise.ui.decide import segments as library
 from shapewise.ui.explain import scenarios
 from shapewise.ui.session import state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import md
 from shapewise.ui.widgets import boards, cards, guide, reach, sharing
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +21,6 @@ from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.ui.session import engine, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, md
 from shapewise.ui.widgets import cards, downloads
 from shapewise.ui.widgets import task_table as tables

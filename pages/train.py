@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shapewise.ui.session.starting import begin
+
 from typing import Literal
 
 import streamlit as st
@@ -19,7 +21,6 @@ from shapewise.training.spec import Spec
 from shapewise.training.task_dataset import read_rows
 from shapewise.training.train import train
 from shapewise.ui.session import current, sidebar, state
-from shapewise.ui.session.frame import begin
 from shapewise.ui.session.words import count, duration, md, size
 from shapewise.ui.train import features as inputs
 from shapewise.ui.train import live, settings, tuning

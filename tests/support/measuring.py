@@ -94,7 +94,6 @@ least => {
   for (let i = 0; i < texts.length; i++) {
     for (let j = i + 1; j < texts.length; j++) {
       const [a, b] = [texts[i], texts[j]];
-      if (wide < 500 && [a, b].every(one => one.element.closest("[class*=xaxislayer]"))) continue;  // beside a heat map
       if (a.element === b.element || !floats(a.element) !== !floats(b.element)) continue;
       const x = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
       const y = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);

@@ -25,6 +25,8 @@ SMALL_X, SMALL_Y = 4, 5
 """Numbers of ticks of a small plot."""
 NARROW, FEWEST = 0.3, 2
 """A panel with less than this share of the width has that many ticks."""
+COLOR_BAR = 64
+"""Pixels of a colour bar, which lies below its plot: beside it, a phone has no room for the plot."""
 STANDOFF = 5
 """Pixels between an axis and its labels, so that those of x and y do not meet in the corner."""
 BETWEEN_ROWS, BETWEEN_COLUMNS = 0.03, 0.02
@@ -119,7 +121,8 @@ def _around(plot: Plot, titled: bool, color: Palette) -> Options:
         margin = {"l": 36, "r": 8, "t": 30, "b": 24}
         return layout | {"title": title, "showlegend": False, "margin": margin, "height": plot.height}
     top += more_pixels(plot.title) if titled else 0
-    layout["height"] = plot.height + top - BARE
+    scaled = any(isinstance(mark, Cells) and mark.scale.shown for mark in plot.main.marks)
+    layout["height"] = plot.height + top - BARE + COLOR_BAR * scaled
     if titled:
         return layout | {"title": heading(plot.title, plot.detail, color), "margin": {"t": top}}
     return layout | {"margin": {"t": top, "r": 60 if any(_texts(plot)) else 16, "b": 44}}
@@ -160,8 +163,8 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
 
 
 def _coloraxis(scale: ColorScale, color: Palette) -> Options:
-    bar: Options = {"thickness": 12, "len": 0.8, "y": 0.4, "x": 1.02}
-    bar["title"] = {"text": escape(scale.title, 40), "side": "top"}
+    bar: Options = {"orientation": "h", "thickness": 12, "len": 0.6, "x": 0, "xanchor": "left"}
+    bar |= {"y": -0.16, "yanchor": "top", "title": {"text": escape(scale.title, 40), "side": "bottom"}}
     if scale.ticks:
         bar |= {"tickvals": [at for at, _ in scale.ticks], "ticktext": [name for _, name in scale.ticks]}
     return {"cmin": scale.low, "cmax": scale.high, "colorscale": colors(scale, color), "colorbar": bar}

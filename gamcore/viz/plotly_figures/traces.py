@@ -103,11 +103,19 @@ def _ribbon(mark: Ribbon, panel: Panel, color: Palette) -> list[Options]:
     quiet: Options = {"line": {"width": 0}, "hoverinfo": "skip"}
     x, lower = _corners(mark.edges, mark.lower)
     at, fill = places(x, panel.x.kind), color.shade(mark.role, color.wide if mark.wide else color.band)
-    upper = np.repeat(mark.upper, 2)
-    return [
-        _lines(at, lower, showlegend=False, **quiet),
-        _lines(at, upper, fill="tonexty", fillcolor=fill, **_named(mark.name), **quiet),
+    upper, together = np.repeat(mark.upper, 2), {"showlegend": False, "legendgroup": mark.name}
+    band = [
+        _lines(at, lower, **together, **quiet),
+        _lines(at, upper, fill="tonexty", fillcolor=fill, **together, **quiet),
     ]
+    return [*band, _swatch(mark, fill, color)] if mark.name else band
+
+
+def _swatch(mark: Ribbon, fill: str, color: Palette) -> Options:
+    """Return a band's entry in the legend, with an edge: the band alone is too pale to be seen there."""
+    marker = {"symbol": "square", "size": 12, "color": fill, "line": {"color": color.of(mark.role), "width": 1}}
+    here: Options = {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "marker": marker}
+    return here | {"hoverinfo": "skip", "legendgroup": mark.name} | _named(mark.name)
 
 
 def _bars(mark: Bars, panel: Panel, color: Palette) -> Options:

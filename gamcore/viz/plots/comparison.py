@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import pandas as pd
 
@@ -15,6 +17,8 @@ from gamcore.viz.plots.spec import Axis, ColorRole, Line, Mark, Panel, Plot, Poi
 
 WIDTH = 0.7
 """Width within a level that the marks of all curves share."""
+DIFFERENCE: Final = "ink"
+"""No colour of a model: the first one's is a blue, as the primary one is."""
 
 
 def comparison(curves: dict[str, Curve], minus: Curve | None, words: tuple[str, str, str]) -> Plot:
@@ -86,6 +90,9 @@ def _levels(curve: Curve, labels: tuple[str, ...], shift: float, name: str, role
 
 def _difference(minus: Curve, labels: tuple[str, ...]) -> list[Mark]:
     if labels:
-        return _levels(minus, labels, 0.0, "difference", "primary")
+        return _levels(minus, labels, 0.0, "difference", DIFFERENCE)
     hover = [f"{minus.place(k)}\n{say(score, minus.scale)}" for k, score in enumerate(minus.scores)]
-    return [*ribbons(minus), Steps(visible_edges(minus), minus.scores, width=2.0, name="difference", hover=hover)]
+    return [
+        *ribbons(minus, DIFFERENCE),
+        Steps(visible_edges(minus), minus.scores, DIFFERENCE, 2.0, name="difference", hover=hover),
+    ]

@@ -209,14 +209,14 @@ def _line(curve: Curve) -> list[Mark]:
     return [*ribbons(curve), line, *_pale(curve, edges, 2.4, f"under {FEW_ROWS} rows")]
 
 
-def ribbons(curve: Curve) -> list[Mark]:
+def ribbons(curve: Curve, role: ColorRole = "primary") -> list[Mark]:
     """Return the bands that a curve has: first the band of the whole curve, then the band per bin."""
     edges = visible_edges(curve)
     marks: list[Mark] = []
     if curve.has_whole:
-        marks.append(Ribbon(edges, curve.whole[0], curve.whole[1], wide=True, name=WHOLE))
+        marks.append(Ribbon(edges, curve.whole[0], curve.whole[1], role, wide=True, name=WHOLE))
     if curve.has_band:
-        marks.append(Ribbon(edges, curve.lower, curve.upper, name=curve.band))
+        marks.append(Ribbon(edges, curve.lower, curve.upper, role, name=curve.band))
     return marks
 
 

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,8 @@ import streamlit as st
 from gamcore.kernels import warmup as kernels
 
 log = logging.getLogger(__name__)
+LATER: Final = ("shapewise.ui.widgets.drawn", "shapewise.ui.explain.pair", "shapewise.ui.train.live")
+"""What most pages import beyond their frame, plotly first of all."""
 LOADING: Final = "Loading the engine: a few seconds after each start of the server."
 COMPILING: Final = (
     "Preparing the engine: one to two minutes, once after an installation. Pages that read a model work meanwhile."
@@ -45,6 +48,8 @@ class Engine:
 
     def _run(self) -> None:
         try:
+            for name in LATER:
+                import_module(name)
             if self.compiles:
                 self._compile()
             kernels.warmup()

@@ -58,7 +58,9 @@ def is_from_proxy(sent: str) -> bool:
 def _ask() -> NoReturn:
     """Show how to sign in: a button if this server handles sign-in itself."""
     with st.container(border=True, horizontal_alignment="center"):
-        st.markdown(":material/lock: &nbsp; This workspace is shared by a team. Sign in to see your work.")
+        st.markdown(
+            ":material/lock: &nbsp; This workspace is shared by a team. Sign in to see your work.", width="content"
+        )
         if deployment.auth():
             st.button("Sign in", type="primary", on_click=st.login)
         else:

@@ -37,7 +37,7 @@ CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"
 def empty(icon: str, sentence: str, label: str, page: str) -> NoReturn:
     """Show an empty state (an icon, a sentence and a button), and stop the page."""
     with st.container(border=True, horizontal_alignment="center"):
-        st.markdown(f":material/{icon}: &nbsp; {sentence}")
+        st.markdown(f":material/{icon}: &nbsp; {sentence}", width="content")
         if st.button(label, type="primary"):
             st.switch_page(PAGES / f"{page}.py")
     st.stop()

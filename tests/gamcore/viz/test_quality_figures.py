@@ -39,6 +39,12 @@ def test_models_are_drawn_over_each_other_and_one_minus_the_other(model, name, m
     named = [trace.name for trace in figure.data if trace.showlegend is not False and trace.name]
     assert named[0] == "first"
     assert "difference" in named
+    first, minus = (next(t for t in figure.data if t.name == name) for name in ("first", "difference"))
+    if name == "number":
+        assert minus.line.color == plots.PALETTES[mode].ink  # the first model is blue, as one curve alone is
+        assert first.line.color != minus.line.color
+        swatch = next(t for t in figure.data if t.marker.symbol == "square")
+        assert swatch.marker.line.color == plots.PALETTES[mode].ink  # a pale band has an edge in the legend
     several = {f"model {k}": curve for k in range(4)}
     assert len([t for t in figures.draw(plots.comparison(several, None, words), mode).data if t.name]) == 4
 

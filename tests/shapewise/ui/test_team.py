@@ -72,6 +72,11 @@ def test_neither_sees_what_is_the_others(chromium, server):
             text = bob(address).inner_text("body") + bob(address).content()
             assert NAME not in text
             assert "secret column" not in text
+        for address in (f"/shapes?model={model.id}", f"/data?table={table.id}"):
+            page = bob(address)
+            page.get_by_text("or it is not shared with you").wait_for()
+            page.get_by_role("link", name="Go to Home").wait_for()
+            assert page.locator(".js-plotly-plot").count() == 0
         his = space.seen_by(people.now(space, "bob@x.org"))
         same = his.tables.add(hers.tables.read(table.id), "his own")
         text = bob("/data").inner_text("body")
@@ -95,6 +100,15 @@ def test_neither_sees_what_is_the_others(chromium, server):
         hers.sharing.share("tables", table.id, "bob@x.org", None)  # it was shared with its model
         assert NAME not in bob(f"/models?model={model.id}").inner_text("body")
         runs.cancel(hers, run)
+        # What he could see and she deleted: he learns what and by whom, and is shown nothing else in its place
+        hers.sharing.share("models", model.id, "bob@x.org", "view")
+        hers.delete("models", model.id)
+        page = bob(f"/shapes?model={model.id}")
+        gone = page.get_by_text("was deleted on").inner_text()
+        assert NAME in gone
+        assert "ann" in gone
+        page.get_by_role("button", name="Open his own").wait_for()
+        assert page.locator(".js-plotly-plot").count() == 0
 
 
 def test_nobody_gets_in_unnamed_or_past_the_proxy(chromium, server):

@@ -27,7 +27,7 @@ from tests.support.steps import row
 
 FOLDER = ROOT / "docs" / "pictures"
 THEMES = ("light", "dark")
-WIDTH = 1120
+WIDTH = 1200
 QUALITY = 80
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -17,6 +18,13 @@ from tests.support.places import ROOT
 LOADED = re.compile(r"""<(?:script|img|iframe)[^>]*\bsrc="(?:https?:)?//|<link[^>]*\bhref="(?:https?:)?//""")
 FROM_STYLES = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+ESTIMATORS = ("GAMClassifier", "GAMRegressor", "MultiTaskTreesClassifier", "MultiTaskTreesRegressor")
+FOR_US = {
+    "additive_model", "boosting_parameters", "fit_source", "pair_options", "read_rows", "read_table", "read_target",
+    "to_saved", "wanted_pairs",
+}  # fmt: skip
+"""Methods that the application and the estimators themselves call."""
+
 TOP = sorted(ROOT.glob("*.md"))
 
 
@@ -37,6 +45,16 @@ def test_every_public_name_has_its_place(site):
     api = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     for public in gamcore.__all__:
         assert f'id="gamcore.{public}"' in api, public
+
+
+def test_every_method_of_an_estimator_has_its_place(site):
+    api = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
+    for model in ESTIMATORS:
+        estimator = getattr(gamcore, model)
+        ours = {method for cls in estimator.__mro__ if cls.__module__.startswith("gamcore") for method in vars(cls)}
+        for method in ours - FOR_US:
+            public = not re.match("_|set_.*_request", method) and inspect.isfunction(getattr(estimator, method))
+            assert not public or f'id="gamcore.{model}.{method}"' in api, f"{model}.{method}"
 
 
 def test_nothing_is_loaded_from_elsewhere(site):

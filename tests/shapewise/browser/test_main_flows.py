@@ -35,7 +35,8 @@ PAGES = [
 @pytest.mark.parametrize("path", ["", "data", "shapes", "report"])  # a page of each section of the menu
 def test_a_cold_deep_link_on_a_fresh_server(page, space, path):
     small_model(space)
-    page.goto(f"/{path}")
+    page.goto(f"/{path}", wait_until="commit")
+    page.get_by_text("Starting Shapewise").wait_for()  # not a blank page while libraries are imported
     settle(page)
     heading = path.capitalize() or "Home"
     page.get_by_role("heading", name=heading, exact=True).first.wait_for()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,9 @@ def test_the_first_thing_a_report_says_is_what_to_do(reader, renewal, tmp_path):
     inside = next(k for k, text in enumerate(sections) if "importance" in text or "model card" in text)
     assert decides <= 1  # behind the cover, if there is one
     assert inside > decides
+    first = sections[decides]
+    assert re.search(r"\d,?\d* more|customers|€|eur", first)
+    assert re.search(r"\d to \D?\d", first)  # with an interval
+    assert "\nnext\n" in first
+    assert "\nrisk\n" in first
+    assert not any("(continued)" in text for text in sections)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.support.serving import settle
@@ -52,3 +54,24 @@ def test_the_target_proposed_is_no_id_and_no_constant(page, tmp_path):
     assert page.get_by_role("combobox", name="Predict").input_value() in ("answered", "bought")
     assert page.get_by_test_id("stAlertContentError").count() == 0
     assert button.is_enabled()
+
+
+def test_what_is_known_only_after_the_outcome_starts_left_out(page, tmp_path):
+    """Who spent has visited: *visit* is a step on the way to *spend*, and `recency_copy` another name for a column."""
+    rng = np.random.default_rng(0)
+    recency, visit = rng.integers(1, 13, 3000), rng.random(3000) < 0.3
+    frame = pd.DataFrame({"recency": recency, "recency_copy": recency, "income": rng.lognormal(8, 1, 3000).round(),
+                          "visit": visit.astype(int), "spend": (visit * rng.gamma(2, 30, 3000)).round(2)})  # fmt: skip
+    frame.to_csv(tmp_path / "emails.csv", index=False)
+    page.goto("/")
+    settle(page)
+    upload(page, tmp_path / "emails.csv")
+    press(page, "Train on this table")
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+    settle(page)
+    page.get_by_role("combobox", name="Predict").click()
+    page.get_by_role("option", name="spend", exact=True).click()
+    settle(page)
+    left = page.get_by_test_id("stMultiSelect").filter(has_text="Leave out").inner_text().split("\n")
+    assert {"visit", "recency_copy"} <= set(left)
+    assert not {"recency", "income"} & set(left)

@@ -7,6 +7,7 @@ missing bin, 1..K are values or levels, K + 1 the unseen bin.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -30,7 +31,16 @@ CURVE: Final = np.float64
 N_CODES: Final = 256
 """V, one more than the largest bin code."""
 
-FOLDER: Final = cache_folder()
+TESTED: Final = ("0.68.1",)
+"""Versions of numba whose internals `compiler` was tested with. With others the first call of a kernel takes several
+times as long, and gives the same numbers."""
+
+PLAIN: Final = bool(
+    numba.__version__ not in TESTED or numba.config.DISABLE_JIT or os.environ.get("GAMCORE_PLAIN_NUMBA") == "1"
+)
+"""Whether kernels are compiled as numba has it, not by `compiler`."""
+
+FOLDER: Final = cache_folder("plain" if PLAIN else "parts")
 """Where compiled kernels are kept; None if there is no safe place."""
 
 Kernel = Callable[..., Any]
@@ -61,8 +71,18 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Kernel:
 
     Without the latter a kernel can neither allocate nor return an array, nor copy one to another with `[:] =`.
     """
-    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True, _nrt=False)(
-        function
-    )
+    options = {
+        "nogil": True,
+        "error_model": "numpy",
+        "fastmath": fastmath,
+        "no_cfunc_wrapper": True,
+        "_nrt": False,
+    }
+    if PLAIN:
+        dispatcher = numba.njit(**options)(function)
+    else:
+        from gamcore.kernels import compiler  # only here: another version may lack what it imports
+
+        dispatcher = compiler.Kernel(function, targetoptions={"nopython": True, "boundscheck": None, **options})
     attach(dispatcher, FOLDER)
     return dispatcher  # type: ignore[no-any-return]

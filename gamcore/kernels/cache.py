@@ -27,20 +27,24 @@ from gamcore import mixing
 log = logging.getLogger(__name__)
 
 
-def _fingerprint() -> str:
-    """Return a hash of all compiled sources, and of the versions of numba and Python."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+def _fingerprint(way: str) -> str:
+    """Return a hash of all compiled sources and of what compiles them, of the way, and of numba's and Python's
+    versions."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version} {way}".encode())
     for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(mixing.__file__)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def cache_folder() -> Path | None:
-    """Return the private folder of this version's kernels, created if needed; None if there is no safe place."""
+def cache_folder(way: str) -> Path | None:
+    """Return the private folder of this version's kernels, created if needed; None if there is no safe place.
+
+    way : how they are compiled; each has a folder of its own.
+    """
     chosen = os.environ.get("GAMCORE_CACHE_DIR")
     try:
         base = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gamcore", appauthor=False))
-        folder = base / "kernels" / _fingerprint()
+        folder = base / "kernels" / _fingerprint(way)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = folder.stat()
         if hasattr(os, "getuid") and state.st_uid != os.getuid():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gamcore.kernels import FOLDER, N_CODES, SUM, histogram, losses
 from gamcore.kernels import curve_step as step
@@ -26,13 +29,20 @@ COMPLETE = "complete"
 """A file in the cache's folder that says that everything here was compiled."""
 
 
+LATER: Final = ("pairs", "trees")
+"""What child processes compile beside the curves if there are cores to spare."""
+
+Small = tuple[CodedTable, Rows, Settings]
+
+
 def warmup(tell: Callable[[float], object] = bool) -> None:
-    """Compile, or load from the cache, every kernel that a default fit calls; cached, it takes about a second.
+    """Compile, or load from the cache, every kernel that a default fit calls; cached, it takes half a second.
 
     tell : called with the share that is done, from 0 to 1.
     """
+    children = [] if is_compiled() or (os.cpu_count() or 1) <= 2 else [_child(name) for name in LATER]
     steps = 2 * len(losses.CODES) + 1
-    for done, _ in enumerate(_steps(), 1):
+    for done, _ in enumerate(_steps(children), 1):
         tell(done / steps)
     if FOLDER is not None:
         with contextlib.suppress(OSError):
@@ -44,21 +54,41 @@ def is_compiled() -> bool:
     return FOLDER is None or (FOLDER / COMPLETE).exists()
 
 
-def _steps() -> Iterator[None]:
-    """Do the work, step by step."""
-    ready = []
-    for loss in losses.CODES:
-        ready.append(_warm_curves(loss))
+def _child(name: str) -> subprocess.Popen[bytes]:
+    """Start to compile a part of the kernels into the cache, in another process."""
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, "-m", "gamcore.kernels.warmup", name]
+    # Our own interpreter and module.
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)  # noqa: S603
+
+
+def _steps(children: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Do the work, step by step; what children have compiled is only loaded."""
+    small = [_small(loss) for loss in losses.CODES]
+    for one in small:
+        _warm_curves(*one)
         yield
-    for starts, state, settings in ready:  # last: most fits start without pairs
-        _warm_pairs(starts, state, settings)
+    for child in children:
+        child.wait()
+    for one in small:  # last: most fits start without pairs
+        _warm_pairs(*one)
         yield
     _warm_trees()
     yield
 
 
-def _warm_curves(loss: int) -> tuple[NDArray[np.int64], Rows, Settings]:
-    """Boost one curve; return what a pair begins with."""
+def _warm_later(name: str) -> None:
+    """Do what a child is asked to."""
+    if name == "trees":
+        _warm_trees()
+    else:
+        for loss in losses.CODES:
+            _warm_pairs(*_small(loss))
+
+
+def _small(loss: int) -> Small:
+    """Return a few rows to boost."""
     n = 8
     table = CodedTable(
         np.ones((1, n), np.uint8),
@@ -68,12 +98,17 @@ def _warm_curves(loss: int) -> tuple[NDArray[np.int64], Rows, Settings]:
         np.zeros(1, np.int64),
     )
     state = Rows(np.ones(n, SUM), losses.kept_target(np.zeros(n), loss), np.empty(0, SUM))
+    return table, state, Settings(loss, False, 0.1, 2, 5.0, 10.0, 1)
+
+
+def _warm_curves(table: CodedTable, state: Rows, settings: Settings) -> None:
+    """Boost one curve."""
+    n, loss = state.score.size, settings.loss
     cells = 0 if losses.has_hessian(loss) else 2
     sets = Sets(
         np.array([0]), np.zeros((1, 1, 1), np.int64), np.array([0, 2]), np.zeros(cells), np.zeros((1, 1, cells), SUM)
     )
     fit = make_fit(1, losses.no_change(loss))
-    settings = Settings(loss, False, 0.1, 2, 5.0, 10.0, 1)
     buffer = np.zeros(2 * N_CODES, SUM)
     course = make_course(1, np.array([1]), 4.0, SUM)
     validate(table, state, fit, loss, course)
@@ -83,12 +118,11 @@ def _warm_curves(loss: int) -> tuple[NDArray[np.int64], Rows, Settings]:
     rows.rescore(table, state, np.zeros(n), fit.curves, loss, np.empty(CHUNK))
     losses.total_loss(state, 0, n, loss)
     histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
-    return table.starts, state, settings
 
 
-def _warm_pairs(starts: NDArray[np.int64], state: Rows, settings: Settings) -> None:
+def _warm_pairs(features: CodedTable, state: Rows, settings: Settings) -> None:
     """Rank one pair and boost it."""
-    n = state.score.size
+    n, starts = state.score.size, features.starts
     codes = np.ones((2, n), np.uint8)
     board, stats = make_board(SUM), np.ones(n, np.complex64)
     pairs.rank_pairs(codes, np.ones(2, np.int64), stats, np.array([[0, 1]]), 1.0, True, board, np.empty(1))
@@ -131,4 +165,7 @@ def _warm_trees() -> None:
 if __name__ == "__main__":
     with contextlib.suppress(OSError, AttributeError):  # a system without priorities
         os.nice(5)  # pages come first
-    warmup(lambda share: print(share, flush=True))
+    if sys.argv[1:]:
+        _warm_later(sys.argv[1])
+    else:
+        warmup(lambda share: print(share, flush=True))

@@ -25,7 +25,7 @@ LATER: Final = ("shapewise.ui.widgets.drawn", "shapewise.ui.explain.pair", "shap
 """What most pages import beyond their frame, plotly first of all."""
 LOADING: Final = "Loading the engine: a few seconds after each start of the server."
 COMPILING: Final = (
-    "Preparing the engine: one to two minutes, once after an installation. Pages that read a model work meanwhile."
+    "Preparing the engine: up to a minute, once after an installation. Pages that read a model work meanwhile."
 )
 MOST_LOADING: Final = 30.0
 """Seconds after which a page goes on without the engine being loaded."""

@@ -1,0 +1,76 @@
+"""Kernels whose callees are compiled once give what plain numba gives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gamcore.kernels import PLAIN, kernel
+from tests.support.places import ROOT
+
+FIT = """
+import hashlib, numpy as np
+from gamcore import GAMRegressor
+from gamcore.kernels import PLAIN
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 2))
+X[::9, 0] = np.nan
+model = GAMRegressor(max_rounds=4, outer_bags=1, random_state=0).fit(X, X[:, 1] + rng.normal(size=200))
+print(PLAIN, hashlib.sha256(model.predict(X).tobytes()).hexdigest())
+"""
+
+
+@kernel
+def _add(values, sign):
+    total = 0.0
+    for k in range(values.size):
+        total += sign * values[k]
+    if not total < 100.0:
+        raise ValueError("too much")
+    return total
+
+
+@kernel
+def _both(values):
+    return _add(values, 1) + _add(values, 2)
+
+
+@kernel
+def _twice(values):
+    return _both(values) + _add(values, 3)
+
+
+def test_kernels_call_kernels_with_numbers_constants_and_errors():
+    values = np.arange(4.0)
+    assert _twice(values) == 6 * values.sum()
+    assert _both(values) == 3 * values.sum()
+    assert _add(values, -1) == -values.sum()
+    for broken in (np.full(3, 1e3), np.array([np.nan])):
+        with pytest.raises(ValueError, match="too much"):
+            _twice(broken)
+
+
+@pytest.mark.skipif(PLAIN, reason="numba was not tested with, or is asked to compile as it likes")
+def test_a_kernel_has_a_part_per_signature_and_an_entry_only_where_python_calls_it():
+    _twice(np.arange(4.0, dtype=np.float32))
+    float32 = [one for one in _add._parts if "float32" in str(one)]
+    assert len(float32) == 1  # a constant has no signature of its own
+    assert not any("float32" in str(one) for one in _add.signatures)
+
+
+def fitted(plain):
+    """The cache's folder of each way is its own: this compiles once per version of the kernels."""
+    environment = {**os.environ, "GAMCORE_PLAIN_NUMBA": plain}
+    done = subprocess.run([sys.executable, "-c", FIT], env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_plain_numba_gives_the_same_bits():
+    (plain, expected), (_, given) = fitted("1"), fitted("0")
+    assert plain == "True"
+    assert given == expected

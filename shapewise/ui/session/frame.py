@@ -24,13 +24,15 @@ STYLE = """<style>
 .st-key-feature-list [data-testid="stElementToolbar"] { display: none; }
 button[role="radio"][data-selected="true"], button[aria-pressed="true"], [data-testid="stSliderThumbValue"],
 [role="tab"][aria-selected="true"] { color: inherit !important; }
+[data-testid="stButtonGroup"] [role="radiogroup"] { flex-wrap: wrap; row-gap: 0.25rem; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] * { white-space: normal; }
 @media (min-width: 701px) and (max-width: 1180px) {
   .st-key-feature-list, :has(> .st-key-feature-list) { width: 190px; min-width: 0; flex: 0 0 190px; }
 }
 </style>"""
 """What themes cannot say: what is chosen in the colour of text, since no one primary colour can be read both on dark
-and behind white; room above a page's title, the head of the sidebar set flush left, and a narrower list of
-features without a toolbar on narrow pages."""
+and behind white; choices and links that wrap where their place is narrow; room above a page's title, the head of the
+sidebar set flush left, and a narrower list of features without a toolbar on narrow pages."""
 
 
 def configure() -> None:

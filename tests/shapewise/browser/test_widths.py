@@ -28,6 +28,9 @@ FEATURES = ["age", "income", "debt_ratio", "months_employed", "card_use", "late_
 def addresses(space):
     """The pages of a project with a model of pairs and bands, a sibling, a model of tasks, and a board."""
     loaded = read_file("loans.csv", (ROOT / "sample_data" / "loans.csv").read_bytes())
+    other = space.tables.add(loaded.frame.head(500), "another project, of the quarter before", loaded.notes).id
+    few = {"preset": "fast", "changes": {"max_rounds": 5}}
+    train(space, Spec(other, "default", "default · without months_employed", FEATURES[:3], positive=["yes"], **few))
     table = space.tables.add(loaded.frame, "loans", loaded.notes).id
 
     def trained(name, features=FEATURES, rounds=100, **changes):

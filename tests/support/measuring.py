@@ -108,3 +108,13 @@ least => {
 def faults_of(page: Any, least: float = LEAST_CONTRAST) -> list[str]:
     """Return the faults of the texts that a page shows now, in words; disabled controls may be pale."""
     return list(page.evaluate(FAULTS, least))
+
+
+def faults_at_rest(page: Any) -> list[str]:
+    """Return the faults of the page as it is; a plot may take a moment to follow a new width or theme."""
+    faults: list[str] = []
+    for wait in (300, 900, 1500):
+        page.wait_for_timeout(wait)
+        if not (faults := faults_of(page)):
+            break
+    return faults

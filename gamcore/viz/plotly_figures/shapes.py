@@ -70,7 +70,8 @@ def label(mark: Mark, panel: Panel, place: PanelPlace, color: Palette) -> list[O
     style = {"text": escape(mark.text), "showarrow": False}
     if isinstance(mark, Area):
         quiet = color.muted if mark.role == "density" else color.of(mark.role)
-        at = {"x": places(np.array([mark.low]), panel.x.kind)[0], "y": 1, "xanchor": "left", "yanchor": "top"}
+        # At the foot of the panel: its head is the legend's.
+        at = {"x": places(np.array([mark.low]), panel.x.kind)[0], "y": 0, "xanchor": "left", "yanchor": "bottom"}
         return [{**style, **at, **place.at(x=True), "font": {"color": quiet, "size": 12}, "xshift": 4}]
     at = {"x": mark.at, "y": 1, "xanchor": "left"} if mark.upright else {"x": 1, "y": mark.at, "xanchor": "right"}
     font = {"size": 11, "color": color.muted}

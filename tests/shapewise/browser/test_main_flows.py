@@ -19,7 +19,7 @@ from shapewise.training import runs
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
 from tests.support import kinds
-from tests.support.measuring import LEAST_CONTRAST, faults_of
+from tests.support.measuring import faults_at_rest
 from tests.support.places import DATA
 from tests.support.serving import LOG, settle, window
 from tests.support.steps import press, row, small_model, upload
@@ -445,8 +445,7 @@ def test_from_curves_to_messages_to_a_measured_lift(page, space):
     assert page.get_by_text(re.compile("^Rows where age at least ")).count() == 1
     size = page.viewport_size
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.wait_for_timeout(1000)
-    assert faults_of(page, LEAST_CONTRAST) == []  # the cards of a segment, on the commonest laptop
+    assert faults_at_rest(page) == []  # the cards of a segment, on the commonest laptop
     page.set_viewport_size(size)
     page.get_by_label("Name of the segment").fill("Older customers")
     press(page, "Save as segment")

@@ -53,6 +53,7 @@ def test_every_page_shows_the_project_in_view_and_every_link_carries_it(page, tw
     page.locator(".st-key-in-view").get_by_role("button", name="housing").click()
     page.get_by_role("button", name=re.compile("^customers")).click()
     page.locator(".st-key-in-view", has_text="churn").wait_for()
+    settle(page)  # links are drawn after the head
     menu(page, "Shapes")
     assert f"model={churn.id}" in page.url
     page.go_back()

@@ -10,7 +10,7 @@ from shapewise.decisions import boards
 from shapewise.ingest.read import read_file
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
-from tests.support.measuring import LEAST_CONTRAST, faults_of
+from tests.support.measuring import faults_at_rest
 from tests.support.places import ROOT
 from tests.support.serving import settle, window
 
@@ -50,15 +50,6 @@ def addresses(space):
     boards.add_board(space, StrategySet("Loans: two messages", tuple(made)), table)
     listed = {name: f"/{name}?model={first.id}&table={table}" for name in OF_MODEL}
     return {"home": "/", **listed, "tasks": f"/tasks?model={tasks.id}&table={table}"}
-
-
-def faults_at_rest(page):
-    """Return the faults of the page as it is; a plot may take a moment to follow a new width or theme."""
-    for wait in (300, 900, 1500):
-        page.wait_for_timeout(wait)
-        if not (faults := faults_of(page, LEAST_CONTRAST)):
-            break
-    return faults
 
 
 def test_every_text_keeps_to_its_place(chromium, server, addresses):

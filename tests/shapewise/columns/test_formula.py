@@ -198,7 +198,7 @@ def test_the_help_of_each_function_is_a_formula(name):
 
 
 def test_the_documentation_has_every_function_and_its_examples_are_formulas():
-    text = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guides" / "formulas.md").read_text(encoding="utf-8")
     for function in FUNCTIONS.values():
         assert f"| `{function.usage}` | {function.help} |" in text
     for example in text.split("```")[1].strip().splitlines():

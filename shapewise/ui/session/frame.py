@@ -53,13 +53,14 @@ def navigation() -> Any:
     URL of its own."""
     st.session_state[RUNS_UNDER_APP] = True
     menu, default = _menu(), st.Page(_go_home, title="Shapewise", default=True, visibility="hidden")
+    team = {"Team": [_page("people", "People", "group")]}
     try:
         person = state.workspace().person
-    except errors.REFUSED:  # only the error can be shown: no page would work
-        st.navigation(menu | {"Start": [default]}, position="hidden")
+    except errors.REFUSED:  # no page would work: only the error can be shown, at whatever address
+        st.navigation(menu | team | {"Start": [default]}, position="hidden")
         raise
     if is_shared() and person.role == "admin":
-        menu |= {"Team": [_page("people", "People", "group")]}
+        menu |= team
     page = st.navigation(menu | {"Start": [default]}, position="hidden")
     sidebar.show(menu)
     if is_shared():

@@ -16,7 +16,7 @@ from tests.support import prepared
 from tests.support.prepared import Made
 from tests.support.serving import browser_path, browsing
 
-LONGEST = ("test_main_flows.py", "test_export.py", "test_workspace.py", "test_team.py")
+LONGEST = ("test_main_flows.py", "test_project_in_view.py", "test_files.py", "test_team.py", "test_mutants.py")
 """Files that take minutes: they begin first, so that no process waits for another at the end."""
 
 

@@ -11,7 +11,7 @@ import tomllib
 
 import pytest
 
-from tests.support.pages_of_docs import EXAMPLES, PAGES, blocks, name
+from tests.support.pages_of_docs import DOCS, EXAMPLES, PAGES, blocks, name
 from tests.support.places import ROOT
 
 ELSEWHERE = {"docker", "openssl", "uvx"}
@@ -25,7 +25,11 @@ def beside_samples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+NOTEBOOK = DOCS / "guides" / "notebooks.md"
+"""Is run as a notebook by its own test."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != NOTEBOOK and blocks(page, "python")], ids=name)
 @pytest.mark.usefixtures("beside_samples")
 def test_blocks_of_a_page_run_in_their_order(page):
     namespace = {"__name__": "__main__"}

@@ -14,7 +14,7 @@ from shapewise.ui.session.words import md
 from shapewise.ui.widgets import boards
 
 STEPS = (
-    ("Load *renewal*: 30,000 customers whose product is about to mature", "Load the table"),
+    ("Load *renewal*: 30,000 customers whose product is about to mature", "Load renewal"),
     (
         "Train a model for each of three targets: who renews, who moves to funds, who wants less risk",
         "Train three models",

@@ -419,7 +419,7 @@ def names_in_order(page):
 def test_from_curves_to_messages_to_a_measured_lift(page, space):
     page.goto("/strategies")
     settle(page)
-    for label in ("Load the table", "Train three models", "Make the board"):
+    for label in ("Load renewal", "Train three models", "Make the board"):
         press(page, label)
         settle(page)
     page.get_by_text("add up to the eligible").wait_for()

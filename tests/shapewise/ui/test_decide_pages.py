@@ -48,7 +48,7 @@ def on_experiment(acted, view):
 
 def test_the_guide_leads_to_a_board(space):
     app = open_page("strategies")
-    button(app, "Load the table").click().run()
+    button(app, "Load renewal").click().run()
     assert not app.exception
     button(app, "Train three models").click().run()
     assert not app.exception

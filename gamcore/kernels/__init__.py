@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numba
 import numpy as np
+from numba.extending import register_jitable
 
 from gamcore.kernels.cache import attach, cache_folder
 
@@ -43,7 +44,11 @@ PLAIN: Final = bool(
 FOLDER: Final = cache_folder("plain" if PLAIN else "parts")
 """Where compiled kernels are kept; None if there is no safe place."""
 
+OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+"""What every kernel is compiled with: see `_compile`."""
+
 Kernel = Callable[..., Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
@@ -66,18 +71,21 @@ def reduction(function: Callable[..., Any]) -> Kernel:
     return _compile(function, fastmath={"reassoc"})
 
 
+def trait(function: Function) -> Function:
+    """Make a function callable from kernels and from Python, which runs it as it is."""
+    if PLAIN:
+        return register_jitable(function)  # type: ignore[no-any-return]
+    from gamcore.kernels import compiler
+
+    return compiler.Trait(function, targetoptions={"nopython": True, "boundscheck": None, **OPTIONS})
+
+
 def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Kernel:
     """Compile without what only costs time to compile: an entry for C, and the counting of references to arrays.
 
     Without the latter a kernel can neither allocate nor return an array, nor copy one to another with `[:] =`.
     """
-    options = {
-        "nogil": True,
-        "error_model": "numpy",
-        "fastmath": fastmath,
-        "no_cfunc_wrapper": True,
-        "_nrt": False,
-    }
+    options = {**OPTIONS, "fastmath": fastmath}
     if PLAIN:
         dispatcher = numba.njit(**options)(function)
     else:

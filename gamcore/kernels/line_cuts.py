@@ -19,9 +19,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.kernels import kernel
+from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Settings, Work
-from gamcore.kernels.losses import has_hessian, trait
+from gamcore.kernels.losses import has_hessian
 from gamcore.kernels.sorting import sort_codes
 from gamcore.mixing import GOLDEN, mixed
 

@@ -13,14 +13,12 @@ other half of a loss, its link and its traits, is in `model/losses.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gamcore.kernels import kernel
+from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Rows
 
 SQUARED: Final = 0
@@ -34,13 +32,6 @@ MOST_ODDS = 1e13
 
 KEPT_TARGETS: Final[dict[int, type]] = {LOGISTIC: np.uint8}
 """Losses that need the target beside the state, and the type in which rows keep it."""
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def trait(function: Function) -> Function:
-    """Make a function callable from kernels and from Python."""
-    return register_jitable(function)  # type: ignore[no-any-return]
 
 
 def kept_target(y: NDArray[np.float64], loss: int) -> NDArray[Any]:

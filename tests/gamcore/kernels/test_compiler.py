@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from numba import typeof
+from numba.core.compiler_lock import global_compiler_lock
 
-from gamcore.kernels import PLAIN, kernel
+from gamcore.kernels import PLAIN, kernel, trait
 from tests.support.places import ROOT
 
 FIT = """
@@ -44,6 +48,16 @@ def _twice(values):
     return _both(values) + _add(values, 3)
 
 
+@trait
+def _half(value):
+    return value / 2
+
+
+@kernel
+def _halves(values):
+    return _half(values[0]) + _half(values[1])
+
+
 def test_kernels_call_kernels_with_numbers_constants_and_errors():
     values = np.arange(4.0)
     assert _twice(values) == 6 * values.sum()
@@ -54,12 +68,48 @@ def test_kernels_call_kernels_with_numbers_constants_and_errors():
             _twice(broken)
 
 
+def made_entry(function, types):
+    """An entry compiled anew."""
+    with global_compiler_lock:
+        return function._compiler.compile(types, None).entry_point
+
+
+def a_line_of(dtype):
+    """Types of arguments, compiled anew in each run: a call would read the cache."""
+    return (typeof(np.empty(1, dtype)),)
+
+
 @pytest.mark.skipif(PLAIN, reason="numba was not tested with, or is asked to compile as it likes")
 def test_a_kernel_has_a_part_per_signature_and_an_entry_only_where_python_calls_it():
-    _twice(np.arange(4.0, dtype=np.float32))
+    _twice.part(a_line_of(np.float32))
     float32 = [one for one in _add._parts if "float32" in str(one)]
     assert len(float32) == 1  # a constant has no signature of its own
     assert not any("float32" in str(one) for one in _add.signatures)
+
+
+@pytest.mark.skipif(PLAIN, reason="numba was not tested with, or is asked to compile as it likes")
+def test_an_entry_wraps_the_part_that_kernels_call():
+    line = a_line_of(np.int32)
+    assert made_entry(_both, line)(np.arange(4, dtype=np.int32)) == 18.0
+    part = _both._parts[line]
+    _twice.part(line)
+    assert _both._parts[line] is part
+
+
+@pytest.mark.skipif(PLAIN, reason="numba was not tested with, or is asked to compile as it likes")
+def test_compiling_leaves_the_collection_of_garbage_as_it_was():
+    for collects in (True, False):
+        (gc.enable if collects else gc.disable)()
+        try:
+            made_entry(_half, (typeof(1.0 if collects else 1),))
+            assert gc.isenabled() == collects
+        finally:
+            gc.enable()
+
+
+def test_python_calls_a_trait_as_it_is_and_kernels_compile_it():
+    assert _half(3) == _halves(np.array([1.0, 2.0])) == 1.5
+    assert isinstance(_half(Fraction(3)), Fraction)
 
 
 def fitted(plain):

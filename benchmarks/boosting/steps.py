@@ -29,7 +29,7 @@ from gamcore.kernels import N_CODES, Kernel
 from gamcore.kernels.curve_step import cut_bags, grouped_round
 from gamcore.kernels.histogram import _add_four, add_groups, add_up, combine, lines, width
 from gamcore.kernels.layout import CHAINS, CHUNK, CodedTable, Fit, Rows, Sets, Settings, Work, aligned, make_work
-from gamcore.kernels.losses import LOGISTIC, has_hessian, no_change
+from gamcore.kernels.losses import LOGISTIC, Form, is_paired, n_states, no_change
 from gamcore.kernels.row_state import advance_run
 
 FEATURES = 10
@@ -43,7 +43,7 @@ _compiled: Callable[[Kernel], Kernel] = numba.njit(nogil=True, error_model="nump
 
 
 @_compiled
-def _update(table: CodedTable, rows: Rows, fit: Fit, loss: int, work: Work, times: int) -> None:
+def _update(table: CodedTable, rows: Rows, fit: Fit, loss: Form, work: Work, times: int) -> None:
     for t in range(times):
         before = table.codes[t % table.codes.shape[0]]
         for g in range(table.starts.size - 1):
@@ -53,7 +53,7 @@ def _update(table: CodedTable, rows: Rows, fit: Fit, loss: int, work: Work, time
 
 
 @_compiled
-def _histograms(table: CodedTable, loss: int, work: Work, hist: NDArray[np.floating], times: int) -> None:
+def _histograms(table: CodedTable, loss: Form, work: Work, hist: NDArray[np.floating], times: int) -> None:
     """Build histograms as the kernel does, four groups in turn; the odd row of unequal groups is left out."""
     n_groups = table.starts.size - 1
     size = table.codes.shape[1] // n_groups
@@ -64,13 +64,13 @@ def _histograms(table: CodedTable, loss: int, work: Work, hist: NDArray[np.float
             four = table.starts[q : q + CHAINS]
             for at in range(0, size, CHUNK):
                 n = min(CHUNK, size - at)
-                _add_four(code, four + at, n, work.gradient, has_hessian(loss), hist[q : q + CHAINS])
+                _add_four(code, four + at, n, work.gradient, is_paired(loss), hist[q : q + CHAINS])
 
 
 @_compiled
-def _adding_up(hist: NDArray[np.floating], last: int, loss: int, work: Work, times: int) -> None:
+def _adding_up(hist: NDArray[np.floating], last: int, loss: Form, work: Work, times: int) -> None:
     for _ in range(times):
-        add_up(hist, last, has_hessian(loss), work.total)
+        add_up(hist, last, is_paired(loss), work.total)
 
 
 @_compiled
@@ -128,10 +128,10 @@ def copy_bandwidth(repeats: int) -> float:
     return 2 * COPY_BYTES / best_of(copy, repeats, 0.0)
 
 
-def bytes_touched(loss: int) -> dict[str, int]:
+def bytes_touched(loss: Form) -> dict[str, int]:
     """Return the bytes per row read and written by the parts that pass over the rows; gradients stay in the L1
     cache."""
-    state = 1 + 4 + 4 + (1 if loss == LOGISTIC else 0)  # code, score read and written, target
+    state = 1 + 8 * n_states(loss) + (1 if loss == LOGISTIC else 0)  # code, states read and written, target
     return dict(zip(OVER_ROWS, (state, 1, state + 1), strict=True))
 
 
@@ -139,15 +139,15 @@ def measure(work: Workload, repeats: int, seconds: float) -> dict[str, float]:
     """Return the seconds of each part and of the whole step."""
     table, rows, fit, loss = work
     settings = make_settings(loss, N_BAGS)
-    weight = None if has_hessian(loss) else weigh_groups(table, np.empty(0))
+    weight = None if is_paired(loss) else weigh_groups(table, np.empty(0))
     sets = make_sets(table, work.groups, weight, DEFAULTS.subsample, N_BAGS, 0, work.dtype)
     scratch, buffer = make_work(N_BAGS, MAX_LEAVES), aligned((work.groups.size * 2 * N_CODES,), work.dtype)
     whole = best_of(lambda n: _rounds(table, rows, sets, fit, settings, scratch, buffer, n), repeats, seconds)
-    size = width(LAST, has_hessian(loss))
+    size = width(LAST, is_paired(loss))
     hist = lines(buffer, work.groups.size, size)
     add_groups(table, rows, work.groups, fit, 0, loss, scratch, hist)
     fit.factor[:] = no_change(loss)  # otherwise the repeated update would make the scores diverge
-    of_bags = sets.weight[0, :, : 0 if has_hessian(loss) else LAST + 1]
+    of_bags = sets.weight[0, :, : 0 if is_paired(loss) else LAST + 1]
     spare = np.zeros_like(hist)
     runs = {
         "update": lambda n: _update(table, rows, fit, loss, scratch, n),

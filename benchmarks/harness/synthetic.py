@@ -25,9 +25,20 @@ from gamcore.boosting.subagging import RowLevelRounds, row_strategy
 from gamcore.kernels import N_CODES, SUM
 from gamcore.kernels.early_stopping import MOST_AT_ONCE, Course, StopRule, make_course
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Settings, make_fit
-from gamcore.kernels.losses import LOGISTIC, SQUARED, has_hessian, no_change
+from gamcore.kernels.losses import (
+    GAMMA,
+    LOGISTIC,
+    POISSON,
+    SQUARED,
+    Form,
+    has_log_link,
+    is_paired,
+    n_states,
+    no_change,
+    tweedie,
+)
 
-LOSSES = {"logistic": LOGISTIC, "squared": SQUARED}
+LOSSES = {"logistic": LOGISTIC, "squared": SQUARED, "poisson": POISSON, "gamma": GAMMA, "tweedie": tweedie(1.5)}
 LAST = N_CODES - 2
 """The largest value code where all 256 are in use: 0 is the missing bin, LAST + 1 the unseen one."""
 
@@ -45,7 +56,7 @@ class Workload(NamedTuple):
     table: CodedTable
     rows: Rows
     fit: Fit
-    loss: int
+    loss: Form
 
     @property
     def groups(self) -> NDArray[np.int64]:
@@ -69,30 +80,35 @@ def make_table(n_rows: int, n_features: int, n_groups: int, skewed: bool = False
     return CodedTable(codes, starts, np.full(n_features, LAST), np.zeros(n_features, bool), each)
 
 
-def make_workload(table: CodedTable, loss: int, dtype: type = SUM, seed: int = 1) -> Workload:
+def make_workload(table: CodedTable, loss: Form, dtype: type = SUM, seed: int = 1) -> Workload:
     """Return the state of the rows before the first step."""
     rng = np.random.default_rng(seed)
     n_features, n_rows = table.codes.shape
     logistic = loss == LOGISTIC
-    score: NDArray[np.floating] = np.ones(n_rows, dtype)
-    if not logistic:
+    score: NDArray[np.floating] = np.ones(n_states(loss) * n_rows, dtype)
+    if has_log_link(loss):
+        score[:: n_states(loss)] = rng.gamma(2.0, 0.5, n_rows)
+    elif not logistic:
         score[:] = rng.standard_normal(n_rows, np.float32)
     target = rng.integers(0, 2, n_rows if logistic else 0, dtype=np.uint8)
     return Workload(
-        table, Rows(score, np.asarray(target), np.empty(0, dtype)), make_fit(n_features, no_change(loss), dtype), loss
+        table,
+        Rows(score, np.asarray(target), np.empty(0, dtype)),
+        make_fit(n_features, no_change(loss), dtype, n_states=n_states(loss)),
+        loss,
     )
 
 
-def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves, mart: bool = False) -> Settings:
+def make_settings(loss: Form, n_bags: int, max_leaves: int = DEFAULTS.max_leaves, mart: bool = False) -> Settings:
     """Return the settings of an ordinary fit."""
-    by_hessian = has_hessian(loss) and not mart
+    by_hessian = loss == LOGISTIC and not mart
     return Settings(
         loss=loss,
         mart=mart,
         learning_rate=DEFAULTS.learning_rate,
         max_leaves=max_leaves,
         min_node_weight=Parameters.min_node_hessian if by_hessian else Parameters.min_node_weight,
-        max_delta=Parameters.max_delta if has_hessian(loss) else np.inf,
+        max_delta=np.inf if loss == SQUARED else Parameters.max_delta,
         n_bags=n_bags,
     )
 
@@ -100,7 +116,7 @@ def make_settings(loss: int, n_bags: int, max_leaves: int = DEFAULTS.max_leaves,
 def grouped(work: Workload, settings: Settings, share: float, executor: Executor | None = None) -> Rounds:
     """Return rounds whose bags are sets of groups; with an executor, threads share a step's groups."""
     table, rows, fit, _ = work
-    weight = weigh_groups(table, np.empty(0)) if settings.mart or not has_hessian(settings.loss) else None
+    weight = weigh_groups(table, np.empty(0)) if settings.mart or not is_paired(settings.loss) else None
     sets = make_sets(table, work.groups, weight, share, settings.n_bags, 0, work.dtype)
     if executor is None:
         return GroupedRounds(table, rows, sets, fit, settings)
@@ -110,9 +126,9 @@ def grouped(work: Workload, settings: Settings, share: float, executor: Executor
 def row_level(work: Workload, settings: Settings, share: float, ensemble: str, strategy: str) -> Rounds:
     """Return rounds whose bags are of rows, as in the paper."""
     table, rows, fit, loss = work
-    every = np.arange(rows.score.size)
-    made = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, has_hessian(loss), work.dtype)
-    return RowLevelRounds(table, rows, work.groups, fit, settings, made)
+    every = np.arange(table.codes.shape[1])
+    made = row_strategy(table, ensemble, strategy, every, settings.n_bags, share, 0, is_paired(loss), work.dtype)
+    return RowLevelRounds(table, rows, work.groups, fit, settings, strategy=made, constant=np.empty(0))
 
 
 def no_course(work: Workload) -> Course:

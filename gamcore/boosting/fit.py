@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from gamcore.boosting.balance import balanced
 from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_ranking import Ranking
@@ -89,6 +90,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     model = replace(assemble(source.bins, curves, base_scores, counts, plan.loss), base=source.base())
     if pairs:
         model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
+    model = balanced(model, source.parts)
     best_rounds = np.array([refit.best_round for refit in mains])
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
     return Fitted(model, best_rounds, losses, ranking, pairs)

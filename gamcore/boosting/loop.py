@@ -84,7 +84,7 @@ def _progress(
             lowest, best_round = loss, number
         yield Progress(
             refit=0, n_refits=1, round=number, max_rounds=most, term=term,
-            train_loss=train_loss if k == ran - 1 else math.nan, valid_loss=loss * state.scale**2,
+            train_loss=train_loss if k == ran - 1 else math.nan, valid_loss=loss * state.loss_unit,
             best_round=best_round, seconds=seconds,
         )  # fmt: skip
 

@@ -86,7 +86,7 @@ def rank(
     for merge, line, out in zip(merges, problem.table.codes, codes, strict=True):
         np.take(merge, line, out=out, mode="clip")  # the default mode copies first
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
-    floor = parameters.min_node_hessian if problem.loss.has_hessian else parameters.min_node_weight
+    floor = problem.least_node(replace(parameters, mart=False))
     stats, unit = _statistics(problem, score)
     statistics = [stats, np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else [stats]
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
@@ -107,6 +107,8 @@ def rank_without_pairs(data: Encoded, model: AdditiveModel, parameters: Paramete
         curves[term.feature, : term.scores.size] = term.scores
     problem = data.problem(Deal(np.arange(n_rows), np.array([0, n_rows])))
     score = replace(model, pairs=()).score(codes)
+    if problem.offset.size:
+        score += problem.offset
     return rank(problem, score, curves, count_bins(codes, model.bins, data.weight), parameters, **options)
 
 
@@ -144,10 +146,11 @@ class _Grids:
 def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64], float]:
     """Return the weighted negative gradient + i hessian (n,) at a score, and the unit of strengths in the loss."""
     weight, loss = problem.row_weight, problem.loss
-    descent, hessian = -loss.gradient(problem.y, score), loss.hessian(problem.y, score)
+    descent, curvature = -loss.gradient(problem.y, score), loss.curvature(problem.y, score)
     scale = float(np.std(descent)) or 1.0 if loss.is_scaled else 1.0
-    statistics = (descent / scale * weight + 1j * (hessian * weight)).astype(np.complex64)
-    return statistics, loss.newton_drop * scale**2 / float(weight.sum())
+    unit = loss.loss_unit(1.0, problem.unit)
+    statistics = (descent / scale / unit * weight + 1j * (curvature / unit * weight)).astype(np.complex64)
+    return statistics, loss.newton_drop * scale**2 * unit / float(weight.sum())
 
 
 def _strongest(problem: Problem, curves: Floats, counts: list[Floats]) -> list[int]:

@@ -29,8 +29,10 @@ MOST_BINS: Final = SIDE - 2
 
 
 def main_score(problem: Problem, main: Refit) -> Floats:
-    """Return the scores (n,) of a refit's main effects."""
+    """Return the scores (n,) of a refit's main effects, the offset included."""
     score = np.full(problem.y.size, main.base_score)
+    if problem.offset.size:
+        score += problem.offset
     for line, curve in zip(problem.table.codes, main.curves, strict=True):
         score += curve[line]
     return score
@@ -80,11 +82,12 @@ class PairState(RefitState):
         """Return the base score, the unit of the scores, and what `rescore` starts from: main effects if frozen."""
         if self._given.joint:
             return super()._start(train)
-        if not self.problem.loss.is_scaled:
-            return 0.0, 1.0, self._score
-        residual = self.problem.y - self._score
-        scale = float(np.std(residual[train])) or 1.0
-        return 0.0, scale, residual / scale
+        problem = self.problem
+        response = problem.loss.response(problem.y, self._score, problem.unit)
+        if not problem.loss.is_scaled:
+            return 0.0, 1.0, response
+        scale = float(np.std(response[train])) or 1.0
+        return 0.0, scale, response / scale
 
     @property
     def _n_mains(self) -> int:
@@ -96,9 +99,10 @@ class PairState(RefitState):
 
     def _cell_weights(self) -> NDArray[np.floating]:
         table, dtype = self.problem.table, self.rows.score.dtype.type
-        if self.problem.loss.has_hessian:
+        if self.problem.loss.is_paired:
             return np.zeros((len(table.codes), 0), dtype)
-        train, weight = rows_of(table, self.split.train), self.problem.row_weight
+        constant = self.problem.constant
+        train, weight = rows_of(table, self.split.train), constant if constant.size else self.problem.row_weight
         cells = np.empty((len(table.codes), N_CELLS), dtype)
         for row, line in zip(cells, table.codes, strict=True):
             row[:] = np.bincount(line[train], weight[train], N_CELLS)
@@ -109,7 +113,7 @@ class PairState(RefitState):
         best, given, n_mains = self.best(), self._given, self._n_mains
         main = replace(best, curves=best.curves[:n_mains, :N_CODES].copy()) if given.joint else given.main
         surfaces = best.curves[n_mains:].reshape(-1, SIDE, SIDE)
-        first = self._first_loss * self.scale**2
+        first = self._first_loss * self.loss_unit
         worth = self._worth(main_score(self._mains, main), surfaces)
         return PairRefit(
             main=main,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -73,6 +73,7 @@ class Problem:
     y: NDArray[np.float64]
     weight: NDArray[np.float64]  # (n,) or empty where all rows weigh 1
     loss: Loss
+    offset: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (n,) or empty where it is 0
 
     @property
     def row_weight(self) -> NDArray[np.float64]:
@@ -80,18 +81,44 @@ class Problem:
         return self.weight if self.weight.size else np.ones(self.y.size)
 
     def needs_weight(self, parameters: Parameters) -> bool:
-        """Return whether trees are split on, or divided by, row weights per bin; LogitBoost has hessians instead."""
-        return parameters.mart or not self.loss.has_hessian
+        """Return whether trees need what is summed per bin once; rows with two channels do not, except with MART."""
+        return parameters.mart or not self.loss.is_paired
+
+    def base_score(self, rows: NDArray[np.int64] | slice) -> float:
+        """Return the score of the best constant for some rows; an infinite one would swamp the mean of refits."""
+        rows = rows if self.loss.is_bounded(self.y[rows]) else slice(None)
+        offset = self.offset[rows] if self.offset.size else 0.0
+        return self.loss.base_score(self.y[rows], self.row_weight[rows], offset)
+
+    def score_from(self, base: float) -> NDArray[np.float64]:
+        """Return the score that curves are added to: (n,), or (1,) if it is the same for all rows."""
+        return base + self.offset if self.offset.size else np.array([base])
+
+    @cached_property
+    def unit(self) -> float:
+        """What targets are divided by."""
+        return self.loss.unit_of(self.y, self.row_weight)
+
+    @cached_property
+    def constant(self) -> NDArray[np.float64]:
+        """What is summed per bin once, beside the rows' only channel: (n,), or empty if 1 for all rows."""
+        return self.loss.constant(self.y, self.weight, self.unit)
+
+    def least_node(self, parameters: Parameters) -> float:
+        """Return the weight that a node needs to be cut."""
+        if parameters.mart:
+            return parameters.min_node_weight
+        return self.loss.least_node(parameters.min_node_weight, parameters.min_node_hessian, self.y)
 
     @property
     def group_weight(self) -> NDArray[np.float64]:
-        """Row weights per group and bin, (G, cells); computed once for all refits."""
+        """`constant`, summed per group and bin, (G, cells); computed once for all refits."""
         with _COUNTING:
             return self._group_weight
 
     @cached_property
     def _group_weight(self) -> NDArray[np.float64]:
-        return weigh_groups(self.table, self.weight)
+        return weigh_groups(self.table, self.constant)
 
 
 @dataclass(frozen=True)

@@ -53,15 +53,18 @@ class RefitState:
 
     def __init__(self, problem: Problem, split: Split, parameters: Parameters, seed: int) -> None:
         self.problem, self.split, self.parameters, self.seed = problem, split, parameters, seed
-        self.loss = problem.loss.code
+        self.loss = problem.loss.form
         self.base_score, self.scale, self._response = self._start(rows_of(problem.table, split.train))
+        self.loss_unit = problem.loss.loss_unit(self.scale, problem.unit)
+        n_states = losses.n_states(self.loss)
         self.rows = Rows(
-            score=np.empty(problem.y.size, parameters.dtype),
+            score=np.empty(n_states * problem.y.size, parameters.dtype),
             target=losses.kept_target(problem.y, self.loss),
             weight=problem.weight.astype(parameters.dtype),
+            outcome=problem.loss.outcome(problem.y, problem.unit),
         )
         n_features, dtype = problem.table.codes.shape[0], parameters.dtype
-        self.fit = make_fit(n_features, losses.no_change(self.loss), dtype, self.n_codes)
+        self.fit = make_fit(n_features, losses.no_change(self.loss), dtype, self.n_codes, n_states)
         valid_weight = self._weight_of(split.valid)
         self.course = make_course(n_features, split.valid, valid_weight, dtype, self.n_codes)
         self.refresh()
@@ -73,12 +76,12 @@ class RefitState:
         Residuals are boosted in units of the target's standard deviation: squares of their sums then fit float32
         whatever the target's unit.
         """
-        y, loss = self.problem.y, self.problem.loss
-        rows = train if loss.is_bounded(y[train]) else slice(None)  # an infinite score would swamp the mean of refits
-        base = loss.base_score(y[rows], self.problem.row_weight[rows])
+        problem, loss = self.problem, self.problem.loss
+        base = problem.base_score(train)
+        response = loss.response(problem.y, problem.score_from(base), problem.unit)
         if not loss.is_scaled:
-            return base, 1.0, np.array([base])
-        residual = y - base
+            return base, 1.0, response
+        residual = response
         spread = float(np.max(np.abs(residual))) or 1.0  # first, so that squares neither overflow nor vanish
         scale = spread * float(np.std(residual / spread)) or 1.0
         return base, scale, residual / scale
@@ -114,13 +117,13 @@ class RefitState:
         self._nothing_pending()
         starts = table.starts
         total = sum(losses.total_loss(self.rows, starts[g], starts[g + 1], self.loss) for g in train)
-        return float(total / self._train_weight) * self.scale**2
+        return float(total / self._train_weight) * self.loss_unit
 
     def best(self) -> Refit:
         """Return the best round so far, on the scale of the target's link."""
         course = self.course
         curves = course.curves if self.split.valid.size else self.fit.curves
-        loss = float(course.losses[BEST]) * self.scale**2
+        loss = float(course.losses[BEST]) * self.loss_unit
         return Refit(curves * self.scale, self.base_score, int(course.counts[BEST_ROUND]), loss)
 
     @property
@@ -150,16 +153,15 @@ class RefitState:
 
     def settings(self) -> Settings:
         """Return the settings of the final trees."""
-        parameters, by_newton = self.parameters, self.problem.loss.has_hessian
-        by_hessian = by_newton and not parameters.mart
+        parameters, problem = self.parameters, self.problem
         one_bag = parameters.ensemble != "bagging" and parameters.subsample >= 1.0
         return Settings(
             loss=self.loss,
             mart=parameters.mart,
             learning_rate=parameters.learning_rate,
             max_leaves=parameters.max_leaves,
-            min_node_weight=parameters.min_node_hessian if by_hessian else parameters.min_node_weight,
-            max_delta=parameters.max_delta if by_newton else np.inf,
+            min_node_weight=problem.least_node(parameters),
+            max_delta=problem.loss.most_step(parameters.max_delta),
             n_bags=1 if one_bag else parameters.n_bags,
             seed=self.seed << 31,  # far from the seeds of other refits: draws count up from the seed
         )
@@ -190,7 +192,10 @@ class RefitState:
             n_bags=n_bags,
             share=parameters.subsample,
             seed=seed,
-            paired=self.problem.loss.has_hessian,
+            paired=problem.loss.is_paired,
             dtype=parameters.dtype,
         )
-        return RowLevelRounds(table, self.rows, train=train, fit=fit, settings=settings, strategy=strategy)
+        constant = problem.constant
+        return RowLevelRounds(
+            table, self.rows, train=train, fit=fit, settings=settings, strategy=strategy, constant=constant
+        )

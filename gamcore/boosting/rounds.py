@@ -17,7 +17,7 @@ from gamcore.kernels import N_CODES, histogram
 from gamcore.kernels import curve_step as step
 from gamcore.kernels.early_stopping import Course, StopRule, grouped_rounds, judge, validate
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work, aligned, make_work
-from gamcore.kernels.losses import has_hessian
+from gamcore.kernels.losses import is_paired
 
 MAX_BAGS: Final = 1_000
 MAX_LEAVES: Final = 64
@@ -64,7 +64,10 @@ def first_cells(table: CodedTable) -> NDArray[np.int64]:
 
 
 def weigh_groups(table: CodedTable, weight: Reals) -> NDArray[np.float64]:
-    """Return the row weights per group and bin, (G, cells); `weight` is (n,), or empty if all rows weigh 1."""
+    """Return row weights (or what else is summed once) per group and bin, (G, cells).
+
+    weight : (n,), or empty if all rows weigh 1.
+    """
     first = first_cells(table)
     out = np.empty((table.starts.size - 1, int(first[-1])))
     histogram.weigh_groups(table, weight, first, out)
@@ -129,7 +132,7 @@ class ThreadedRounds(StepwiseRounds):
         """Make one step on one feature."""
         table, fit, sets = self._table, self._fit, self._sets
         hist = histogram.lines(
-            self._buffer, sets.train.size, histogram.width(table.last[feature], has_hessian(settings.loss))
+            self._buffer, sets.train.size, histogram.width(table.last[feature], is_paired(settings.loss))
         )
 
         def fill(share: tuple[slice, Work]) -> None:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,15 @@ class Dealing:
     validation_fraction: float
     groups: np.random.SeedSequence
     splits: np.random.SeedSequence
+
+
+class Part(NamedTuple):
+    """Some training rows: codes (p, m), targets, weights (None for 1 each) and offsets (None for 0) (m,)."""
+
+    codes: NDArray[np.uint8]
+    y: Floats
+    weight: Floats | None
+    offset: Floats | None
 
 
 class Source(Protocol):
@@ -60,13 +70,17 @@ class Source(Protocol):
         """Return the score of the best constant for all training rows."""
         ...
 
+    def parts(self) -> Iterator[Part]:
+        """Yield all training rows, a part at a time."""
+        ...
+
 
 @dataclass(frozen=True)
 class Encoded:
     """Rows of a fit.
 
     y : (n,); weight : (n,) or None for 1 each; clusters : (n,) codes of rows that stay together, or None; strata : (n,)
-    classes to stratify by, or None.
+    classes to stratify by, or None; offset : (n,) given part of the score, or None.
     """
 
     binned: Binned
@@ -75,6 +89,7 @@ class Encoded:
     loss: Loss
     clusters: Ints | None = None
     strata: Ints | None = None
+    offset: Floats | None = None
 
     def deal(self, n_groups: int, seed: Seed) -> Deal:
         """Deal the rows into groups."""
@@ -104,12 +119,17 @@ class Encoded:
 
     def base(self) -> float:
         """Return the score of the best constant."""
-        return self.loss.base_score(self.y, np.ones(self.y.size) if self.weight is None else self.weight)
+        weight = np.ones(self.y.size) if self.weight is None else self.weight
+        return self.loss.base_score(self.y, weight, 0.0 if self.offset is None else self.offset)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield all rows."""
+        yield Part(self.binned.codes, self.y, self.weight, self.offset)
 
     def problem(self, dealt: Deal) -> Problem:
         """Return the rows in group order."""
-        weight = np.empty(0) if self.weight is None else self.weight[dealt.order]
-        return Problem(group_order(self.binned, dealt), self.y[dealt.order], weight, self.loss)
+        weight, offset = (np.empty(0) if one is None else one[dealt.order] for one in (self.weight, self.offset))
+        return Problem(group_order(self.binned, dealt), self.y[dealt.order], weight, self.loss, offset)
 
     def half(self, seed: Seed) -> Encoded:
         """Return a random half of the rows: whole clusters if there are any, at least two, and both classes.
@@ -125,8 +145,9 @@ class Encoded:
         raise TableError("One group has most of the rows, so halves of them cannot be drawn: leave the groups out.")
 
     def _will_do(self, rows: Ints) -> bool:
-        """Return whether some rows can be split for training and validation: several clusters, both classes."""
+        """Return whether some rows can be split for training and validation: several clusters, both classes, events."""
         several = self.clusters is None or np.unique(self.clusters[rows]).size > 1
+        several = several and (self.strata is not None or self.loss.is_bounded(self.y[rows]))
         return several and (self.strata is None or bool(np.ptp(self.strata[rows]) > 0 or np.ptp(self.strata) == 0))
 
     def _take(self, rows: Ints) -> Encoded:
@@ -137,6 +158,7 @@ class Encoded:
             weight=None if self.weight is None else self.weight[rows],
             clusters=None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1],
             strata=None if self.strata is None else self.strata[rows],
+            offset=None if self.offset is None else self.offset[rows],
         )
 
 

@@ -7,23 +7,26 @@ the rows, and together they cover as many rows as possible.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
-from gamcore.boosting.rows import Dealing, alike, as_table, in_range
+from gamcore.boosting.rows import Dealing, Part, alike, as_table, in_range
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import BUCKETS, BucketRun, Deal, deal, runs_of_buckets, splits
 from gamcore.data.table import TableError
 from gamcore.kernels import CODE
 from gamcore.model.losses import Loss
 from gamcore.types import Floats, Ints
+
+Absent = TypeVar("Absent")
 
 TOO_LARGE: Final = (
     "A group has as many rows as a refit may have in memory, so none would be left to validate on: leave the groups "
@@ -36,7 +39,7 @@ class Spilled:
     """Training rows on disk as a `Source`.
 
     sizes : (BUCKETS,) rows of each bucket. most : rows that a refit may have in memory. weighted, clustered : whether
-    rows have weights, and clusters (as 64-bit keys).
+    rows have weights, and clusters (as 64-bit keys). shifted : whether rows have offsets.
     """
 
     files: Files
@@ -46,6 +49,7 @@ class Spilled:
     loss: Loss
     weighted: bool = False
     clustered: bool = False
+    shifted: bool = False
 
     @property
     def whole(self) -> bool:
@@ -101,14 +105,26 @@ class Spilled:
 
     def base(self) -> float:
         """Return the score of the best constant for all training rows."""
-        if self.whole:
-            y, weight = self._column("y"), self._weight(0, self.files.n_rows)
-            return self.loss.base_score(y, np.ones(y.size) if weight is None else weight)
+        if self.whole or self.shifted:  # the columns of one refit's rows fit into memory
+            end = self.n_rows
+            y, weight = self.files.column("y", np.float64, 0, end), self._weight(0, end)
+            return self.loss.base_score(y, np.ones(end) if weight is None else weight, self._offset(0, end, 0.0))
         total = np.zeros(2)
         for first, end in pairwise(self.files.chunks):
             y, weight = self.files.column("y", np.float64, first, end), self._weight(first, end)
             total += (y.sum(), y.size) if weight is None else (y @ weight, weight.sum())
         return self.loss.base_score(np.array([total[0] / total[1]]), np.ones(1))
+
+    def parts(self) -> Iterator[Part]:
+        """Yield all rows, a chunk at a time."""
+        for first, codes in self.files.codes():
+            end = first + codes.shape[1]
+            y = self.files.column("y", np.float64, first, end)
+            yield Part(codes, y, self._weight(first, end), self._offset(first, end, None))
+
+    def _offset(self, first: int, end: int, none: Absent) -> Floats | Absent:
+        """Return the offsets of some rows, or `none` if they have none."""
+        return self.files.column("offset", np.float64, first, end) if self.shifted else none
 
     def _column(self, name: str) -> Floats:
         return self.files.column(name, np.float64, 0, self.files.n_rows)
@@ -152,6 +168,7 @@ class Spilled:
         place[dealt.order] = np.arange(rows.size)
         codes = np.empty((self.files.n_features, rows.size), CODE)
         y, weight = np.empty(rows.size), np.empty(rows.size if self.weighted else 0)
+        offset = np.empty(rows.size if self.shifted else 0)
         for (first, lines), (_, end, part) in zip(self.files.codes(), self.files.parts(rows), strict=True):
             inside, here = rows[part] - first, place[part]
             for line, out in zip(lines, codes, strict=True):
@@ -159,7 +176,9 @@ class Spilled:
             y[here] = self.files.column("y", np.float64, first, end)[inside]
             if (weights := self._weight(first, end)) is not None:
                 weight[here] = weights[inside]
-        return Problem(as_table(codes, dealt.starts, self.bins), y, weight, self.loss)
+            if self.shifted:
+                offset[here] = self.files.column("offset", np.float64, first, end)[inside]
+        return Problem(as_table(codes, dealt.starts, self.bins), y, weight, self.loss, offset)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from gamcore.kernels import N_CODES, subagging_masks
 from gamcore.kernels import curve_step as step
 from gamcore.kernels import subagging as rowbags
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Settings, aligned, make_work
-from gamcore.kernels.losses import has_hessian
+from gamcore.kernels.losses import is_paired
 from gamcore.kernels.subagging import RowLists
 
 
@@ -109,39 +109,44 @@ class RowLevelRounds(StepwiseRounds):
         fit: Fit,
         settings: Settings,
         strategy: tuple[Fill, RowLists],
+        constant: Reals,
     ) -> None:
         super().__init__(table, rows, fit)
         dtype = rows.score.dtype.type
         self._train = train
         self._fill, lists = strategy
-        each = 2 if has_hessian(settings.loss) else 1
-        self._gradient = np.zeros(each * rows.score.size, dtype)
+        each = 2 if is_paired(settings.loss) else 1
+        self._gradient = np.zeros(each * table.codes.shape[1], dtype)
         self._line = np.zeros(2 * N_CODES)
         self._work = make_work(settings.n_bags, MAX_LEAVES, dtype)
         self._first = first_cells(table)
-        self._total = weigh_groups(table, rows.weight)[train].sum(axis=0)
-        self._weights = _bag_weights(table, rows, lists, self._first, settings.n_bags)
+        self._total = weigh_groups(table, constant)[train].sum(axis=0)
+        self._weights = _bag_weights(table, rows.weight, lists, self._first, dtype)
+        self._constants = self._weights
+        if not is_paired(settings.loss):
+            self._constants = _bag_weights(table, constant, lists, self._first, dtype)
 
     def step(self, feature: int, settings: Settings) -> None:
         """Make one step on one feature."""
         work, table = self._work, self._table
         rowbags.row_gradients(table, self._rows, self._train, self._fit, settings.loss, work, self._gradient)
-        rowbags.add_all(table.codes[feature], self._gradient, has_hessian(settings.loss), self._line, work.total)
+        rowbags.add_all(table.codes[feature], self._gradient, is_paired(settings.loss), self._line, work.total)
         self._fill(feature, self._gradient, work.bags)
         cells = slice(self._first[feature], self._first[feature + 1])
         weight = self._weights[:, cells]
-        rowbags.clear_empty(weight, has_hessian(settings.loss), work.bags)
-        if not has_hessian(settings.loss):
+        rowbags.clear_empty(weight, is_paired(settings.loss), work.bags)
+        if not is_paired(settings.loss):
             work.total[1, : table.last[feature] + 1] = self._total[cells]
-        step.cut_bags(table, feature, weight, self._fit, settings, work)
+        step.to_gradients(table.last[feature], settings.loss, work)
+        step.cut_bags(table, feature, self._constants[:, cells], self._fit, settings, work)
 
 
-def _bag_weights(table: CodedTable, rows: Rows, lists: RowLists, first: NDArray[np.int64], n_bags: int) -> Reals:
-    """Return the row weights per bag and bin, (B, cells)."""
-    dtype = rows.score.dtype.type
-    weight = rows.weight if rows.weight.size else np.ones(rows.score.size, dtype)
-    bags = np.empty((n_bags, int(first[-1])), dtype)
-    line = np.empty((n_bags, N_CODES), dtype)
+def _bag_weights(table: CodedTable, weight: Reals, lists: RowLists, first: NDArray[np.int64], dtype: type) -> Reals:
+    """Return row weights (or what else is summed once) per bag and bin, (B, cells); weight : (n,), or empty for 1."""
+    weight = weight.astype(dtype) if weight.size else np.ones(table.codes.shape[1], dtype)
+    n_bags = lists.offsets.size - 1
+    bags: Reals = np.empty((n_bags, int(first[-1])), dtype)
+    line: Reals = np.empty((n_bags, N_CODES), dtype)
     for j, code in enumerate(table.codes):
         rowbags.rescan(code, weight, False, lists, line)
         bags[:, first[j] : first[j + 1]] = line[:, : first[j + 1] - first[j]]

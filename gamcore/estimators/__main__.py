@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gamcore.estimators.additive_parameters import ClassifierParameters
+from gamcore.estimators.additive_parameters import ClassifierParameters, RegressorParameters
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import table
 
@@ -10,13 +10,15 @@ from gamcore.estimators.parameters import table
 def page() -> str:
     """Return the page."""
     lines = ["# Settings of the estimators", "", "Written by `python -m gamcore.estimators > docs/api/parameters.md`."]
+    both = table(ClassifierParameters)
     parts = (
-        ("GAMRegressor and GAMClassifier (`boosting`: the classifier alone)", ClassifierParameters),
-        ("MultiTaskTreesRegressor and MultiTaskTreesClassifier", MultiTaskParameters),
+        ("GAMRegressor and GAMClassifier (`boosting`: the classifier alone)", both),
+        ("GAMRegressor alone", [row for row in table(RegressorParameters) if row not in both]),
+        ("MultiTaskTreesRegressor and MultiTaskTreesClassifier", table(MultiTaskParameters)),
     )
-    for title, cls in parts:
+    for title, rows in parts:
         lines += ["", f"## {title}", "", "| setting | default | meaning | in the papers |", "|---|---|---|---|"]
-        lines += [f"| `{name}` | `{default}` | {meaning} | {paper} |" for name, default, meaning, paper in table(cls)]
+        lines += [f"| `{name}` | `{default}` | {meaning} | {paper} |" for name, default, meaning, paper in rows]
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,6 @@ from gamcore.explain.surfaces import Rectangle, Surface, explain_pair, pair_wort
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
-from gamcore.model.losses import Loss
 from gamcore.model.scales import Scale
 from gamcore.numbers import count
 from gamcore.types import Floats
@@ -39,7 +38,6 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
     """Base class of the regressor and the classifier."""
 
     read_target: Callable[[Any], NDArray[Any]]
-    loss: ClassVar[Loss]
     model_: AdditiveModel
 
     def _fit_encoded(self, table: Table, y: Floats, weight: Floats | None, clusters: Any, strata: Any) -> None:

@@ -198,6 +198,22 @@ class AdditiveParameters(CommonParameters):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class RegressorParameters(AdditiveParameters):
+    """Settings of the regressor."""
+
+    objective: Literal["squared", "poisson", "gamma", "tweedie"] = parameter(
+        "squared", one_of("squared", "poisson", "gamma", "tweedie"),
+        "What the target is: a real number; counts; amounts above 0; amounts with many zeros. All but the first "
+        "multiply: the log of the mean is additive, and predictions of the training rows have the same sum as the "
+        "target.",
+    )  # fmt: skip
+    power: float = parameter(
+        1.5, real(1.0, 2.0, "neither"),
+        'Of "tweedie": the variance is proportional to the mean to this power, 1 for counts and 2 for Gamma amounts.',
+    )  # fmt: skip
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class ClassifierParameters(AdditiveParameters):
     """Settings of the classifier."""
 

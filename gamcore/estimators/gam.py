@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Literal, Self
+from dataclasses import asdict, replace
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -16,18 +17,19 @@ from gamcore.data.table import TableError
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.additive_parameters import ClassifierParameters
+from gamcore.estimators.additive_parameters import ClassifierParameters, RegressorParameters
 from gamcore.estimators.base import check_parameters, column, numbers, revive
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.losses import LOSSES, Loss, default_loss
+from gamcore.model.power_losses import TweedieLoss
 from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
 
-class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
-    """A generalized additive model for a real target: intercept + f1(x1) + f2(x2) + ...
+class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # type: ignore[misc]
+    """A generalized additive model for a number: intercept + f1(x1) + f2(x2) + ..., or the log of a mean that is so.
 
     Each shape function is boosted in small steps on one feature, every step the mean of shallow trees on subsamples
     (Lou et al., CIKM 2020), and the model is the mean of `outer_bags` refits with their own validation rows.
@@ -42,7 +44,7 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
     best_rounds_ : (outer_bags,)
         The round that each refit kept; n_rounds_ is the largest.
     validation_losses_ : (outer_bags,)
-        Mean squared error on each refit's validation rows.
+        Mean squared error on each refit's validation rows; mean deviance for the other objectives.
     pair_ranking_ :
         Frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
     pair_worth_ : (pairs,)
@@ -53,7 +55,11 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
         Whether main effects and pairs were boosted together.
     """
 
-    loss: ClassVar[Loss] = LOSSES["squared"]
+    @property
+    def loss(self) -> Loss:
+        """The loss that boosting minimises."""
+        loss = LOSSES[self.objective]
+        return replace(loss, power=self.power) if isinstance(loss, TweedieLoss) else loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to a table (n, p) and a numeric target (n,).
@@ -65,15 +71,28 @@ class GAMRegressor(RegressorMixin, AdditiveEstimator):  # type: ignore[misc]
         table = self.read_table(X, reset=True)
         target = read_numeric_target(column(y))
         table, target, weight, clusters = self.read_rows(table, target, sample_weight, groups)
+        self._check_target(target)
         self._fit_encoded(table, target, weight, clusters, None)
         return self
 
+    def _check_target(self, y: Floats) -> None:
+        """Raise TableError where the objective cannot have these targets."""
+        if refusal := self.loss.refusal(y):
+            raise TableError(refusal)
+
     def read_target(self, y: Any) -> Floats:
-        return read_numeric_target(column(y))
+        target = read_numeric_target(column(y))
+        self._check_target(target)
+        return target
 
     def predict(self, X: Any) -> Floats:
-        """Return the predictions (n,) in the target's units."""
+        """Return the predictions (n,) in the target's units: means."""
         return self._predict(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss.has_log_link
+        return tags
 
 
 class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  # type: ignore[misc]
@@ -93,7 +112,10 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         Mean log-loss on each refit's validation rows.
     """
 
-    loss: ClassVar[Loss] = LOSSES["logistic"]
+    @property
+    def loss(self) -> Loss:
+        """The loss that boosting minimises."""
+        return LOSSES["logistic"]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to a table (n, p) and a target (n,) of two classes; see `GAMRegressor.fit`."""
@@ -138,8 +160,10 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
 
 
 ESTIMATORS: Final[dict[str, type[GAMRegressor | GAMClassifier]]] = {
-    estimator.loss.name: estimator for estimator in (GAMRegressor, GAMClassifier)
+    "regressor": GAMRegressor,
+    "classifier": GAMClassifier,
 }
+"""By the kind of their loss."""
 
 Estimator = GAMRegressor | GAMClassifier | MultiTaskTreesRegressor | MultiTaskTreesClassifier
 
@@ -147,7 +171,7 @@ Estimator = GAMRegressor | GAMClassifier | MultiTaskTreesRegressor | MultiTaskTr
 def rank_pairs(
     X: Any,
     y: Any,
-    objective: Literal["auto", "squared", "logistic"] = "auto",
+    objective: Literal["auto", "squared", "logistic", "poisson", "gamma", "tweedie"] = "auto",
     strength: Literal["purified", "rss"] = "purified",
     sample_weight: Any = None,
     n_jobs: int | None = None,
@@ -168,9 +192,12 @@ def rank_pairs(
     the strength of the strongest pair if there were no interaction.
     """
     loss = default_loss(pd.Series(column(y)).nunique() == 2).name if objective == "auto" else objective
-    if loss not in ESTIMATORS:
-        raise ValueError(f'objective is {objective!r}: it must be "auto" or one of {", ".join(map(repr, ESTIMATORS))}.')
-    model = ESTIMATORS[loss](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
+    if loss not in LOSSES:
+        raise ValueError(f'objective is {objective!r}: it must be "auto" or one of {", ".join(map(repr, LOSSES))}.')
+    kind = LOSSES[loss].kind
+    model = ESTIMATORS[kind](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
+    if isinstance(model, GAMRegressor):
+        model.set_params(objective=loss)
     return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
 
 
@@ -208,8 +235,10 @@ def from_saved(saved: Saved) -> Estimator:
     """Return a fitted estimator from a saved model. Parameters that this version does not know are left out."""
     if isinstance(saved.model, TaskModel):
         return task_estimator(saved, saved.model)
-    estimator = revive(ESTIMATORS[saved.model.loss.name], saved)
+    estimator = revive(ESTIMATORS[saved.model.loss.kind], saved)
     estimator.model_ = saved.model
+    if isinstance(estimator, GAMRegressor):  # what a file says of its parameters is not trusted
+        estimator.set_params(objective=saved.model.loss.name, **asdict(saved.model.loss))
     estimator.best_rounds_ = np.array(numbers(saved.about.get("best_rounds")), np.int64)
     estimator.n_rounds_ = int(estimator.best_rounds_.max(initial=0))
     estimator.validation_losses_ = np.array(numbers(saved.about.get("validation_losses")), np.float64)

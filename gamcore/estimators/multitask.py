@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,6 @@ def _by_task(X: Any) -> bool:
 class MultiTaskTrees(MultiTaskParameters, TableEstimator):
     """Base class of the regressor and the classifier."""
 
-    loss: ClassVar[Loss]
     model_: TaskModel
 
     def fit(self, X: Any, y: Any = None, task: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -246,7 +245,10 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskTrees):  # type: ignore[m
         Mean squared error on each refit's validation rows.
     """
 
-    loss: ClassVar[Loss] = LOSSES["squared"]
+    @property
+    def loss(self) -> Loss:
+        """The loss that boosting minimises."""
+        return LOSSES["squared"]
 
     def _learn_target(self, y: Any) -> NDArray[Any]:
         return read_numeric_target(column(y))
@@ -276,7 +278,10 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
         Mean log-loss on each refit's validation rows.
     """
 
-    loss: ClassVar[Loss] = LOSSES["logistic"]
+    @property
+    def loss(self) -> Loss:
+        """The loss that boosting minimises."""
+        return LOSSES["logistic"]
 
     def _learn_target(self, y: Any) -> NDArray[Any]:
         codes, self.classes_ = read_class_target(column(y))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import sklearn
@@ -39,7 +39,10 @@ MOST_POINTS: Final = 3_000
 class Readable(BaseEstimator):  # type: ignore[misc]
     """An estimator that shows what it learned."""
 
-    loss: ClassVar[Loss]
+    @property
+    def loss(self) -> Loss:
+        """The loss that it minimises."""
+        raise NotImplementedError
 
     def reading(self, most: int | None = None) -> Reading:
         """Return what a fitted estimator can be read by, the most important first, on the scale that people read best.
@@ -93,12 +96,14 @@ class Readable(BaseEstimator):  # type: ignore[misc]
 
 def _of_curves(estimator: Any, most: int | None) -> Reading:
     """Return the curves and pairs of an additive model."""
-    ranking, model = estimator.importance("points"), estimator.model_
+    model = estimator.model_
+    scale = model.loss.scales[-1]  # the one that people read best
+    ranking = estimator.importance(scale)
     pairs = np.argsort(-ranking.mean_abs[len(model.terms) :], kind="stable")  # they are the last terms
     return Reading(
         _summary(model), ranking, _trained(estimator),
-        curves=tuple(estimator.explain_shape(name).on("points") for name in ranking.ranked_features()[:most]),
-        pairs=tuple(estimator.explain_pair(*model.pairs[k].features).on("points") for k in pairs[:most]),
+        curves=tuple(estimator.explain_shape(name).on(scale) for name in ranking.ranked_features()[:most]),
+        pairs=tuple(estimator.explain_pair(*model.pairs[k].features).on(scale) for k in pairs[:most]),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
-from gamcore.numbers import exact, percent
+from gamcore.numbers import exact, number, percent
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale
 from gamcore.types import Floats
 
@@ -117,8 +117,10 @@ class Curve(Explanation):
         """Return the target, unit and base rate of its effects: the grey line under a plot's title."""
         if not self.unit:
             return [f"effect on {target}"]
-        base = float(LOSSES[self.loss].inverse_link(np.array(self.base)))
-        return [f"effect on {target}", self.unit, f"base rate {percent(base)}"]
+        loss = LOSSES[self.loss]
+        base = float(loss.inverse_link(np.array(self.base)))
+        mean = f"base rate {percent(base)}" if loss.is_binary else f"mean {number(base, 4)}"
+        return [f"effect on {target}", self.unit, mean]
 
     @property
     def has_whole(self) -> bool:

@@ -89,5 +89,6 @@ def _effects(means: Floats, whole: float, loss: Loss, scale: Scale) -> Floats:
     """Return means as effects against the mean of all rows; NaN where that is infinite, as the odds of certainty."""
     base = float(loss.link(np.array([whole]))[0])
     effects = loss.effect(loss.link(means) - base, scale, base)
-    certain = (means <= 0) | (means >= 1) if loss.is_binary and scale != "points" else np.zeros(means.size, bool)
+    certain = (means <= 0) | (means >= 1) if loss.is_binary else (means <= 0) & loss.has_log_link
+    certain &= scale != "points"
     return np.where(certain, np.nan, effects)

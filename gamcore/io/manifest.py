@@ -7,7 +7,7 @@ layout of the arrays.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from gamcore.data.codes import is_number
 from gamcore.data.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.additive import AdditiveModel, PairTerm, Term
-from gamcore.model.losses import LOSSES
+from gamcore.model.losses import LOSSES, Loss
 from gamcore.multitask.model import TaskModel
 
 Arrays = dict[str, NDArray[np.float64]]
@@ -115,11 +115,31 @@ def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
     }
 
 
+def loss_entry(loss: Loss) -> dict[str, Any]:
+    """Return the manifest's entry of a loss's parameters; none if it has none."""
+    return {"loss_parameters": asdict(loss)} if fields(loss) else {}
+
+
+def read_loss(manifest: dict[str, Any]) -> Loss:
+    """Return the checked loss of a manifest."""
+    name, given = manifest["loss"], manifest.get("loss_parameters", {})
+    require(isinstance(name, str) and name in LOSSES, "its loss is unknown")
+    loss = LOSSES[name]
+    if not fields(loss):
+        return loss
+    fine = isinstance(given, dict) and set(given) == set(asdict(loss))
+    require(fine and all(type(value) is float for value in given.values()), "its loss has no parameters")
+    made: Loss = replace(loss, **given)
+    require(made.is_valid, "a parameter of its loss is out of range")
+    return made
+
+
 def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
     """Return the manifest's entries for a model."""
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
+        **loss_entry(model.loss),
         "classes": list(saved.classes),
         "features": [describe(bins) for bins in model.bins],
         "terms": [{"feature": term.feature} for term in model.terms],
@@ -269,8 +289,8 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     base = manifest.get("base")
     require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
     require(largest <= MAX_SCORE, "a score is out of range")
-    kind, loss = manifest["kind"], manifest["loss"]
-    require(loss in LOSSES and kind == LOSSES[loss].kind, "kind and loss do not match")
+    kind, loss = manifest["kind"], read_loss(manifest)
+    require(kind == loss.kind, "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
     model = _build_model(manifest, arrays, bins)
@@ -300,7 +320,7 @@ def _build_model(
         made,
         intercept=float(intercepts.mean()),
         refit_intercepts=intercepts,
-        loss=LOSSES[manifest["loss"]],
+        loss=read_loss(manifest),
         pairs=pairs,
     )
 

@@ -79,7 +79,8 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     bins = read_bins(manifest, arrays)
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature has no code left for absent values")
     kind, loss = manifest["kind"], manifest["loss"]
-    require(loss in LOSSES and kind == f"multitask_{LOSSES[loss].kind}", "kind and loss do not match")
+    fine = loss in LOSSES and not LOSSES[loss].has_log_link
+    require(fine and kind == f"multitask_{LOSSES[loss].kind}", "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     tasks = read_labels(manifest["tasks"], "tasks")
     require(bool(tasks) and len({str(task) for task in tasks}) == len(tasks), "tasks have no names of their own")

@@ -13,7 +13,17 @@ from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_groups, add_up, combine, pitch_of, width
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
 from gamcore.kernels.line_cuts import cut_lines, sort_line
-from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift
+from gamcore.kernels.losses import (
+    Form,
+    factors_of,
+    has_log_link,
+    is_paired,
+    n_states,
+    no_change,
+    put_factors,
+    shift,
+    sums_of,
+)
 from gamcore.kernels.sorting import first_most
 
 SMOOTH = 10.0
@@ -40,14 +50,14 @@ def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Wor
     of the bags' own gains would reward noise.
     """
     gain = 0.0
-    before, factor = 0.0, no_change(settings.loss)
-    fit.factor[:] = factor
+    before, factors = 0.0, (no_change(settings.loss), no_change(settings.loss))
+    fit.factor[:] = factors[0]
     for k in range(last + 1):
         step = work.update[k] * settings.learning_rate / settings.n_bags
         if step != before:  # trees have few leaves: few exponentials
-            before, factor = step, factor_of(step, settings.loss)
+            before, factors = step, factors_of(step, settings.loss)
         v = work.order[k]
-        fit.factor[v] = factor
+        put_factors(fit.factor, v, factors, settings.loss)
         gain += 2.0 * work.total[0, v] * step - work.total[1, v] * step * step
         fit.curves[feature, v] += step
         fit.moved[feature, v] += step
@@ -57,12 +67,20 @@ def finish_step(last: int, feature: int, fit: Fit, settings: Settings, work: Wor
 
 
 @kernel
+def to_gradients(last: int, loss: Form, work: Work) -> None:
+    """Turn the sums of all training rows in work.total into gradients and weights."""
+    if has_log_link(loss):
+        for v in range(last + 1):
+            work.total[0, v], work.total[1, v] = sums_of(work.total[0, v], work.total[1, v], loss)
+
+
+@kernel
 def cut_bags(
     table: CodedTable, feature: int, weight: NDArray[np.floating], fit: Fit, settings: Settings, work: Work
 ) -> None:
     """Run the second half of a step: from the histograms in `work` (bags, total) to the updated curve.
 
-    weight : (B, last + 1) row weights of the bags, or (B, 0) for LogitBoost.
+    weight : (B, last + 1) what is summed once, by bag; (B, 0) if rows have two channels, except with MART.
     """
     last = table.last[feature]
     start_line(table, feature, work)
@@ -81,7 +99,7 @@ def grouped_trees(
     features start with different draws.
     """
     last = table.last[feature]
-    paired = has_hessian(settings.loss)
+    paired = is_paired(settings.loss)
     add_up(hist, last, paired, work.total)
     low, high = sets.first[feature], sets.first[feature + 1]
     if sets.total.size == 0:
@@ -91,6 +109,7 @@ def grouped_trees(
             work.total[1, v] = sets.total[low + v]
     draw = (fit.steps[feature] + feature) % sets.member.shape[0]
     size = width(last, paired)
+    to_gradients(last, settings.loss, work)
     for b in range(settings.n_bags):
         combine(hist, sets.member[draw, b], size, work.bags[b])
     cut_bags(table, feature, sets.weight[draw, :, low:high], fit, settings, work)
@@ -111,14 +130,14 @@ def grouped_round(
     n_groups = sets.train.size
     for k in range(table.active.size + n_greedy):
         feature = table.active[k] if k < table.active.size else first_most(fit.gains)
-        pitch = pitch_of(width(table.last[feature], has_hessian(settings.loss)))
+        pitch = pitch_of(width(table.last[feature], is_paired(settings.loss)))
         hist = buffer[: n_groups * pitch].reshape((n_groups, pitch))
         add_groups(table, rows, sets.train, fit, feature, settings.loss, work, hist)
         grouped_trees(table, sets, feature, hist, fit, settings, work)
 
 
 @kernel
-def settle(table: CodedTable, rows: Rows, groups: NDArray[np.int64], fit: Fit, loss: int) -> None:
+def settle(table: CodedTable, rows: Rows, groups: NDArray[np.int64], fit: Fit, loss: Form) -> None:
     """Apply the pending update to the rows of `groups`; afterwards nothing is pending for them.
 
     The caller resets `fit.factor` once all groups are settled.
@@ -126,7 +145,8 @@ def settle(table: CodedTable, rows: Rows, groups: NDArray[np.int64], fit: Fit, l
     code = table.codes[fit.pending[0]]
     for q in range(groups.size):
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
-        shift(code[start:stop], fit.factor, rows.score[start:stop], loss)
+        each = n_states(loss)
+        shift(code[start:stop], fit.factor, rows.score[each * start : each * stop], loss)
 
 
 @kernel
@@ -135,22 +155,23 @@ def catch_up(
     rows: Rows,
     groups: NDArray[np.int64],
     moved: NDArray[np.float64],
-    loss: int,
+    loss: Form,
     factor: NDArray[np.floating],
 ) -> None:
     """Apply a round's changes `moved` to the rows of `groups` (validation), one pass per feature; clear the changes."""
     for j in range(table.codes.shape[0]):
         changed = False
-        before, factor_now = 0.0, no_change(loss)
+        before, factors = 0.0, (no_change(loss), no_change(loss))
         for v in range(table.last[j] + 1):
             step = moved[j, v]
             if step != before:  # neighbouring bins often move together
-                before, factor_now = step, factor_of(step, loss)
+                before, factors = step, factors_of(step, loss)
             changed |= step != 0.0
-            factor[v] = factor_now
+            put_factors(factor, v, factors, loss)
             moved[j, v] = 0.0
         if changed:
             code = table.codes[j]
             for q in range(groups.size):
                 start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
-                shift(code[start:stop], factor, rows.score[start:stop], loss)
+                each = n_states(loss)
+                shift(code[start:stop], factor, rows.score[each * start : each * stop], loss)

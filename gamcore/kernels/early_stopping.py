@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import CURVE, N_CODES, kernel
 from gamcore.kernels.curve_step import catch_up, grouped_round
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
-from gamcore.kernels.losses import total_loss
+from gamcore.kernels.losses import Form, total_loss
 
 MOST_AT_ONCE: Final = 64
 """Most rounds of one call."""
@@ -39,7 +39,7 @@ class Course(NamedTuple):
     losses: NDArray[np.float64]  # (2,) validation loss of the best round, and of the marked one
     curves: NDArray[np.float64]  # (p, V) of the best round
     history: NDArray[np.float64]  # (MOST_AT_ONCE,) validation losses of the last call's rounds
-    factor: NDArray[np.floating]  # (V,) scratch
+    factor: NDArray[np.floating]  # (2 V,) scratch
 
 
 class StopRule(NamedTuple):
@@ -63,19 +63,19 @@ def make_course(
         losses=np.full(2, np.inf),
         curves=np.zeros((n_features, n_codes), CURVE),
         history=np.full(MOST_AT_ONCE, np.nan),
-        factor=np.empty(n_codes, dtype),
+        factor=np.empty(2 * n_codes, dtype),
     )
 
 
 @kernel
-def validate(table: CodedTable, rows: Rows, fit: Fit, loss: int, course: Course) -> float:
+def validate(table: CodedTable, rows: Rows, fit: Fit, loss: Form, course: Course) -> float:
     """Bring the validation rows up to date; return their mean loss, NaN where there are none."""
     catch_up(table, rows, course.valid, fit.moved, loss, course.factor)
     return float(mean_loss(table, rows, loss, course))
 
 
 @kernel
-def mean_loss(table: CodedTable, rows: Rows, loss: int, course: Course) -> float:
+def mean_loss(table: CodedTable, rows: Rows, loss: Form, course: Course) -> float:
     """Return the mean loss of the validation rows, NaN where there are none."""
     total = 0.0
     for g in course.valid:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import CHAINS, CHUNK, CodedTable, Fit, Rows, Work
-from gamcore.kernels.losses import has_hessian
+from gamcore.kernels.losses import Form, is_paired
 from gamcore.kernels.row_state import advance_run
 
 _PAD = 16
@@ -106,7 +106,7 @@ def add_groups(
     groups: NDArray[np.int64],
     fit: Fit,
     feature: int,
-    loss: int,
+    loss: Form,
     work: Work,
     hist: NDArray[np.floating],
 ) -> None:
@@ -116,7 +116,7 @@ def add_groups(
     groups, so the results are the same to the bit however groups are shared between threads.
     """
     hist[:] = 0
-    paired = has_hessian(loss)
+    paired = is_paired(loss)
     before = table.codes[fit.pending[0]]
     code = table.codes[feature]
     fours = groups.size - groups.size % CHAINS

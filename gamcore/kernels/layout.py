@@ -15,12 +15,15 @@ hold gradients only.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import CURVE, N_CODES, SUM
+
+if TYPE_CHECKING:
+    from gamcore.kernels.losses import Form
 
 CHUNK: Final = 512
 """Rows whose gradients are computed and used while still in the first-level cache."""
@@ -45,16 +48,17 @@ class CodedTable(NamedTuple):
 class Rows(NamedTuple):
     """The state of each row in one refit; `score` is written in place."""
 
-    score: NDArray[np.floating]  # (n,) the state: for squared loss the residual y - F, for logistic the odds exp(F)
-    target: NDArray[np.uint8]  # (n,) or empty where the state suffices
+    score: NDArray[np.floating]  # (n,) or (2 n,) the state: see losses.py
+    target: NDArray[np.uint8]  # (n,) the class, or empty where the loss has none
     weight: NDArray[np.floating]  # (n,) or empty where all rows weigh 1
+    outcome: NDArray[np.float64] = np.empty(0)
 
 
 class Sets(NamedTuple):
-    """Training groups of one refit, the pool of bags over them, and the bags' row weights per bin.
+    """Training groups of one refit, the pool of bags over them, and what is summed per bin once, by bag.
 
-    The weights of feature j are at `first[j] : first[j + 1]`, codes 0 .. last[j]; where no kernel needs them
-    (LogitBoost splits on hessians), `total` and `weight` have no cells.
+    That is the row weights (for Poisson loss, the outcomes). Those of feature j are at `first[j] : first[j + 1]`, codes
+    0 .. last[j]; where no kernel needs them (rows have two channels), `total` and `weight` have no cells.
     """
 
     train: NDArray[np.int64]  # (T,) groups
@@ -72,14 +76,14 @@ class Fit(NamedTuple):
     steps: NDArray[np.int64]  # (p,) steps so far
     moved: NDArray[np.float64]  # (p, V) change since the validation rows were last brought up to date
     pending: NDArray[np.int64]  # (1,) feature of the last update
-    factor: NDArray[np.floating]  # (V,) by what a row's state changes: `losses.factor_of` the update
+    factor: NDArray[np.floating]  # (V,) or (2 V,) by what a row's state changes: `losses.factors_of` the update
 
 
 class Work(NamedTuple):
     """Scratch, one per thread."""
 
-    gathered: NDArray[np.floating]  # (CHUNK,) factors of rows
-    gradient: NDArray[np.floating]  # (CHAINS, 2 CHUNK) gradients, or gradients and hessians side by side
+    gathered: NDArray[np.floating]  # (2 CHUNK,) factors of rows
+    gradient: NDArray[np.floating]  # (CHAINS, 2 CHUNK) channels of rows, side by side if there are two
     bags: NDArray[np.floating]  # (B, 2 V) histogram of each bag
     prefix: NDArray[np.float64]  # (3, V) running sums along the line: gradient, denominator of leaves, weight (MART)
     value: NDArray[np.floating]  # (V,) loss reduction of each cut
@@ -95,7 +99,7 @@ class Work(NamedTuple):
 class Settings(NamedTuple):
     """Scalars of a fit."""
 
-    loss: int  # its code in losses.py
+    loss: Form
     mart: bool  # logistic: split on row weights (Algorithm 2) instead of hessians (Algorithm 5)
     learning_rate: float
     max_leaves: int
@@ -119,7 +123,7 @@ def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
     """Return scratch for one thread."""
     value = aligned((N_CODES,), dtype)
     return Work(
-        gathered=aligned((CHUNK,), dtype),
+        gathered=aligned((2 * CHUNK,), dtype),
         gradient=aligned((CHAINS, 2 * CHUNK), dtype),
         bags=aligned((n_bags, 2 * N_CODES), dtype),
         prefix=aligned((3, N_CODES), CURVE),
@@ -134,7 +138,7 @@ def make_work(n_bags: int, max_leaves: int, dtype: type = SUM) -> Work:
     )
 
 
-def make_fit(n_features: int, no_change: float, dtype: type = SUM, n_codes: int = N_CODES) -> Fit:
+def make_fit(n_features: int, no_change: float, dtype: type = SUM, n_codes: int = N_CODES, n_states: int = 1) -> Fit:
     """Return a fit before its first step: flat curves, and a pending update that changes nothing."""
     return Fit(
         curves=np.zeros((n_features, n_codes), CURVE),
@@ -142,5 +146,5 @@ def make_fit(n_features: int, no_change: float, dtype: type = SUM, n_codes: int 
         steps=np.zeros(n_features, np.int64),
         moved=np.zeros((n_features, n_codes), CURVE),
         pending=np.zeros(1, np.int64),
-        factor=np.full(n_codes, no_change, dtype),
+        factor=np.full(n_states * n_codes, no_change, dtype),
     )

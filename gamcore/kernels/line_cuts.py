@@ -7,8 +7,9 @@ place k reduces the squared error by
 
 which equals G_left^2/S_left + G_right^2/S_right - G^2/S without its cancellation. Cutting is best-first: the leaf of
 largest reduction is cut next (Lou et al. 2020, section 3.1). S is the row weight (squared loss, MART) or the hessian
-(LogitBoost). The value of a leaf is G / D with D the weight or the hessian (MART: the Newton step, Algorithm 2). Since
-r/w is never formed, LogitBoost stays stable where w vanishes (Li 2010).
+(LogitBoost), or as `losses.py` says. The value of a leaf is G / D with D the weight or the hessian (MART: the Newton
+step, Algorithm 2), exact where the link is a logarithm (`losses.leaf_value`). Since r/w is never formed, LogitBoost
+stays stable where w vanishes (Li 2010).
 
 Running sums are float64 whatever the type of the histograms: a light leaf is the difference of two heavy sums. They
 give the reductions of all cuts of a leaf as one vector expression.
@@ -21,14 +22,11 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Settings, Work
-from gamcore.kernels.losses import has_hessian
+from gamcore.kernels.losses import EMPTY, Form, has_log_link, is_paired, leaf_value, sums_of
 from gamcore.kernels.sorting import sort_codes
 from gamcore.mixing import GOLDEN, mixed
 
 mix = trait(mixed)
-
-EMPTY = 1e-8
-"""Weight up to which a leaf has value 0."""
 
 
 @kernel
@@ -55,6 +53,27 @@ def _run_up(
             g += bag[order[k]]
             d += weight[order[k]]
             gradient[k], divisor[k] = g, d
+
+
+@kernel
+def _run_up_log(
+    bag: NDArray[np.floating],
+    constant: NDArray[np.floating],
+    order: NDArray[np.uint8],
+    last: int,
+    loss: Form,
+    gradient: NDArray[np.float64],
+    weight: NDArray[np.float64],
+) -> None:
+    """Write running sums along the line as `_run_up`, for losses with a log link."""
+    gradient[0] = weight[0] = 0.0
+    paired = is_paired(loss)
+    first = second = 0.0
+    for k in range(1, last + 1):
+        v = np.intp(order[k])
+        first += bag[2 * v] if paired else bag[v]
+        second += bag[2 * v + 1] if paired else constant[v]
+        gradient[k], weight[k] = sums_of(first, second, loss)
 
 
 @kernel
@@ -158,12 +177,6 @@ def _cut_anywhere(heavy: NDArray[np.float64], last: int, key: int, ends: NDArray
 
 
 @kernel
-def leaf_value(g: float, d: float, most: float) -> float:
-    """Return G / D clipped to +-most; 0 without weight."""
-    return min(max(g / d, -most), most) if d > EMPTY else 0.0
-
-
-@kernel
 def _half_way(heavy: NDArray[np.float64], cut: int, last: int) -> int:
     """Return the last place of the left leaf: `cut` plus the nearer half of the empty places that follow it."""
     full = cut + 1
@@ -176,17 +189,20 @@ def _half_way(heavy: NDArray[np.float64], cut: int, last: int) -> int:
 def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: int, work: Work) -> None:
     """Cut the line for every bag, and add the trees' values to `work.update`.
 
-    work.bags : the bags' histograms; weight : (B, last + 1) their row weights per bin, (B, 0) for LogitBoost;
+    work.bags : the bags' histograms; weight : (B, last + 1) what is summed per bin once, (B, 0) for two channels;
     work.order[1..last] : the codes along the line. Code 0 has its own leaf. Places that are empty in a bag take the
     leaf of the nearer non-empty place, the exact middle that of the left one. `key` seeds random cuts.
     """
     gradient, divisor, heavy = work.prefix[0], work.prefix[1], work.prefix[2 if settings.mart else 1]
     leaves, scratch = (work.cuts, work.reductions), (work.value, work.bits)
-    order, ends, update, paired = work.order, work.ends, work.update, has_hessian(settings.loss)
-    most = settings.max_delta
+    order, ends, update, paired = work.order, work.ends, work.update, is_paired(settings.loss)
+    most, loss, with_log = settings.max_delta, settings.loss, has_log_link(settings.loss)
     for b in range(settings.n_bags):
         bag, mine = work.bags[b], weight[b]
-        _run_up(bag, mine, order, last, paired, gradient, divisor)
+        if with_log:
+            _run_up_log(bag, mine, order, last, loss, gradient, divisor)
+        else:
+            _run_up(bag, mine, order, last, paired, gradient, divisor)
         if settings.mart:
             _run_up(mine, mine, order, last, False, heavy, heavy)
         if settings.random:
@@ -196,13 +212,18 @@ def cut_lines(weight: NDArray[np.floating], last: int, settings: Settings, key: 
         begin = 1
         for leaf in range(n):
             low, high = ends[leaf], ends[leaf + 1]
-            value = leaf_value(gradient[high] - gradient[low], divisor[high] - divisor[low], most)
+            value = leaf_value(gradient[high] - gradient[low], divisor[high] - divisor[low], most, loss)
             end = _half_way(heavy, high, last) if high < last else high
             inside = update[begin : end + 1]
             for k in range(inside.size):
                 inside[k] += value
             begin = end + 1
-        update[0] += leaf_value(bag[0], bag[1] if paired else mine[0], most)
+        first, second = bag[0], bag[1] if paired else mine[0]
+        if with_log:
+            g, s = sums_of(first, second, loss)
+            update[0] += leaf_value(g, s, most, loss)
+        else:
+            update[0] += leaf_value(first, second, most, loss)
 
 
 @kernel

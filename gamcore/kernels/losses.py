@@ -1,19 +1,31 @@
-"""The compiled half of every loss: a row's state, how an update changes it, and its gradient, hessian and loss.
+"""The compiled half of every loss: a row's state, how an update changes it, and what the cuts of a step read off it.
 
-A step updates one number per row, its *state*, by looking up a factor per bin:
+A step updates each row's *state* by a factor looked up by bin, and sums one or two numbers per row, its *channels*,
+over every bin; a loss with one channel has a second sum per bin that never changes.
 
-    loss      state                an update                histogram of a bin
-    squared   residual  y - F      state - step             gradient
-    logistic  odds      exp(F)     state * exp(step)        gradient, hessian
+    loss      state                   an update                channels      summed once
+    squared   residual  y - F         state - step             residual      weight
+    logistic  odds      exp(F)        state * exp(step)        gradient, hessian
+    Poisson   mu = exp(F)             state * exp(step)        mu            y
+    Gamma     q = y / mu              state * exp(-step)       q             weight
+    Tweedie   a = y mu^(1-p) and      a * exp((1-p) step)      a, b
+              b = mu^(2-p)            b * exp((2-p) step)
 
-For logistic loss p = E / (1 + E), r = y - p and h = p (1 - p): one exponential per *bin* instead of one per row. The
-other half of a loss, its link and its traits, is in `model/losses.py`.
+There is one exponential per *bin* instead of one per row. For logistic loss p = E / (1 + E), r = y - p, h = p (1 - p).
+
+Poisson, Gamma and Tweedie are one family: deviances of variances that grow as mu^p, with p = 1, 2, or between. Let A
+and B be the sums of a and b over a leaf (Poisson: y and mu; Gamma: q and the weight). The best step is log(A / B), and
+minus the gradient is G = A - B. That step lowers the deviance by G^2 / S with S = B + (A - B) p / 3, up to terms of
+fourth order in log(A / B) (an algorithm of this project: the hessian in place of S overrates leaves with few events,
+by a factor of about y / mu for a single one). S is linear in the sums, so lines are cut as for any other loss.
+
+The other half of a loss, its link and its traits, is in `model/losses.py`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,40 +33,115 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Rows
 
-SQUARED: Final = 0
-LOGISTIC: Final = 1
-CODES: Final = (LOGISTIC, SQUARED)
-"""All losses, in the order in which their kernels are compiled ahead of time."""
+
+class Form(NamedTuple):
+    """A loss as kernels take it; only this module looks inside."""
+
+    code: int
+    power: float = 0.0  # p of the losses with a log link
+
+
+_SQUARED, _LOGISTIC, _POISSON, _GAMMA, _TWEEDIE = range(5)
+
+SQUARED: Final = Form(_SQUARED)
+LOGISTIC: Final = Form(_LOGISTIC)
+POISSON: Final = Form(_POISSON, power=1.0)
+GAMMA: Final = Form(_GAMMA, power=2.0)
+COMPILED: Final = (LOGISTIC, SQUARED)
+"""The losses with which kernels are compiled ahead of time; the code is the same for all."""
 
 LEAST_ODDS = 1e-13
 MOST_ODDS = 1e13
-"""Bounds on the odds, about |F| <= 30: beyond, p is 0 or 1 in float32 and hessians vanish."""
+"""Bounds on the odds, about |F| <= 30: beyond, p is 0 or 1 in float32 and hessians vanish. Means and ratios to the mean
+are bounded likewise, in units of `Loss.unit_of`."""
 
-KEPT_TARGETS: Final[dict[int, type]] = {LOGISTIC: np.uint8}
-"""Losses that need the target beside the state, and the type in which rows keep it."""
+EMPTY = 1e-8
+"""Weight up to which a leaf has value 0."""
+
+NO_SHARE = 1e-12
+"""Share of a leaf's sums up to which one of them counts as 0, being a difference of sums."""
+
+KEPT_TARGETS: Final[dict[int, type]] = {_LOGISTIC: np.uint8}
+"""Losses that need the target's class beside the state, and the type in which rows keep it."""
 
 
-def kept_target(y: NDArray[np.float64], loss: int) -> NDArray[Any]:
+def tweedie(power: float) -> Form:
+    """Return the form of a Tweedie loss with 1 < power < 2."""
+    return Form(_TWEEDIE, power=power)
+
+
+def kept_target(y: NDArray[np.float64], loss: Form) -> NDArray[Any]:
     """Return the contents of `Rows.target`: the target (n,), or an empty array."""
-    return y.astype(KEPT_TARGETS[loss]) if loss in KEPT_TARGETS else np.empty(0, np.uint8)
+    return y.astype(KEPT_TARGETS[loss.code]) if loss.code in KEPT_TARGETS else np.empty(0, np.uint8)
 
 
 @trait
-def has_hessian(loss: int) -> bool:
-    """Return whether hessians change between rounds, so that histograms keep them; else they are the row weights."""
-    return loss != SQUARED
+def is_paired(loss: Form) -> bool:
+    """Return whether rows have two channels, so that histograms keep two sums per bin that change between rounds."""
+    return bool(loss.code == _LOGISTIC or loss.code == _TWEEDIE)
 
 
 @trait
-def no_change(loss: int) -> float:
+def has_log_link(loss: Form) -> bool:
+    """Return whether it is one of the family of Poisson, Gamma and Tweedie."""
+    return bool(_POISSON <= loss.code <= _TWEEDIE)
+
+
+@trait
+def n_states(loss: Form) -> int:
+    """Return how many numbers the state of a row has, side by side in `Rows.score`."""
+    return 2 if loss.code == _TWEEDIE else 1
+
+
+@trait
+def no_change(loss: Form) -> float:
     """Return the factor that leaves a row's state as it is."""
-    return 1.0 if loss == LOGISTIC else 0.0
+    return 0.0 if loss.code == _SQUARED else 1.0
 
 
 @trait
-def factor_of(step: float, loss: int) -> float:
-    """Return the factor that applies a step of the score to a row's state."""
-    return math.exp(step) if loss == LOGISTIC else step
+def factors_of(step: float, loss: Form) -> tuple[float, float]:
+    """Return the factors that apply a step of the score to a row's state; the second is that of Tweedie's b."""
+    if loss.code == _SQUARED:
+        return step, 0.0
+    if loss.code == _TWEEDIE:
+        return math.exp((1.0 - loss.power) * step), math.exp((2.0 - loss.power) * step)
+    return math.exp(-step if loss.code == _GAMMA else step), 0.0
+
+
+@trait
+def put_factors(factor: NDArray[np.floating], v: int, both: tuple[float, float], loss: Form) -> None:
+    """Write the factors of code v, side by side if there are two."""
+    if loss.code == _TWEEDIE:
+        factor[2 * v], factor[2 * v + 1] = both
+    else:
+        factor[v] = both[0]
+
+
+@trait
+def sums_of(first: float, second: float, loss: Form) -> tuple[float, float]:
+    """Return minus the gradient and the weight of some rows, given the sums of their channels.
+
+    first, second : the two channels, or the only one and what is summed once.
+    """
+    if not (_POISSON <= loss.code <= _TWEEDIE):
+        return first, second
+    gap = second - first if loss.code == _POISSON else first - second
+    return gap, (first if loss.code == _POISSON else second) + gap * (loss.power / 3.0)
+
+
+@trait
+def leaf_value(g: float, s: float, most: float, loss: Form) -> float:
+    """Return the best step of a leaf, from `sums_of` its rows, clipped to +-most; 0 without weight."""
+    if not s > EMPTY:
+        return 0.0
+    if not (_POISSON <= loss.code <= _TWEEDIE):
+        return min(max(g / s, -most), most)
+    mean = s - g * (loss.power / 3.0)
+    seen = mean + g
+    if seen <= NO_SHARE * s:
+        return -most
+    return most if mean <= NO_SHARE * s else min(max(math.log(seen / mean), -most), most)
 
 
 @kernel
@@ -64,26 +151,61 @@ def advance(
     score: NDArray[np.floating],
     target: NDArray[np.uint8],
     weight: NDArray[np.floating],
-    loss: int,
+    loss: Form,
     gathered: NDArray[np.floating],
     gradient: NDArray[np.floating],
 ) -> None:
-    """Apply `factor[code]` to one run of at most CHUNK rows, and write their weighted (negative) gradients.
+    """Apply `factor[code]` to one run of at most CHUNK rows, and write their weighted channels to `gradient`.
 
-    Hessians are written side by side with them if the loss has any. `target` and `weight` are those of the same rows,
-    or empty. Factors are looked up in a loop of their own, since only the other loop can be vectorised.
+    Two channels are written side by side. `target` and `weight` are those of the same rows, or empty. Factors are
+    looked up in a loop of their own, since only the other loop can be vectorised.
     """
+    if loss.code == _TWEEDIE:
+        _advance_both(code, factor, score, weight, gathered, gradient)
+        return
     n = code.size
     for i in range(n):
         gathered[i] = factor[code[i]]
-    if loss != LOGISTIC:
+    if loss.code == _LOGISTIC:
+        _to_odds(score, gathered, target, n, gradient)
+    elif loss.code == _SQUARED:
         for i in range(n):
             residual = score[i] - gathered[i]
             score[i] = residual
             gradient[i] = residual
+    else:
+        kind = score.dtype.type
+        low, high = kind(LEAST_ODDS), kind(MOST_ODDS)
+        for i in range(n):
+            state = score[i] * gathered[i]
+            state = low if state < low else state
+            state = high if state > high else state
+            score[i] = state
+            gradient[i] = state
+    if loss.code == _LOGISTIC:
+        _weigh_both(weight, gradient)
+    else:
         for i in range(weight.size):
             gradient[i] *= weight[i]
-        return
+
+
+@kernel
+def _weigh_both(weight: NDArray[np.floating], gradient: NDArray[np.floating]) -> None:
+    """Multiply two channels by the weights of rows, if there are any."""
+    for i in range(weight.size):
+        gradient[2 * i] *= weight[i]
+        gradient[2 * i + 1] *= weight[i]
+
+
+@kernel
+def _to_odds(
+    score: NDArray[np.floating],
+    gathered: NDArray[np.floating],
+    target: NDArray[np.uint8],
+    n: int,
+    gradient: NDArray[np.floating],
+) -> None:
+    """Update odds; write gradients and hessians."""
     kind = score.dtype.type
     one, low, high = kind(1.0), kind(LEAST_ODDS), kind(MOST_ODDS)
     for i in range(n):
@@ -95,57 +217,94 @@ def advance(
         chance = odds * rest
         gradient[2 * i] = kind(target[i]) - chance
         gradient[2 * i + 1] = chance * rest
-    for i in range(weight.size):
-        gradient[2 * i] *= weight[i]
-        gradient[2 * i + 1] *= weight[i]
 
 
 @kernel
-def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[np.floating], loss: int) -> None:
+def _advance_both(
+    code: NDArray[np.uint8],
+    factor: NDArray[np.floating],
+    score: NDArray[np.floating],
+    weight: NDArray[np.floating],
+    gathered: NDArray[np.floating],
+    gradient: NDArray[np.floating],
+) -> None:
+    """Advance states of two numbers, which are the channels: one load of both factors, then one plain loop."""
+    n = code.size
+    for i in range(n):
+        at = np.intp(code[i]) * 2
+        gathered[2 * i], gathered[2 * i + 1] = factor[at], factor[at + 1]
+    high = score.dtype.type(MOST_ODDS)
+    for i in range(2 * n):
+        state = score[i] * gathered[i]
+        state = high if state > high else state
+        score[i] = state
+        gradient[i] = state
+    _weigh_both(weight, gradient)
+
+
+@kernel
+def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[np.floating], loss: Form) -> None:
     """Apply `factor[code]` to the states of one run of rows, without gradients."""
     kind = score.dtype.type
     low, high = kind(LEAST_ODDS), kind(MOST_ODDS)
-    if loss == LOGISTIC:
+    if loss.code == _SQUARED:
+        for i in range(code.size):
+            score[i] -= factor[code[i]]
+    elif loss.code == _TWEEDIE:
+        for i in range(code.size):
+            at = np.intp(code[i]) * 2
+            score[2 * i] = min(score[2 * i] * factor[at], high)
+            score[2 * i + 1] = min(score[2 * i + 1] * factor[at + 1], high)
+    else:
         for i in range(code.size):
             odds = score[i] * factor[code[i]]
             odds = low if odds < low else odds
             score[i] = high if odds > high else odds
-    else:
-        for i in range(code.size):
-            score[i] -= factor[code[i]]
 
 
 @kernel
-def shift_by(steps: NDArray[np.float64], score: NDArray[np.floating], loss: int) -> None:
-    """Apply a separate step to the state of each row."""
-    if loss == LOGISTIC:
-        for i in range(score.size):
-            score[i] = min(max(score[i] * math.exp(steps[i]), LEAST_ODDS), MOST_ODDS)
-    else:
+def shift_by(steps: NDArray[np.float64], score: NDArray[np.floating], loss: Form) -> None:
+    """Apply a separate step to the state of each row; there may be more steps than rows."""
+    if loss.code == _SQUARED:
         for i in range(score.size):
             score[i] -= steps[i]
+    elif loss.code == _TWEEDIE:
+        for i in range(score.size // 2):
+            for k in range(2):
+                grown = score[2 * i + k] * math.exp((1.0 + k - loss.power) * steps[i])
+                score[2 * i + k] = min(grown, MOST_ODDS)
+    else:
+        sign = -1.0 if loss.code == _GAMMA else 1.0
+        for i in range(score.size):
+            score[i] = min(max(score[i] * math.exp(sign * steps[i]), LEAST_ODDS), MOST_ODDS)
 
 
 @kernel
-def state_of(total: float, response: float, loss: int) -> float:
-    """Return the state of a row whose curves add up to `total`; for `response`, see `rescore`."""
-    if loss == LOGISTIC:
-        return min(max(math.exp(total + response), LEAST_ODDS), MOST_ODDS)
-    return response - total
+def put_state(rows: Rows, i: int, total: float, response: float, loss: Form) -> None:
+    """Write the state of row i, whose curves add up to `total`; for `response`, see `rescore`."""
+    if loss.code == _SQUARED:
+        rows.score[i] = response - total
+    elif loss.code == _TWEEDIE:
+        given = total + response
+        rows.score[2 * i] = min(rows.outcome[i] * math.exp((1.0 - loss.power) * given), MOST_ODDS)
+        rows.score[2 * i + 1] = min(math.exp((2.0 - loss.power) * given), MOST_ODDS)
+    else:
+        given = total + response
+        rows.score[i] = min(max(math.exp(-given if loss.code == _GAMMA else given), LEAST_ODDS), MOST_ODDS)
 
 
 @kernel
-def total_loss(rows: Rows, start: int, stop: int, loss: int) -> float:
-    """Return the weighted sum of the loss over rows start : stop: squared error, or negative log-likelihood.
+def total_loss(rows: Rows, start: int, stop: int, loss: Form) -> float:
+    """Return the weighted sum of the loss over rows start : stop.
 
     Unweighted log loss takes one logarithm of a product over 16 rows, whose factors are at most about 1e13.
     """
     total = 0.0
     weighted = rows.weight.size > 0
-    if loss != LOGISTIC:
+    if loss.code != _LOGISTIC:
         for i in range(start, stop):
-            square = float(rows.score[i]) ** 2
-            total += square * rows.weight[i] if weighted else square
+            one = _loss_at(rows, i, loss)
+            total += one * rows.weight[i] if weighted else one
         return total
     product = 1.0
     for i in range(start, stop):
@@ -161,19 +320,38 @@ def total_loss(rows: Rows, start: int, stop: int, loss: int) -> float:
     return total + math.log(product)
 
 
+@trait
+def _loss_at(rows: Rows, i: int, loss: Form) -> float:
+    """Return the loss of a row at its state: squared error or deviance."""
+    state = float(rows.score[n_states(loss) * i])
+    if loss.code == _SQUARED:
+        return state * state
+    if loss.code == _GAMMA:
+        return 2.0 * (state - 1.0 - math.log(state))
+    y = rows.outcome[i]
+    if loss.code == _POISSON:
+        return float(2.0 * (state - y + (y * math.log(y / state) if y > 0.0 else 0.0)))
+    one, two = loss.power - 1.0, 2.0 - loss.power
+    constant = math.pow(y, two) / (one * two) if y > 0.0 else 0.0
+    return float(2.0 * (state / one + float(rows.score[2 * i + 1]) / two - constant))
+
+
 @kernel
-def descent_of(y: float, score: float, loss: int) -> tuple[float, float]:
+def descent_of(y: float, score: float, loss: Form) -> tuple[float, float]:
     """Return minus the gradient, and the hessian, of a row with this score."""
-    if loss == LOGISTIC:
+    if loss.code == _LOGISTIC:
         chance = 1.0 / (1.0 + math.exp(-score))
         return y - chance, chance * (1.0 - chance)
+    if _POISSON <= loss.code <= _TWEEDIE:
+        a, b = y * math.exp((1.0 - loss.power) * score), math.exp((2.0 - loss.power) * score)
+        return a - b, (loss.power - 1.0) * a + (2.0 - loss.power) * b
     return y - score, 1.0
 
 
 @kernel
-def loss_of(y: float, score: float, loss: int) -> float:
+def loss_of(y: float, score: float, loss: Form) -> float:
     """Return the loss of a row with this score."""
-    if loss == LOGISTIC:  # -log P(y), without forming 1 - P
+    if loss.code == _LOGISTIC:  # -log P(y), without forming 1 - P
         against = -score if y > 0.5 else score
         return max(against, 0.0) + math.log1p(math.exp(-abs(against)))
     gap = y - score

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import CURVE, kernel
 from gamcore.kernels.layout import aligned
-from gamcore.kernels.line_cuts import EMPTY
+from gamcore.kernels.losses import EMPTY, Form, has_log_link, sums_of
 
 SIDE: Final = 64
 """Codes per axis: the missing bin and at most 63 bins of values."""
@@ -108,6 +108,15 @@ def run_up(
                 h += weight[cell]
             run[0, a, b] = g + (run[0, above, b] if above >= 0 else 0.0)
             run[1, a, b] = h + (run[1, above, b] if above >= 0 else 0.0)
+
+
+@kernel
+def run_gradients(ends: tuple[int, int], loss: Form, run: NDArray[np.float64]) -> None:
+    """Turn running sums of channels into those of gradient and weight."""
+    if has_log_link(loss):
+        for a in range(ends[0] + 1):
+            for b in range(ends[1] + 1):
+                run[0, a, b], run[1, a, b] = sums_of(run[0, a, b], run[1, a, b], loss)
 
 
 @kernel

@@ -12,14 +12,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.curve_step import cut_bags
+from gamcore.kernels.curve_step import cut_bags, to_gradients
 from gamcore.kernels.early_stopping import Course, StopRule, judge, mean_loss
 from gamcore.kernels.histogram import add_run, width
 from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Settings, Work
-from gamcore.kernels.line_cuts import EMPTY, leaf_value
-from gamcore.kernels.losses import factor_of, has_hessian, no_change, shift_by
+from gamcore.kernels.losses import (
+    EMPTY,
+    Form,
+    factors_of,
+    is_paired,
+    leaf_value,
+    n_states,
+    no_change,
+    put_factors,
+    shift_by,
+)
 from gamcore.kernels.pair_cross import best_cross
-from gamcore.kernels.pair_grid import AT, AXIS, FLUSH, PART, SIDE, PairScratch, flush, part_sum, run_up, total
+from gamcore.kernels.pair_grid import (
+    AT,
+    AXIS,
+    FLUSH,
+    PART,
+    SIDE,
+    PairScratch,
+    flush,
+    part_sum,
+    run_gradients,
+    run_up,
+    total,
+)
 from gamcore.kernels.pair_refined import best_refined
 from gamcore.kernels.row_state import advance_run
 from gamcore.kernels.sorting import first_most
@@ -30,7 +51,7 @@ class Terms(NamedTuple):
 
     n_mains: int
     ends: NDArray[np.int64]  # (lines, 2) largest codes of each pair's features
-    weight: NDArray[np.floating]  # (lines, N_CELLS) row weights of the cells; (lines, 0) for LogitBoost
+    weight: NDArray[np.floating]  # (lines, N_CELLS) what is summed per cell once; (lines, 0) for two channels
 
 
 Scratch = tuple[Work, PairScratch]
@@ -43,12 +64,12 @@ def add_pair(
     groups: NDArray[np.int64],
     fit: Fit,
     pair: int,
-    loss: int,
+    loss: Form,
     scratch: Scratch,
 ) -> None:
     """Apply the pending update to the rows of `groups`, and fill `wide` with the pair's histogram over all of them."""
     work, board = scratch
-    paired = has_hessian(loss)
+    paired = is_paired(loss)
     size = width(table.last[pair], paired)
     cells, wide = board.cells[:size], board.wide[:size]
     cells[:], wide[:] = 0, 0
@@ -72,11 +93,16 @@ def add_pair(
 
 
 @kernel
-def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int], step: float, factor: float) -> None:
+def _paint(fit: Fit, pair: int, rows: tuple[int, int], columns: tuple[int, int], step: float, loss: Form) -> None:
     """Add a leaf's step to `moved` in its cells, pending for the rows; `catch_up_rows` adds it to the surface."""
+    factors = factors_of(step, loss)
     for a in range(rows[0], rows[1] + 1):
         low, high = SIDE * a + columns[0], SIDE * a + columns[1] + 1
-        fit.factor[low:high] = factor
+        if n_states(loss) == 1:
+            fit.factor[low:high] = factors[0]
+        else:
+            for v in range(low, high):
+                put_factors(fit.factor, v, factors, loss)
         moved = fit.moved[pair, low:high]
         for k in range(moved.size):
             moved[k] += step
@@ -104,13 +130,12 @@ def finish_pair(ends: tuple[int, int], pair: int, fit: Fit, settings: Settings, 
                 h -= part_sum(run, 1, tree, part, last_root, cut)
             if h < (settings.min_node_weight if part == 2 or side == 2 else EMPTY):
                 continue
-            step = settings.learning_rate * leaf_value(g, h, settings.max_delta)
+            step = settings.learning_rate * leaf_value(g, h, settings.max_delta, settings.loss)
             gain += 2.0 * g * step - h * step * step
-            factor = factor_of(step, settings.loss)
             if tree[AXIS] == 0:
-                _paint(fit, pair, along, other, step, factor)
+                _paint(fit, pair, along, other, step, settings.loss)
             else:
-                _paint(fit, pair, other, along, step, factor)
+                _paint(fit, pair, other, along, step, settings.loss)
     fit.gains[pair] = gain
     fit.steps[pair] += 1
     fit.pending[0] = pair
@@ -123,7 +148,7 @@ def _cut_line(
     """Update a feature's curve from its histogram in `wide`, without bags."""
     work, board = scratch
     last = table.last[line]
-    paired = has_hessian(settings.loss)
+    paired = is_paired(settings.loss)
     size = width(last, paired)
     for k in range(size):
         work.bags[0, k] = board.wide[k]
@@ -132,6 +157,7 @@ def _cut_line(
             work.total[0, v], work.total[1, v] = board.wide[2 * v], board.wide[2 * v + 1]
         else:
             work.total[0, v], work.total[1, v] = board.wide[v], weight[line, v]
+    to_gradients(last, settings.loss, work)
     cut_bags(table, line, weight[line : line + 1, : last + 1], fit, settings, work)
 
 
@@ -139,7 +165,8 @@ def _cut_line(
 def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bool, board: PairScratch) -> None:
     """Make a step on a pair from its histogram in `wide`."""
     ends = (terms.ends[line, 0], terms.ends[line, 1])
-    run_up(board.wide, terms.weight[line], has_hessian(settings.loss), ends, board.run)
+    run_up(board.wide, terms.weight[line], is_paired(settings.loss), ends, board.run)
+    run_gradients(ends, settings.loss, board.run)
     if refined:
         best = best_refined(board.run, ends, settings.min_node_weight, board)
     else:
@@ -153,7 +180,7 @@ def _cut_pair(terms: Terms, line: int, fit: Fit, settings: Settings, refined: bo
 
 @kernel
 def catch_up_rows(
-    table: CodedTable, rows: Rows, groups: NDArray[np.int64], n_mains: int, fit: Fit, loss: int, work: Work
+    table: CodedTable, rows: Rows, groups: NDArray[np.int64], n_mains: int, fit: Fit, loss: Form, work: Work
 ) -> None:
     """Apply all changes of a round to the rows of `groups` (validation), and add them to the surfaces.
 
@@ -168,7 +195,7 @@ def catch_up_rows(
                 code, moved = table.codes[line, start:stop], fit.moved[line]
                 for i in range(code.size):
                     sums[i] += moved[code[i]]
-            shift_by(sums, rows.score[start:stop], loss)
+            shift_by(sums, rows.score[n_states(loss) * start : n_states(loss) * stop], loss)
     for line in range(fit.moved.shape[0]):
         curve, moved = fit.curves[line], fit.moved[line]
         for k in range(moved.size):

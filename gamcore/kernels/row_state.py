@@ -7,20 +7,21 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Work
-from gamcore.kernels.losses import advance, state_of
+from gamcore.kernels.losses import Form, advance, n_states, put_state
 
 
 @kernel
 def advance_run(
-    before: NDArray[np.uint8], start: int, stop: int, rows: Rows, fit: Fit, loss: int, work: Work, chain: int
+    before: NDArray[np.uint8], start: int, stop: int, rows: Rows, fit: Fit, loss: Form, work: Work, chain: int
 ) -> None:
-    """Apply the pending update to the rows start : stop, and write their gradients to work.gradient[chain].
+    """Apply the pending update to the rows start : stop, and write their channels to work.gradient[chain].
 
     before : codes (n,) of the feature of the pending update.
     """
     weight = rows.weight[start:stop] if rows.weight.size else rows.weight
     target = rows.target[start:stop] if rows.target.size else rows.target
-    score = rows.score[start:stop]
+    each = n_states(loss)
+    score = rows.score[each * start : each * stop]
     advance(before[start:stop], fit.factor, score, target, weight, loss, work.gathered, work.gradient[chain])
 
 
@@ -30,16 +31,17 @@ def rescore(
     rows: Rows,
     response: NDArray[np.float64],
     curves: NDArray[np.float64],
-    loss: int,
+    loss: Form,
     sums: NDArray[np.float64],
 ) -> None:
     """Set every row's state from the curves, so that rounding does not add up over rounds.
 
-    response : for squared loss, y minus the score that the curves add to; for others, that score. (n,), or (1,) if it
-    is the same for all rows. sums : scratch, as many values as rows are summed at a time.
+    response : what `Loss.response` makes of the score that the curves add to: (n,), or (1,) if it is the same for all
+    rows. sums : scratch, as many values as rows are summed at a time.
     """
-    for start in range(0, rows.score.size, sums.size):
-        stop = min(start + sums.size, rows.score.size)
+    n_rows = table.codes.shape[1]
+    for start in range(0, n_rows, sums.size):
+        stop = min(start + sums.size, n_rows)
         sums[:] = 0.0
         for j in range(table.codes.shape[0]):
             code = table.codes[j, start:stop]
@@ -47,4 +49,4 @@ def rescore(
                 sums[i] += curves[j, code[i]]
         for i in range(stop - start):
             given = response[start + i] if response.size > 1 else response[0]
-            rows.score[start + i] = state_of(sums[i], given, loss)
+            put_state(rows, start + i, sums[i], given, loss)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel
 from gamcore.kernels.histogram import add_run
 from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Work
-from gamcore.kernels.losses import has_hessian
+from gamcore.kernels.losses import Form, is_paired
 from gamcore.kernels.row_state import advance_run
 
 
@@ -42,13 +42,13 @@ def row_gradients(
     rows: Rows,
     groups: NDArray[np.int64],
     fit: Fit,
-    loss: int,
+    loss: Form,
     work: Work,
     gradient: NDArray[np.floating],
 ) -> None:
     """Apply the pending update to the rows of `groups`, and write their gradients (and hessians) to `gradient`."""
     before = table.codes[fit.pending[0]]
-    each = 2 if has_hessian(loss) else 1
+    each = 2 if is_paired(loss) else 1
     for q in range(groups.size):
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
-from gamcore.kernels.losses import descent_of, loss_of
+from gamcore.kernels.losses import Form, descent_of, loss_of
 from gamcore.kernels.tree_growth import Columns, Growth, Members, Nodes, grow
 from gamcore.kernels.tree_predict import Trees, add_leaves
 from gamcore.kernels.tree_splits import Search, Splitting
@@ -24,7 +24,7 @@ class Scheme(NamedTuple):
     how: Splitting
     growth: Growth
     rate: float
-    loss: int
+    loss: Form
     patience: int
     tolerance: float  # by how much a round must lower the validation loss
 
@@ -38,7 +38,7 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def fill_stats(y: Floats, weight: Floats, score: Floats, loss: int, rows: Members) -> None:
+def fill_stats(y: Floats, weight: Floats, score: Floats, loss: Form, rows: Members) -> None:
     """Write minus the gradient plus i times the hessian of each row to `rows.stats`, in the order of `rows.places`."""
     for i in range(rows.places.size):
         row = rows.places[i]
@@ -48,7 +48,7 @@ def fill_stats(y: Floats, weight: Floats, score: Floats, loss: int, rows: Member
 
 
 @kernel
-def sum_loss(y: Floats, weight: Floats, score: Floats, loss: int, rows: Ints) -> float:
+def sum_loss(y: Floats, weight: Floats, score: Floats, loss: Form, rows: Ints) -> float:
     """Return the weighted loss of some rows."""
     total = 0.0
     for row in rows:

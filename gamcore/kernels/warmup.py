@@ -41,7 +41,7 @@ def warmup(tell: Callable[[float], object] = bool) -> None:
     tell : called with the share that is done, from 0 to 1.
     """
     children = [] if is_compiled() or (os.cpu_count() or 1) <= 2 else [_child(name) for name in LATER]
-    steps = 2 * len(losses.CODES) + 1
+    steps = 2 * len(losses.COMPILED) + 1
     for done, _ in enumerate(_steps(children), 1):
         tell(done / steps)
     if FOLDER is not None:
@@ -65,7 +65,7 @@ def _child(name: str) -> subprocess.Popen[bytes]:
 
 def _steps(children: list[subprocess.Popen[bytes]]) -> Iterator[None]:
     """Do the work, step by step; what children have compiled is only loaded."""
-    small = [_small(loss) for loss in losses.CODES]
+    small = [_small(loss) for loss in losses.COMPILED]
     for one in small:
         _warm_curves(*one)
         yield
@@ -83,11 +83,11 @@ def _warm_later(name: str) -> None:
     if name == "trees":
         _warm_trees()
     else:
-        for loss in losses.CODES:
+        for loss in losses.COMPILED:
             _warm_pairs(*_small(loss))
 
 
-def _small(loss: int) -> Small:
+def _small(loss: losses.Form) -> Small:
     """Return a few rows to boost."""
     n = 8
     table = CodedTable(
@@ -104,7 +104,7 @@ def _small(loss: int) -> Small:
 def _warm_curves(table: CodedTable, state: Rows, settings: Settings) -> None:
     """Boost one curve."""
     n, loss = state.score.size, settings.loss
-    cells = 0 if losses.has_hessian(loss) else 2
+    cells = 0 if losses.is_paired(loss) else 2
     sets = Sets(
         np.array([0]), np.zeros((1, 1, 1), np.int64), np.array([0, 2]), np.zeros(cells), np.zeros((1, 1, cells), SUM)
     )
@@ -128,7 +128,7 @@ def _warm_pairs(features: CodedTable, state: Rows, settings: Settings) -> None:
     pairs.rank_pairs(codes, np.ones(2, np.int64), stats, np.array([[0, 1]]), 1.0, True, board, np.empty(1))
     none = np.zeros(1, np.bool_)
     table = CodedTable(np.full((1, n), SIDE + 1, np.uint16), starts, np.full(1, SIDE + 1), none, np.zeros(1, np.int64))
-    weight = np.zeros((1, 0 if losses.has_hessian(settings.loss) else N_CELLS), SUM)
+    weight = np.zeros((1, 0 if losses.is_paired(settings.loss) else N_CELLS), SUM)
     fit = make_fit(1, losses.no_change(settings.loss), SUM, N_CELLS)
     course = make_course(1, np.array([1]), 4.0, SUM, N_CELLS)
     validate(table, state, fit, settings.loss, course)

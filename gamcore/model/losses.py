@@ -1,13 +1,7 @@
-"""Losses that boosting minimises, and the links between a score F and a prediction.
-
-Conventions: y, F and w are float64 arrays of shape (n,); `link(prediction) = F`; gradients are with respect to F, so
-that boosting descends along `-gradient`. The compiled half of each loss is in `kernels/losses.py`; no other code
-distinguishes losses.
-"""
+"""All losses that boosting minimises, by name; what they answer to is in `loss.py`."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -17,90 +11,18 @@ import numpy as np
 from scipy.special import expit, log_expit, logit
 
 from gamcore.kernels import losses as kernels
-from gamcore.model.scales import Scale, ratio
+from gamcore.kernels.losses import Form
+from gamcore.model.loss import Loss
+from gamcore.model.power_losses import GammaLoss, PoissonLoss, TweedieLoss
+from gamcore.model.scales import Scale
 from gamcore.types import Floats
+
+__all__ = ["LOSSES", "Loss", "default_loss"]
 
 LARGEST_LOGIT: Final = 30.0
 
-
-@dataclass(frozen=True)
-class Loss(ABC):
-    """A loss with its link.
-
-    code : of its compiled half.
-    kind : of the estimator that minimises it.
-    error : name of its mean over rows.
-    is_scaled : whether it depends on the target's unit, and so is boosted in units of the target's standard deviation.
-    newton_drop : how much a Newton leaf reduces it, in units of G^2 / H.
-    units : the unit of an effect on each available scale; empty where that is the target's own.
-    """
-
-    name: ClassVar[str]
-    code: ClassVar[int]
-    kind: ClassVar[str]
-    error: ClassVar[str]
-    is_scaled: ClassVar[bool] = False
-    newton_drop: ClassVar[float] = 0.5
-    units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether the target is 0 or 1, and a prediction the probability of 1."""
-        return self.kind == "classifier"
-
-    @property
-    def has_hessian(self) -> bool:
-        """Whether hessians change from round to round; otherwise row weights replace them."""
-        return bool(kernels.has_hessian(self.code))
-
-    @property
-    def scales(self) -> tuple[Scale, ...]:
-        """Scales that effects can be read on."""
-        return tuple(self.units) or ("link",)
-
-    def unit(self, scale: Scale, target: str) -> str:
-        """Return the unit of an effect, in words."""
-        return self.units.get(scale, target)
-
-    def effect(self, scores: Floats, scale: Scale, base: float) -> Floats:
-        """Convert effects from the link scale to another; base is the score of a row without effects."""
-        if scale == "ratio":
-            return ratio(scores)
-        if scale == "points":
-            return np.asarray(100.0 * (self.inverse_link(base + scores) - self.inverse_link(np.array(base))))
-        return scores
-
-    def is_bounded(self, y: Floats) -> bool:
-        """Return whether the score of the best constant for these targets is finite."""
-        return True
-
-    @abstractmethod
-    def base_score(self, y: Floats, w: Floats) -> float:
-        """Return the score of the best constant."""
-
-    @abstractmethod
-    def link(self, prediction: Floats) -> Floats:
-        """Return the score of a prediction."""
-
-    @abstractmethod
-    def inverse_link(self, score: Floats) -> Floats:
-        """Return the prediction of a score."""
-
-    @abstractmethod
-    def spread(self, y: Floats, w: Floats | None) -> float:
-        """Return the standard error of the score of a constant, for a single row."""
-
-    @abstractmethod
-    def loss(self, y: Floats, score: Floats) -> Floats:
-        """Return the loss of each row."""
-
-    @abstractmethod
-    def gradient(self, y: Floats, score: Floats) -> Floats:
-        """Return the first derivative."""
-
-    @abstractmethod
-    def hessian(self, y: Floats, score: Floats) -> Floats:
-        """Return the second derivative."""
+MOST_NEWTON: Final = 60
+"""Newton steps for a base score beside an offset: five are usual."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +30,26 @@ class SquaredLoss(Loss):
     """(y - F)^2 for real y; the identity link. Gradient and hessian are those of half of it, as is customary."""
 
     name: ClassVar[str] = "squared"
-    code: ClassVar[int] = kernels.SQUARED
     kind: ClassVar[str] = "regressor"
     error: ClassVar[str] = "squared error"
     is_scaled: ClassVar[bool] = True
     newton_drop: ClassVar[float] = 1.0
 
-    def base_score(self, y: Floats, w: Floats) -> float:
+    @property
+    def form(self) -> Form:
+        return kernels.SQUARED
+
+    def response(self, y: Floats, score: Floats, unit: float) -> Floats:
+        """Return the residuals."""
+        return y - score
+
+    def loss_unit(self, scale: float, unit: float) -> float:
+        """Return the square of the unit of scores."""
+        return scale**2
+
+    def base_score(self, y: Floats, w: Floats, offset: Floats | float = 0.0) -> float:
         """Return the mean."""
-        return float(np.average(y, weights=w))
+        return float(np.average(y - offset, weights=w))
 
     def link(self, prediction: Floats) -> Floats:
         """Return the prediction."""
@@ -148,7 +81,6 @@ class LogisticLoss(Loss):
     """Negative log likelihood of y in {0, 1} under P(y = 1) = 1 / (1 + exp(-F)); the logit link."""
 
     name: ClassVar[str] = "logistic"
-    code: ClassVar[int] = kernels.LOGISTIC
     kind: ClassVar[str] = "classifier"
     error: ClassVar[str] = "log-loss"
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
@@ -159,10 +91,36 @@ class LogisticLoss(Loss):
         """Return whether both classes occur."""
         return bool(np.ptp(y) > 0)
 
-    def base_score(self, y: Floats, w: Floats) -> float:
-        """Return the log-odds of the weighted share of ones, clipped to +-30."""
+    @property
+    def form(self) -> Form:
+        return kernels.LOGISTIC
+
+    def least_node(self, rows: float, hessian: float, y: Floats) -> float:
+        """Return the floor in hessians: those of rare classes are small."""
+        return hessian
+
+    def most_step(self, newton: float) -> float:
+        """Return that of Newton steps."""
+        return newton
+
+    def base_score(self, y: Floats, w: Floats, offset: Floats | float = 0.0) -> float:
+        """Return the log-odds of the weighted share of ones, clipped to +-30; beside an offset, by Newton's method."""
         share = float(np.average(y, weights=w))
-        return float(np.clip(logit(share), -LARGEST_LOGIT, LARGEST_LOGIT))
+        base = float(np.clip(logit(share), -LARGEST_LOGIT, LARGEST_LOGIT))
+        if np.ndim(offset) == 0 or abs(base) == LARGEST_LOGIT:
+            return base - float(np.mean(offset))
+        base -= float(np.average(offset, weights=w))
+        for _ in range(MOST_NEWTON):
+            step = self.imbalance(y, base + np.asarray(offset), w)
+            base += step
+            if abs(step) < 1e-12:
+                break
+        return float(np.clip(base, -LARGEST_LOGIT, LARGEST_LOGIT))
+
+    def imbalance(self, y: Floats, score: Floats, w: Floats) -> float:
+        """Return a Newton step towards equal sums of probabilities and ones, of at most 1."""
+        bend = float(w @ self.hessian(y, score))
+        return float(np.clip(-(w @ self.gradient(y, score)) / bend, -1.0, 1.0)) if bend > 0 else 0.0
 
     def link(self, prediction: Floats) -> Floats:
         """Return the log-odds."""
@@ -190,7 +148,10 @@ class LogisticLoss(Loss):
         return np.asarray(expit(score) * expit(-score), np.float64)
 
 
-LOSSES: Final[dict[str, Loss]] = {loss.name: loss for loss in (SquaredLoss(), LogisticLoss())}
+LOSSES: Final[dict[str, Loss]] = {
+    loss.name: loss for loss in (SquaredLoss(), LogisticLoss(), PoissonLoss(), GammaLoss(), TweedieLoss())
+}
+"""One of each; those with parameters have their defaults."""
 
 
 def default_loss(is_binary: bool) -> Loss:

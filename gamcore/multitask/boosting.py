@@ -56,7 +56,7 @@ class TaskParameters:
     def scheme(self, loss: Loss, tolerance: float) -> Scheme:
         """Return how trees are grown, and when boosting stops."""
         return Scheme(
-            self.how, self.growth, rate=self.learning_rate, loss=loss.code, patience=self.patience, tolerance=tolerance
+            self.how, self.growth, rate=self.learning_rate, loss=loss.form, patience=self.patience, tolerance=tolerance
         )
 
 

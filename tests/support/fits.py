@@ -24,11 +24,23 @@ def friendly(n=1500, seed=0, binary=True):
     return X, score + rng.normal(size=n)
 
 
+def outcomes(loss, score, rng):
+    """Draw targets of a loss whose scores are known."""
+    if loss == "squared":
+        return score + rng.normal(size=score.size)
+    if loss == "logistic":
+        return (rng.random(score.size) < 1 / (1 + np.exp(-score))).astype(float)
+    if loss == "gamma":
+        return rng.gamma(2.0, np.exp(score) / 2)
+    counts = rng.poisson(np.exp(score - 0.5))
+    return counts.astype(float) if loss == "poisson" else np.where(counts, rng.gamma(2.0 * np.maximum(counts, 1)), 0.0)
+
+
 def problem(loss, n=900, p=3, seed=0):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 30, size=(p, n)).astype(np.uint8)
     score = np.sin(codes[0] / 5.0) + (codes[1] > 12)
-    y = score + rng.normal(size=n) if loss == "squared" else (rng.random(n) < 1 / (1 + np.exp(-score))).astype(float)
+    y = outcomes(loss, score, rng)
     dealt = deal(n, 16, seed)
     table = CodedTable(
         codes[:, dealt.order].copy(), dealt.starts, np.full(p, 29), np.array([False, False, True]), np.arange(p)

@@ -32,6 +32,28 @@ def log_loss(odds, target, weight=None):
     return sum(-w * math.log(p if y else 1 - p) for p, y, w in zip(chances, target, weight, strict=True))
 
 
+def power_state(y, score, power, weight):
+    """Return a = y mu^(1-p) and b = mu^(2-p) of each row, weighted."""
+    a = [w * v * math.exp(f) ** (1 - power) for v, f, w in zip(y, score, weight, strict=True)]
+    b = [w * math.exp(f) ** (2 - power) for f, w in zip(score, weight, strict=True)]
+    return np.array(a), np.array(b)
+
+
+def power_deviance(y, score, power):
+    """Return the deviance of each row, as textbooks have it."""
+    made = []
+    for v, f in zip(y, score, strict=True):
+        mu = math.exp(f)
+        if power == 1:
+            made.append(2 * ((v * math.log(v / mu) if v else 0.0) - v + mu))
+        elif power == 2:
+            made.append(2 * (v / mu - 1 - math.log(v / mu)))
+        else:
+            one, two = 1 - power, 2 - power
+            made.append(2 * (v**two / (one * two) - v * mu**one / one + mu**two / two))
+    return np.array(made)
+
+
 def reduction(g, s, left, low, high):
     """Return the drop in squared error when places low..high-1 are cut before `left`."""
 
@@ -53,7 +75,12 @@ def best_cut(g, s, low, high):
     return best
 
 
-def line_tree(g, s, d, max_leaves, min_node_weight=5.0, most=10.0):
+def newton(g, d, most=10.0):
+    """Return the value of a leaf by Newton's method."""
+    return float(np.clip(g / d, -most, most)) if d > 1e-8 else 0.0
+
+
+def line_tree(g, s, d, max_leaves, min_node_weight=5.0, leaf=newton):
     """Return the values (places,) of the best-first tree over a line, trying every cut again without caching.
 
     Empty places (s = 0) take the leaf of the nearer non-empty place; exact middles take the left one.
@@ -76,8 +103,7 @@ def line_tree(g, s, d, max_leaves, min_node_weight=5.0, most=10.0):
         leaves[n : n + 1] = [(low, left), (left, high)]
     of_full = np.zeros(len(full))
     for low, high in leaves:
-        weight = sum(df[low:high])
-        of_full[low:high] = np.clip(sum(gf[low:high]) / weight, -most, most) if weight > 1e-8 else 0.0
+        of_full[low:high] = leaf(sum(gf[low:high]), sum(df[low:high]))
     values = np.empty(len(s))
     values[: full[0] + 1] = of_full[0]
     values[full[-1] :] = of_full[-1]
@@ -88,7 +114,7 @@ def line_tree(g, s, d, max_leaves, min_node_weight=5.0, most=10.0):
     return values
 
 
-def step(codes, last, gradient, hessian, weight, bags, mart, max_leaves, rate):
+def step(codes, last, gradient, hessian, weight, bags, mart, max_leaves, rate, leaf=newton):
     """Return the mean over bags of the trees of one numeric feature: updates (last + 1,), place 0 the missing bin.
 
     bags : lists of (row, times).
@@ -99,8 +125,8 @@ def step(codes, last, gradient, hessian, weight, bags, mart, max_leaves, rate):
         for i, times in bag:
             sums[codes[i]] += times * np.array([gradient[i], hessian[i], weight[i]])
         split = 2 if mart else 1
-        update[1:] += line_tree(sums[1:, 0], sums[1:, split], sums[1:, 1], max_leaves)
-        update[0] += np.clip(sums[0, 0] / sums[0, 1], -10, 10) if sums[0, 1] > 1e-8 else 0.0
+        update[1:] += line_tree(sums[1:, 0], sums[1:, split], sums[1:, 1], max_leaves, leaf=leaf)
+        update[0] += leaf(sums[0, 0], sums[0, 1])
     return rate * update / len(bags)
 
 

@@ -183,6 +183,8 @@ def _parts(at: Floats, scale: Scale) -> list[str]:
 
 def _total(score: float, loss: str, scale: Scale) -> str:
     """Return a total score as text."""
+    if LOSSES[loss].has_log_link and scale == "ratio":
+        return number(np.exp(score), 4)
     if not LOSSES[loss].is_binary or scale == "link":
         return number(score, 4)
     return percent(expit(score)) if scale == "points" else f"odds {number(np.exp(score))}"
@@ -190,5 +192,5 @@ def _total(score: float, loss: str, scale: Scale) -> str:
 
 def _axis(loss: str, scale: Scale, target: str) -> str:
     if not LOSSES[loss].is_binary:
-        return target
+        return f"log of {target}" if LOSSES[loss].has_log_link else target
     return {"link": "log-odds", "ratio": f"log-odds of {target}", "points": f"chance of {target}, %"}[scale]

@@ -65,7 +65,7 @@ def on_edges(frame, estimator):
     return frame
 
 
-@pytest.fixture(scope="module", params=["regression", "binary"])
+@pytest.fixture(scope="module", params=["regression", "binary", "amounts"])
 def fitted(request):
     X = table(3000, 0)
     score = X[NAME].fillna(0) + 0.05 * X["whole"].astype(float).fillna(9) + np.where(X["level"] == "a", 1.0, 0.0)
@@ -76,6 +76,10 @@ def fitted(request):
     if request.param == "regression":
         model = GAMRegressor(**settings).fit(X, score + 0.1 * rng.normal(size=len(X)))
         return model, model.predict, model.predict
+    if request.param == "amounts":
+        y = np.where(rng.random(len(X)) < 0.3, 0.0, rng.gamma(2.0, np.exp(score / 2)))
+        model = GAMRegressor(objective="tweedie", power=1.4, **settings).fit(X, y)
+        return model, lambda rows: np.log(model.predict(rows)), model.predict
     model = GAMClassifier(**settings).fit(X, rng.random(len(X)) < 1 / (1 + np.exp(1.5 - score)))
     return model, model.decision_function, lambda rows: model.predict_proba(rows)[:, 1]
 

@@ -21,7 +21,7 @@ from gamcore.kernels import row_state as rows
 from gamcore.kernels import subagging as rowbags
 from gamcore.kernels import subagging_masks as rowmask
 from gamcore.kernels.layout import CodedTable, Rows, Settings, aligned, make_fit, make_work
-from gamcore.kernels.losses import LOGISTIC, SQUARED, has_hessian, no_change, total_loss
+from gamcore.kernels.losses import LOGISTIC, SQUARED, is_paired, no_change, total_loss
 from tests.support import naive
 from tests.support.fits import fit, problem
 
@@ -92,7 +92,7 @@ def test_histogram_does_not_depend_on_the_other_groups_asked_for():
 def test_combined_groups_equal_a_rescan_of_the_same_rows(loss, share):
     table, state, _ = make(4, n=800, n_groups=9, loss=loss)
     fit, work = make_fit(2, no_change(loss), np.float64), make_work(5, 3, np.float64)
-    size = histogram.width(LAST, has_hessian(loss))
+    size = histogram.width(LAST, is_paired(loss))
     hist = histogram.lines(np.zeros(9 * 2 * N_CODES), 9, size)
     histogram.add_groups(table, state, np.arange(9), fit, 0, loss, work, hist)
     member = groups.bag_pool(9, share, 5, 0)[0]
@@ -103,7 +103,7 @@ def test_combined_groups_equal_a_rescan_of_the_same_rows(loss, share):
     chosen = [np.concatenate([np.arange(table.starts[k], table.starts[k + 1]) for k in bag]) for bag in member]
     out = np.zeros_like(work.bags)
     flat = np.stack([g, h], axis=1).ravel() if loss == LOGISTIC else g
-    rowbags.rescan(table.codes[0], flat, has_hessian(loss), join([bag.astype(np.int32) for bag in chosen]), out)
+    rowbags.rescan(table.codes[0], flat, is_paired(loss), join([bag.astype(np.int32) for bag in chosen]), out)
     np.testing.assert_allclose(work.bags[:, :size], out[:, :size], atol=1e-12)
     for b, bag in enumerate(chosen):
         expected = naive.histogram(table.codes[0], g, h, bag)
@@ -115,7 +115,7 @@ def test_combined_groups_equal_a_rescan_of_the_same_rows(loss, share):
 def test_total_is_the_sum_over_groups(loss):
     hist = np.random.default_rng(0).normal(size=(5, 2 * N_CODES)).astype(np.float32)
     total = np.full((2, N_CODES), 5.0)
-    histogram.add_up(hist, 20, has_hessian(loss), total)
+    histogram.add_up(hist, 20, is_paired(loss), total)
     expected = hist.astype(float).sum(axis=0)
     if loss == LOGISTIC:
         np.testing.assert_allclose(total[:, :21], expected.reshape(-1, 2)[:21].T, atol=1e-12)
@@ -164,7 +164,7 @@ def test_row_level_strategies_give_the_histograms_of_the_same_bags(strategy, los
     g, h = (values.astype(dtype) for values in gradients(state, loss))
     outside = np.setdiff1d(np.arange(3000), train)
     g[outside] = h[outside] = 0
-    fill, lists = row_strategy(table, "subagging", strategy, train, n_bags, 0.65, 3, has_hessian(loss), dtype)
+    fill, lists = row_strategy(table, "subagging", strategy, train, n_bags, 0.65, 3, is_paired(loss), dtype)
     out = np.full((n_bags, 2 * N_CODES), 5, dtype)
     fill(0, np.stack([g, h], axis=1).ravel() if loss == LOGISTIC else g, out)
     for b in range(n_bags):
@@ -183,7 +183,7 @@ def test_sums_in_any_order_stay_within_the_stated_tolerance(dtype, tolerance, lo
     table, _, rng = make(11, n=1024, dtype=dtype, loss=loss)
     table.codes[0] = 1  # one run of 1,024 rows
     g = (rng.standard_normal(1024) * 10.0 ** rng.uniform(-6, 6, 1024)).astype(dtype)
-    fill, lists = row_strategy(table, "subagging", "mask", np.arange(1024), 9, 0.9, 0, has_hessian(loss), dtype)
+    fill, lists = row_strategy(table, "subagging", "mask", np.arange(1024), 9, 0.9, 0, is_paired(loss), dtype)
     out = np.empty((9, 2 * N_CODES), dtype)
     fill(0, np.stack([g, np.abs(g)], axis=1).ravel() if loss == LOGISTIC else g, out)
     at = 2 if loss == LOGISTIC else 1

@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 
 from gamcore.model.losses import LOSSES
+from tests.support import naive
+from tests.support.fits import outcomes
+
+POWERS = ["poisson", "gamma", "tweedie"]
 
 
 def data(name):
     rng = np.random.default_rng(0)
+    if name in POWERS:
+        return outcomes(name, rng.normal(size=50), rng), rng.normal(size=50)
     y = (rng.random(50) < 0.4).astype(float) if name == "logistic" else rng.normal(size=50)
     return y, rng.normal(scale=2, size=50)
 
@@ -16,12 +22,12 @@ def data(name):
 def test_gradient_and_hessian_are_derivatives(name):
     loss = LOSSES[name]
     y, score = data(name)
-    half = 0.5 if name == "squared" else 1.0
+    half = 0.5 / loss.newton_drop
     step = 1e-5
     slope = half * (loss.loss(y, score + step) - loss.loss(y, score - step)) / (2 * step)
-    np.testing.assert_allclose(loss.gradient(y, score), slope, atol=1e-7)
+    np.testing.assert_allclose(loss.gradient(y, score), slope, rtol=1e-7, atol=1e-7)
     bend = (loss.gradient(y, score + step) - loss.gradient(y, score - step)) / (2 * step)
-    np.testing.assert_allclose(loss.hessian(y, score), bend, atol=1e-7)
+    np.testing.assert_allclose(loss.hessian(y, score), bend, rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -29,9 +35,11 @@ def test_base_score_is_the_best_constant(name):
     loss = LOSSES[name]
     y, _ = data(name)
     w = np.random.default_rng(1).uniform(0.5, 2, 50)
-    base = loss.base_score(y, w)
-    at = [np.sum(w * loss.loss(y, np.full(50, base + shift))) for shift in (-0.01, 0.0, 0.01)]
-    assert at[1] == min(at)
+    for offset in (np.zeros(50), np.random.default_rng(2).normal(size=50)):
+        base = loss.base_score(y, w, offset)
+        at = [np.sum(w * loss.loss(y, base + offset + shift)) for shift in (-0.001, 0.0, 0.001)]
+        assert at[1] == min(at)
+    assert loss.base_score(y, w) == pytest.approx(loss.base_score(y, w, np.zeros(50)), abs=1e-12)
 
 
 def test_extreme_scores_stay_finite():
@@ -40,3 +48,32 @@ def test_extreme_scores_stay_finite():
     assert loss.loss(y, score).tolist() == [800.0, 800.0]
     assert np.isfinite(loss.gradient(y, score)).all()
     assert loss.base_score(np.ones(3), np.ones(3)) == 30.0
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_losses_with_a_log_link_are_deviances(name):
+    loss, (y, score) = LOSSES[name], data(name)
+    np.testing.assert_allclose(loss.loss(y, score), naive.power_deviance(y, score, loss.variance_power), atol=1e-12)
+    np.testing.assert_allclose(loss.link(loss.inverse_link(score)), score)
+    a, b = naive.power_state(y, score, loss.variance_power, np.ones(50))
+    np.testing.assert_allclose(loss.curvature(y, score), b + (a - b) * loss.variance_power / 3)
+    shift = loss.imbalance(y, score, np.ones(50))
+    assert loss.inverse_link(score + shift).sum() == pytest.approx(y.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "said"),
+    [
+        ("poisson", [1.0, -2.0, 0.0], "negative in 1 row (counted from 0: 1), and objective='poisson'"),
+        ("tweedie", [-1.0] * 5, "negative in 5 rows (counted from 0: 0, 1, 2, ...)"),
+        ("gamma", [1.0, 0.0, -1.0], "0 or negative in 2 rows (counted from 0: 1, 2)"),
+        ("gamma", [0.0], "choose objective='tweedie', which takes zeros"),
+        ("poisson", [0.0, 0.0], "0 in every row"),
+        ("squared", [-1.0, 0.0], ""),
+        ("gamma", [0.1, 3.0], ""),
+    ],
+)
+def test_targets_that_a_loss_cannot_have_are_named(name, y, said):
+    refusal = LOSSES[name].refusal(np.array(y))
+    assert said in refusal
+    assert bool(refusal) == bool(said)

@@ -1,0 +1,162 @@
+"""What every loss answers to: its link, its derivatives, and how its rows are boosted.
+
+Conventions: y, F and w are float64 arrays of shape (n,); `link(prediction) = F`; gradients are with respect to F, so
+that boosting descends along `-gradient`. An *offset* is a part of F that is given, such as the log of an exposure. The
+compiled half of each loss is in `kernels/losses.py`; no other code distinguishes losses.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
+
+from gamcore.kernels import losses as kernels
+from gamcore.kernels.losses import Form
+from gamcore.model.scales import Scale, ratio
+from gamcore.types import Floats
+
+
+@dataclass(frozen=True)
+class Boosted(ABC):
+    """How the rows of a loss are boosted; defaults are those of most losses."""
+
+    @property
+    @abstractmethod
+    def form(self) -> Form:
+        """Its compiled half."""
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether rows have two channels, such as gradient and hessian; otherwise `constant` is the second."""
+        return bool(kernels.is_paired(self.form))
+
+    def unit_of(self, y: Floats, w: Floats) -> float:
+        """Return what targets are divided by in boosting, so that sums fit float32 and floors mean the same."""
+        return 1.0
+
+    def response(self, y: Floats, score: Floats, unit: float) -> Floats:
+        """Return what row states are made from, given the score (n,) or (1,) that curves are added to."""
+        return score
+
+    def outcome(self, y: Floats, unit: float) -> Floats:
+        """Return the targets (n,) that states and losses of rows need; empty where they need none."""
+        return np.empty(0)
+
+    def constant(self, y: Floats, weight: Floats, unit: float) -> Floats:
+        """Return what is summed per bin once (n,), empty if 1 for all rows; weight : (n,), or empty likewise."""
+        return weight
+
+    def loss_unit(self, scale: float, unit: float) -> float:
+        """Return the unit of the loss in boosting, given those of scores and of targets."""
+        return 1.0
+
+    def least_node(self, rows: float, hessian: float, y: Floats) -> float:
+        """Return the weight that a node needs to be cut, given floors in rows and in hessians."""
+        return rows
+
+    def most_step(self, newton: float) -> float:
+        """Return the largest value of a leaf, given that of Newton steps."""
+        return np.inf
+
+
+@dataclass(frozen=True)
+class Loss(Boosted):
+    """A loss with its link.
+
+    kind : of the estimator that minimises it.
+    error : name of its mean over rows.
+    is_scaled : whether it depends on the target's unit, and so is boosted in units of the target's standard deviation.
+    has_log_link : whether the score is the log of the mean, so that an exposure multiplies the prediction.
+    is_balanced : whether predictions and targets of the training rows have the same sum.
+    newton_drop : how much a Newton leaf reduces it, in units of G^2 / H. Gradient and hessian are derivatives of the
+        loss divided by twice that.
+    units : the unit of an effect on each available scale; empty where that is the target's own.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    error: ClassVar[str]
+    is_scaled: ClassVar[bool] = False
+    has_log_link: ClassVar[bool] = False
+    is_balanced: ClassVar[bool] = False
+    newton_drop: ClassVar[float] = 0.5
+    units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the target is 0 or 1, and a prediction the probability of 1."""
+        return self.kind == "classifier"
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether its parameters are in range."""
+        return True
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """Scales that effects can be read on."""
+        return tuple(self.units) or ("link",)
+
+    def unit(self, scale: Scale, target: str) -> str:
+        """Return the unit of an effect, in words."""
+        return self.units.get(scale, target)
+
+    def effect(self, scores: Floats, scale: Scale, base: float) -> Floats:
+        """Convert effects from the link scale to another; base is the score of a row without effects."""
+        if scale == "ratio":
+            return ratio(scores)
+        if scale == "points":
+            return np.asarray(100.0 * (self.inverse_link(base + scores) - self.inverse_link(np.array(base))))
+        return scores
+
+    def is_bounded(self, y: Floats) -> bool:
+        """Return whether the score of the best constant for these targets is finite."""
+        return True
+
+    def refusal(self, y: Floats) -> str:
+        """Return why these targets cannot be modelled, and the way out; empty where they can."""
+        return ""
+
+    def curvature(self, y: Floats, score: Floats) -> Floats:
+        """Return the weight S for which G^2 / S is what a leaf takes off the loss, in units of `newton_drop`."""
+        return self.hessian(y, score)
+
+    @abstractmethod
+    def base_score(self, y: Floats, w: Floats, offset: Floats | float = 0.0) -> float:
+        """Return the score of the best constant, beside an offset."""
+
+    def imbalance(self, y: Floats, score: Floats, w: Floats) -> float:
+        """Return by what to raise the intercept so that predictions and targets have the same sum, to first order.
+
+        Raising it by this, again and again, ends at equal sums; 0 where the loss promises none.
+        """
+        return 0.0
+
+    @abstractmethod
+    def link(self, prediction: Floats) -> Floats:
+        """Return the score of a prediction."""
+
+    @abstractmethod
+    def inverse_link(self, score: Floats) -> Floats:
+        """Return the prediction of a score."""
+
+    @abstractmethod
+    def spread(self, y: Floats, w: Floats | None) -> float:
+        """Return the standard error of the score of a constant, for a single row."""
+
+    @abstractmethod
+    def loss(self, y: Floats, score: Floats) -> Floats:
+        """Return the loss of each row."""
+
+    @abstractmethod
+    def gradient(self, y: Floats, score: Floats) -> Floats:
+        """Return the first derivative."""
+
+    @abstractmethod
+    def hessian(self, y: Floats, score: Floats) -> Floats:
+        """Return the second derivative."""

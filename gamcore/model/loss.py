@@ -131,7 +131,7 @@ class Loss(Boosted):
         """Return the score of the best constant, beside an offset."""
 
     def imbalance(self, y: Floats, score: Floats, w: Floats) -> float:
-        """Return by what to raise the intercept so that predictions and targets have the same sum, to first order.
+        """Return how far to raise the intercept for predictions and targets to have the same sum, to first order.
 
         Raising it by this, again and again, ends at equal sums; 0 where the loss promises none.
         """

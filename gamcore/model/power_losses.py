@@ -22,10 +22,10 @@ from gamcore.model.scales import Scale
 from gamcore.types import Floats, Ints
 
 LARGEST_STEP: Final = 2.0
-"""Largest leaf: the exact step of one without events would be without end."""
+"""Largest leaf: the exact step of a leaf without events is infinite."""
 
 LEAST_MEAN: Final = 1e-12
-"""Means below this share of 1 have this logarithm: that of 0 is none."""
+"""Smallest mean whose logarithm is taken: that of 0 is infinite."""
 
 NAMED_ROWS: Final = 3
 

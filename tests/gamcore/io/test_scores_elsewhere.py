@@ -300,7 +300,7 @@ def test_json_changed_anywhere_is_refused_or_predicts(tasked):
     rng, X = random.Random(0), table(400, 0)[[NAME, "level", "flag", "when"]]
     small = {"outer_bags": 1, "max_rounds": 4, "max_bins": 8, "date_parts": True, "interactions": [(NAME, "level")]}
     additive = GAMRegressor(**small, random_state=0).fit(X, X[NAME].fillna(0))
-    for model, count in ((additive, 900), (tasked, 40)):
+    for model, count in ((additive, 900), (tasked, 100)):
         whole = to_dict(model)
         X = rows_of(model)
         found = [path for path in places(whole) if path[0] != "trees" or rng.random() < 0.02]

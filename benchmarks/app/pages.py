@@ -29,6 +29,7 @@ from benchmarks.app.page_report import lines, missed
 from benchmarks.harness.cells import keep
 from benchmarks.harness.machine import describe
 from benchmarks.harness.watch import Watch
+from gamcore.kernels.warmup import warmup
 from shapewise.decisions import guided_example as example
 from shapewise.store.workspace import ModelAbout, Workspace
 from shapewise.training.train import add_bands, train
@@ -132,6 +133,7 @@ def measured(asked: argparse.Namespace, browser: str, scratch: Path) -> dict[str
     """Return the seconds of all visits, and what the machine did beside them."""
     rng = random.Random(asked.seed)
     space, model = workspace(asked.workspace or scratch / "workspace")
+    warmup()  # training compiles only what it calls, and "first" is a machine on which all was compiled before
     looks: dict[str, list[Look]] = {}
     with reading(space, browser, {}) as page, Watch() as watch:  # its children are the server and the browser
         looks["first"] = first_visits(page, model, rng.sample(list(PAGES), len(PAGES)))

@@ -87,7 +87,9 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     if pairs and pairs.joint:
         mains = [refit.main for refit in pairs.refits]
     curves, base_scores = np.stack([refit.curves for refit in mains]), np.array([refit.base_score for refit in mains])
-    model = replace(assemble(source.bins, curves, base_scores, counts, plan.loss), base=source.base())
+    model = replace(
+        assemble(source.bins, curves, base_scores, counts, plan.loss), base=source.base(), given=source.given
+    )
     if pairs:
         model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
     model = balanced(model, source.parts)

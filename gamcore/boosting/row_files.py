@@ -30,7 +30,7 @@ class Files:
     def __init__(self, folder: Path, n_features: int) -> None:
         self.n_features, self.chunks = n_features, [0]
         self._lock = threading.Lock()  # concurrent refits share the file positions
-        names = ("codes", "y", "weight", "offset", "cluster", "bucket")
+        names = ("codes", "y", "weight", "log_exposure", "cluster", "bucket")
         self._files: dict[str, IO[bytes]] = {name: tempfile.TemporaryFile(dir=folder) for name in names}  # noqa: SIM115
 
     @property

@@ -17,7 +17,7 @@ from gamcore.data.binning import Binned, Bins
 from gamcore.data.sampling import Deal, Seed, deal, splits
 from gamcore.data.table import TableError
 from gamcore.kernels.layout import CodedTable
-from gamcore.model.additive import count_bins, count_cells
+from gamcore.model.additive import GIVEN, Given, count_bins, count_cells
 from gamcore.model.losses import Loss
 from gamcore.types import Floats, Ints
 
@@ -67,7 +67,12 @@ class Source(Protocol):
         ...
 
     def base(self) -> float:
-        """Return the score of the best constant for all training rows."""
+        """Return the score of the training rows' mean target, or of its mean per unit of exposure."""
+        ...
+
+    @property
+    def given(self) -> tuple[Given, ...]:
+        """What is given per row beside the features."""
         ...
 
     def parts(self) -> Iterator[Part]:
@@ -80,7 +85,7 @@ class Encoded:
     """Rows of a fit.
 
     y : (n,); weight : (n,) or None for 1 each; clusters : (n,) codes of rows that stay together, or None; strata : (n,)
-    classes to stratify by, or None; offset : (n,) given part of the score, or None.
+    classes to stratify by, or None; log_exposure, init_score : (n,) given parts of the score, or None.
     """
 
     binned: Binned
@@ -89,7 +94,20 @@ class Encoded:
     loss: Loss
     clusters: Ints | None = None
     strata: Ints | None = None
-    offset: Floats | None = None
+    log_exposure: Floats | None = None
+    init_score: Floats | None = None
+
+    @property
+    def offset(self) -> Floats | None:
+        """The given part of the score (n,), None for 0."""
+        return added(self.log_exposure, self.init_score)
+
+    @property
+    def given(self) -> tuple[Given, ...]:
+        """What is given per row beside the features."""
+        return tuple(
+            name for name, values in zip(GIVEN, (self.log_exposure, self.init_score), strict=True) if values is not None
+        )
 
     def deal(self, n_groups: int, seed: Seed) -> Deal:
         """Deal the rows into groups."""
@@ -118,9 +136,9 @@ class Encoded:
         return count_cells(self.binned.codes, pair, self.bins, self.weight)
 
     def base(self) -> float:
-        """Return the score of the best constant."""
+        """Return the score of the mean target, or of its mean per unit of exposure."""
         weight = np.ones(self.y.size) if self.weight is None else self.weight
-        return self.loss.base_score(self.y, weight, 0.0 if self.offset is None else self.offset)
+        return self.loss.base_score(self.y, weight, 0.0 if self.log_exposure is None else self.log_exposure)
 
     def parts(self) -> Iterator[Part]:
         """Yield all rows."""
@@ -158,8 +176,16 @@ class Encoded:
             weight=None if self.weight is None else self.weight[rows],
             clusters=None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1],
             strata=None if self.strata is None else self.strata[rows],
-            offset=None if self.offset is None else self.offset[rows],
+            log_exposure=None if self.log_exposure is None else self.log_exposure[rows],
+            init_score=None if self.init_score is None else self.init_score[rows],
         )
+
+
+def added(first: Floats | None, second: Floats | None) -> Floats | None:
+    """Return the sum of two parts of an offset, either of which may be absent."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
 
 
 def alike(problem: Problem, n_groups: int, dealing: Dealing) -> Shares:

@@ -23,6 +23,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.sampling import BUCKETS, BucketRun, Deal, deal, runs_of_buckets, splits
 from gamcore.data.table import TableError
 from gamcore.kernels import CODE
+from gamcore.model.additive import Given
 from gamcore.model.losses import Loss
 from gamcore.types import Floats, Ints
 
@@ -39,7 +40,7 @@ class Spilled:
     """Training rows on disk as a `Source`.
 
     sizes : (BUCKETS,) rows of each bucket. most : rows that a refit may have in memory. weighted, clustered : whether
-    rows have weights, and clusters (as 64-bit keys). shifted : whether rows have offsets.
+    rows have weights, and clusters (as 64-bit keys). exposed : whether rows have exposures, whose logs are kept.
     """
 
     files: Files
@@ -49,7 +50,7 @@ class Spilled:
     loss: Loss
     weighted: bool = False
     clustered: bool = False
-    shifted: bool = False
+    exposed: bool = False
 
     @property
     def whole(self) -> bool:
@@ -104,8 +105,8 @@ class Spilled:
         return sums.reshape(shape)
 
     def base(self) -> float:
-        """Return the score of the best constant for all training rows."""
-        if self.whole or self.shifted:  # the columns of one refit's rows fit into memory
+        """Return the score of the mean target, or of its mean per unit of exposure."""
+        if self.whole or self.exposed:  # the columns of one refit's rows fit into memory
             end = self.n_rows
             y, weight = self.files.column("y", np.float64, 0, end), self._weight(0, end)
             return self.loss.base_score(y, np.ones(end) if weight is None else weight, self._offset(0, end, 0.0))
@@ -114,6 +115,11 @@ class Spilled:
             y, weight = self.files.column("y", np.float64, first, end), self._weight(first, end)
             total += (y.sum(), y.size) if weight is None else (y @ weight, weight.sum())
         return self.loss.base_score(np.array([total[0] / total[1]]), np.ones(1))
+
+    @property
+    def given(self) -> tuple[Given, ...]:
+        """What is given per row beside the features."""
+        return ("exposure",) if self.exposed else ()
 
     def parts(self) -> Iterator[Part]:
         """Yield all rows, a chunk at a time."""
@@ -124,7 +130,7 @@ class Spilled:
 
     def _offset(self, first: int, end: int, none: Absent) -> Floats | Absent:
         """Return the offsets of some rows, or `none` if they have none."""
-        return self.files.column("offset", np.float64, first, end) if self.shifted else none
+        return self.files.column("log_exposure", np.float64, first, end) if self.exposed else none
 
     def _column(self, name: str) -> Floats:
         return self.files.column(name, np.float64, 0, self.files.n_rows)
@@ -168,7 +174,7 @@ class Spilled:
         place[dealt.order] = np.arange(rows.size)
         codes = np.empty((self.files.n_features, rows.size), CODE)
         y, weight = np.empty(rows.size), np.empty(rows.size if self.weighted else 0)
-        offset = np.empty(rows.size if self.shifted else 0)
+        offset = np.empty(rows.size if self.exposed else 0)
         for (first, lines), (_, end, part) in zip(self.files.codes(), self.files.parts(rows), strict=True):
             inside, here = rows[part] - first, place[part]
             for line, out in zip(lines, codes, strict=True):
@@ -176,8 +182,8 @@ class Spilled:
             y[here] = self.files.column("y", np.float64, first, end)[inside]
             if (weights := self._weight(first, end)) is not None:
                 weight[here] = weights[inside]
-            if self.shifted:
-                offset[here] = self.files.column("offset", np.float64, first, end)[inside]
+            if self.exposed:
+                offset[here] = self.files.column("log_exposure", np.float64, first, end)[inside]
         return Problem(as_table(codes, dealt.starts, self.bins), y, weight, self.loss, offset)
 
 

@@ -22,13 +22,6 @@ def _target(y: Any) -> pd.Series:
         return pd.Series(y).reset_index(drop=True).rename(TARGET)
 
 
-def check_unmasked(values: Any, name: str) -> None:
-    """Raise TableError where some of the values per row are masked: an array would lose the mask."""
-    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
-    if masked:
-        raise TableError(f"{name} has {masked} masked rows: give every row a value.")
-
-
 def read_numeric_target(y: Any) -> NDArray[np.float64]:
     """Return a regression target: finite numbers, float64 (n,)."""
     series = _target(y)

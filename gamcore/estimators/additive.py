@@ -17,11 +17,12 @@ from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
 from gamcore.boosting.half_refits import HalfRecipe, check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
 from gamcore.boosting.progress import Watcher
-from gamcore.boosting.rows import Encoded, Source
+from gamcore.boosting.rows import Encoded, Source, added
 from gamcore.data.binning import Binned, bin_table, encode_table
-from gamcore.data.table import Table, TableError, learn_features
+from gamcore.data.rows import read_init_score
+from gamcore.data.table import TableError, learn_features
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
-from gamcore.estimators.base import TableEstimator, check_parameters, n_threads, plain
+from gamcore.estimators.base import TableEstimator, TrainingRows, check_parameters, n_threads, plain
 from gamcore.estimators.progress_bar import Listener, listening
 from gamcore.explain import curves as explain
 from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
@@ -31,7 +32,7 @@ from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.scales import Scale
 from gamcore.numbers import count
-from gamcore.types import Floats
+from gamcore.types import Floats, Ints
 
 
 class AdditiveEstimator(AdditiveParameters, TableEstimator):
@@ -40,11 +41,10 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
     read_target: Callable[[Any], NDArray[Any]]
     model_: AdditiveModel
 
-    def _fit_encoded(self, table: Table, y: Floats, weight: Floats | None, clusters: Any, strata: Any) -> None:
+    def _fit_rows(self, rows: TrainingRows, strata: Ints | None = None) -> None:
         """Bin and fit rows in memory, with bands where `bands` asks for them."""
-        features = learn_features(table, self.categorical_features, self.date_parts)
-        binned = bin_table(table, features, weight, self.max_bins)
-        data = Encoded(binned, y, weight=weight, loss=self.loss, clusters=clusters, strata=strata)
+        features = learn_features(rows.table, self.categorical_features, self.date_parts)
+        data = self._encoded(rows, bin_table(rows.table, features, rows.weight, self.max_bins), strata)
         if self.bands:
             check_halves(data)
         seeds = Seeds.of(self.random_state)
@@ -53,6 +53,18 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
             self._fit_source(data, seeds, watcher)
             if self.bands and not watcher.stopped:
                 self._add_halves(data, self.bands, seeds, watcher)
+
+    def _encoded(self, rows: TrainingRows, binned: Binned, strata: Ints | None) -> Encoded:
+        return Encoded(
+            binned,
+            rows.y.astype(np.float64),
+            weight=rows.weight,
+            loss=self.loss,
+            clusters=rows.clusters,
+            strata=strata,
+            log_exposure=rows.log_exposure,
+            init_score=rows.init_score,
+        )
 
     def fit_source(self, X: Any, y: Any, source: Source) -> Self:
         """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored."""
@@ -112,6 +124,8 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         y: Any,
         sample_weight: Any = None,
         groups: Any = None,
+        exposure: Any = None,
+        init_score: Any = None,
         n_refits: int = 30,
         callback: Listener = None,
     ) -> Self:
@@ -122,14 +136,18 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         """
         if not isinstance(n_refits, Integral) or not FEWEST_BANDS <= n_refits <= MOST_BANDS:
             raise ValueError(f"n_refits is {n_refits!r}: bands need {FEWEST_BANDS} to {count(MOST_BANDS)} refits.")
-        data = self._read_known(X, y, sample_weight, groups, in_training=True)
+        given = {"sample_weight": sample_weight, "groups": groups, "exposure": exposure, "init_score": init_score}
+        data = self._read_known(X, y, given, in_training=True)
         with listening(callback) as heard:
             self._add_halves(data, n_refits, Seeds.of(self.random_state), Watcher(heard))
         return self
 
-    def _predict(self, X: Any) -> Floats:
-        codes = self._encode(X)
-        return self.model_.predict(codes)
+    def _score(self, X: Any, exposure: Any = None, init_score: Any = None) -> Floats:
+        """Return the scores (n,) of a table, with what is given beside it."""
+        score = self.model_.score(self._encode(X))
+        log_exposure = self.read_exposure(exposure, score.shape[0])
+        given = added(log_exposure, read_init_score(init_score, score.shape[0], self.n_scores))
+        return score if given is None else score + given
 
     def explain_shape(self, feature: str | int) -> explain.Curve:
         """Return the shape function of one feature, by name or place."""
@@ -146,6 +164,8 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         X: Any,
         y: Any,
         sample_weight: Any = None,
+        exposure: Any = None,
+        init_score: Any = None,
         chance: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> pd.DataFrame:
@@ -156,7 +176,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         were no interaction. The model's own pairs are left out of its score, so they are ranked too. `progress` is
         called with the number of grids done and their total.
         """
-        data = self._read_known(X, y, sample_weight)
+        data = self._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
         options = self.pair_options(data.y.size, n_threads(self.n_jobs))
         ranking = rank_without_pairs(
             data, self.model_, options.parameters,
@@ -164,24 +184,23 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         )  # fmt: skip
         return _ranking_frame(ranking, [bins.feature.name for bins in self.model_.bins])
 
-    def pair_worth(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+    def pair_worth(
+        self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, init_score: Any = None
+    ) -> pd.DataFrame:
         """Return the worth of each of the model's pairs on these rows, preferably held out; see
         `surfaces.pair_worth`."""
-        data = self._read_known(X, y, sample_weight)
-        return pair_worth(self.model_, data.binned.codes, data.y, data.weight)
+        data = self._read_known(X, y, {"sample_weight": sample_weight, "exposure": exposure, "init_score": init_score})
+        return pair_worth(self.model_, data)
 
-    def _read_known(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, in_training: bool = False) -> Encoded:
-        """Return the rows encoded for a fitted model; `in_training`: as in training."""
+    def _read_known(self, X: Any, y: Any, given: dict[str, Any], in_training: bool = False) -> Encoded:
+        """Return the rows encoded for a fitted model; `in_training`: as in training. given : as `read_rows` takes."""
         check_is_fitted(self, "model_")
         check_parameters(self)
         table = self.read_table(X, reset=False)
-        table, target, weight, clusters = self.read_rows(table, self.read_target(y), sample_weight, groups)
-        codes = encode_table(table, self.model_.bins, in_training)
-        y = target.astype(np.float64)
-        strata = y.astype(np.int64) if self.loss.is_binary else None
-        return Encoded(
-            Binned(codes, self.model_.bins), y, weight=weight, loss=self.loss, clusters=clusters, strata=strata
-        )
+        rows = self.read_rows(table, self.read_target(y), **{"sample_weight": None, "groups": None, **given})
+        codes = encode_table(rows.table, self.model_.bins, in_training)
+        strata = rows.y.astype(np.int64) if self.loss.is_binary else None
+        return self._encoded(rows, Binned(codes, self.model_.bins), strata)
 
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """Return the interaction of two features that the model has as a pair, by names or places."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import warnings
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, ClassVar, Final, TypeVar
 
 import joblib
@@ -13,22 +13,50 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_parameter_constraints
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from gamcore.boosting.rows import in_range
 from gamcore.data.binning import encode_table
+from gamcore.data.rows import read_clusters, read_init_score, read_log_exposure, read_weight
 from gamcore.data.table import Table, TableError
-from gamcore.data.targets import check_unmasked
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.parameters import constraints, document
 from gamcore.estimators.reading import Readable
 from gamcore.io.manifest import ModelFileWarning, Saved
 from gamcore.model.additive import AdditiveModel
+from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.stats.bands import USUAL_SHARE
-from gamcore.types import Floats
+from gamcore.types import Floats, Ints
 
 FEW_THREADS: Final = 16
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The rows of a fit: table, target (n,), and, where given, weights, clusters and the two parts of an offset.
+
+    log_exposure : (n,). init_score : (n,), or (n, K) for K classes.
+    """
+
+    table: Table
+    y: NDArray[Any]
+    weight: Floats | None = None
+    clusters: Ints | None = None
+    log_exposure: Floats | None = None
+    init_score: Floats | None = None
+
+    def weighed(self) -> TrainingRows:
+        """Return the rows whose weight is above 0, in a range that float32 sums can hold."""
+        assert self.weight is not None
+        kept = self.weight > 0
+        weight = self.weight[kept]
+        clusters = None if self.clusters is None else np.unique(self.clusters[kept], return_inverse=True)[1]
+        log_exposure, init_score = (
+            None if values is None else values[kept] for values in (self.log_exposure, self.init_score)
+        )
+        table, weight = self.table.take(kept), in_range(weight, float(weight.mean()))
+        return TrainingRows(table, self.y[kept], weight, clusters, log_exposure, init_score)
 
 
 class TableEstimator(Readable):
@@ -55,35 +83,41 @@ class TableEstimator(Readable):
         return table
 
     def read_rows(
-        self, table: Table, y: NDArray[Any], sample_weight: Any, groups: Any
-    ) -> tuple[Table, NDArray[Any], Floats | None, NDArray[np.int64] | None]:
-        """Return the rows with their weights and clusters; rows of weight 0 are dropped."""
-        if len(table) != y.size:
-            raise TableError(f"The table has {len(table)} rows and the target {y.size}: give one target per row.")
-        clusters = None
-        if groups is not None:
-            check_unmasked(groups, "groups")
-            if np.ndim(groups) != 1:
-                raise TableError(f"groups has {np.ndim(groups)} dimensions: give one label per row.")
-            clusters, labels = pd.factorize(np.asarray(groups), use_na_sentinel=False)
-            if len(labels) < 2 and y.size > 1:
-                raise TableError("groups has one label only, so no rows could validate: leave it out.")
-            if clusters.size != y.size:
-                raise TableError(f"groups has {clusters.size} entries for {y.size} rows: give one per row.")
-        if sample_weight is None:
-            return table, y, None, clusters
-        check_unmasked(sample_weight, "sample_weight")
-        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-        with np.errstate(over="ignore"):
-            if not np.isfinite(weight.sum()):
-                raise TableError("The sample weights overflow when they are summed: scale them down.")
-        kept = weight > 0
-        if not kept.any():
-            raise TableError("Every sample weight is zero: give some rows a positive weight.")
-        if clusters is not None:
-            clusters = np.unique(clusters[kept], return_inverse=True)[1]
-        weight = weight[kept]
-        return table.take(kept), y[kept], in_range(weight, float(weight.mean())), clusters
+        self,
+        table: Table,
+        y: NDArray[Any],
+        sample_weight: Any,
+        groups: Any,
+        exposure: Any = None,
+        init_score: Any = None,
+    ) -> TrainingRows:
+        """Return the rows of a fit, checked; rows of weight 0 are dropped."""
+        n = len(table)
+        if n != y.size:
+            raise TableError(f"The table has {n} rows and the target {y.size}: give one target per row.")
+        rows = TrainingRows(
+            table,
+            y,
+            weight=None if sample_weight is None else read_weight(sample_weight, y),
+            clusters=None if groups is None else read_clusters(groups, n),
+            log_exposure=self.read_exposure(exposure, n),
+            init_score=read_init_score(init_score, n, self.n_scores),
+        )
+        return rows if rows.weight is None else rows.weighed()
+
+    @property
+    def n_scores(self) -> int:
+        """Scores per row: 1, or one per class."""
+        return 1
+
+    def read_exposure(self, exposure: Any, n: int) -> Floats | None:
+        """Return the logs (n,) of exposures above 0, None if none are given."""
+        if exposure is None:
+            return None
+        if not self.loss.has_log_link:
+            logs = ", ".join(repr(loss.name) for loss in LOSSES.values() if loss.has_log_link)
+            raise TableError(f"exposure multiplies a mean: choose an objective of {logs}, or leave exposure out.")
+        return read_log_exposure(exposure, n)
 
     def _encode(self, X: Any) -> NDArray[np.uint8]:
         check_is_fitted(self, "model_")

@@ -61,18 +61,27 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
         loss = LOSSES[self.objective]
         return replace(loss, power=self.power) if isinstance(loss, TweedieLoss) else loss
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        exposure: Any = None,
+        init_score: Any = None,
+    ) -> Self:
         """Fit to a table (n, p) and a numeric target (n,).
 
         sample_weight : (n,) non-negative; a weight of 0 leaves the row out.
         groups : (n,) labels; rows that share one stay together in every split.
+        exposure : (n,) above 0, such as years insured: the mean is modelled per unit of it. Needs a log link.
+        init_score : (n,) given scores on the link scale, such as those of a model in use: curves are what is added.
         """
         check_parameters(self)
         table = self.read_table(X, reset=True)
-        target = read_numeric_target(column(y))
-        table, target, weight, clusters = self.read_rows(table, target, sample_weight, groups)
-        self._check_target(target)
-        self._fit_encoded(table, target, weight, clusters, None)
+        rows = self.read_rows(table, read_numeric_target(column(y)), sample_weight, groups, exposure, init_score)
+        self._check_target(rows.y)
+        self._fit_rows(rows)
         return self
 
     def _check_target(self, y: Floats) -> None:
@@ -85,9 +94,12 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
         self._check_target(target)
         return target
 
-    def predict(self, X: Any) -> Floats:
-        """Return the predictions (n,) in the target's units: means."""
-        return self._predict(X)
+    def predict(self, X: Any, exposure: Any = None, init_score: Any = None) -> Floats:
+        """Return the predictions (n,) in the target's units: means.
+
+        exposure, init_score : as for `fit`. Without an exposure, predictions are rates: means per unit of exposure.
+        """
+        return self.loss.inverse_link(self._score(X, exposure, init_score))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -117,15 +129,15 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         """The loss that boosting minimises."""
         return LOSSES["logistic"]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, init_score: Any = None) -> Self:
         """Fit to a table (n, p) and a target (n,) of two classes; see `GAMRegressor.fit`."""
         check_parameters(self)
         table = self.read_table(X, reset=True)
         codes, self.classes_ = read_class_target(column(y))
-        table, codes, weight, clusters = self.read_rows(table, codes, sample_weight, groups)
-        if np.ptp(codes) == 0:
+        rows = self.read_rows(table, codes, sample_weight, groups, init_score=init_score)
+        if np.ptp(rows.y) == 0:
             raise TableError("Only one class has rows of positive weight: give the other class some.")
-        self._fit_encoded(table, codes.astype(np.float64), weight, clusters, codes)
+        self._fit_rows(rows, strata=rows.y)
         return self
 
     def _learn_classes(self, y: Any) -> None:
@@ -138,19 +150,18 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
             raise TableError(f"The classes are {list(classes)}; the model knows {list(self.classes_)}.")
         return codes.astype(np.float64)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any, init_score: Any = None) -> Floats:
         """Return the log-odds (n,) of the second class."""
-        codes = self._encode(X)
-        return self.model_.score(codes)
+        return self._score(X, init_score=init_score)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any, init_score: Any = None) -> Floats:
         """Return the probabilities (n, 2) of the classes in the order of `classes_`."""
-        chance = self._predict(X)
+        chance = self.loss.inverse_link(self._score(X, init_score=init_score))
         return np.stack([1.0 - chance, chance], axis=1)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, init_score: Any = None) -> NDArray[Any]:
         """Return the likelier class of each row, (n,)."""
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, init_score)
         return np.asarray(self.classes_[(scores > 0).astype(np.int64)])
 
     def __sklearn_tags__(self) -> Any:
@@ -215,12 +226,12 @@ def suggest_segments(
     """
     check_is_fitted(model, "model_")
     table = model.read_table(X_holdout, reset=False)
-    table, target, weight, _ = model.read_rows(table, model.read_target(y_holdout), sample_weight, None)
+    rows = model.read_rows(table, model.read_target(y_holdout), sample_weight, None)
     return suggest(
         model.model_,
-        table,
-        y=target.astype(np.float64),
-        weight=weight,
+        rows.table,
+        y=rows.y.astype(np.float64),
+        weight=rows.weight,
         threshold=threshold,
         train_share=model.train_share,
     )

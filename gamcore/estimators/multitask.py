@@ -61,12 +61,12 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         read = self._read_dict(X, y, task) if _by_task(X) else self._read_one(X, y, task)
         table, target, labels, aliases = read
         numbered = as_table(table.frame.set_axis(pd.RangeIndex(len(table)), axis=0))
-        numbered, target, weight, clusters = self.read_rows(numbered, target, sample_weight, groups)
-        labels = labels[numbered.frame.index.to_numpy()]
+        kept = self.read_rows(numbered, target, sample_weight, groups)
+        labels = labels[kept.table.frame.index.to_numpy()]
         names = ordered_names(labels)
-        rows = TaskRows(as_table(numbered.frame.reset_index(drop=True)), places(labels, names), names, aliases)
-        self._check_target(target)
-        data = TaskTraining(rows, target.astype(np.float64), weight, clusters)
+        rows = TaskRows(as_table(kept.table.frame.reset_index(drop=True)), places(labels, names), names, aliases)
+        self._check_target(kept.y)
+        data = TaskTraining(rows, kept.y.astype(np.float64), kept.weight, kept.clusters)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         with listening(self.callback) as callback:
             fitted = fit_tasks(data, self._plan(), seed, callback)

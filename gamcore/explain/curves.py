@@ -16,7 +16,7 @@ from gamcore.data.dates import as_date
 from gamcore.data.labels import in_words
 from gamcore.data.table import Kind
 from gamcore.explanation import Explanation
-from gamcore.model.additive import AdditiveModel, PairTerm, Term
+from gamcore.model.additive import AdditiveModel, Given, PairTerm, Term
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, check_scale, no_effect, say
 from gamcore.numbers import exact, number, percent
@@ -60,8 +60,8 @@ class Curve(Explanation):
     base : score of the base rate. refits : (R, K) the refits behind the band, on the link scale.
     rare : levels pooled into the last bin because few rows have them.
     missing_whole : ends of the simultaneous band at the missing bin; None where there is none.
-    measure : unit and form of its values. values : what the one value of each bin is called, for a number whose values
-        have names; empty where they have none.
+    given : what its effects are added to, as in the model. measure : unit and form of its values.
+    values : what the one value of each bin is called, for a number whose values have names; empty where they have none.
     """
 
     feature: str
@@ -87,6 +87,7 @@ class Curve(Explanation):
     missing_whole: tuple[float, float] | None = None
     measure: Measure = PLAIN
     values: tuple[str, ...] = ()
+    given: tuple[Given, ...] = ()
 
     def on(self, scale: Scale) -> Curve:
         """Return the curve on another scale; a target in its own units has only one."""
@@ -115,12 +116,14 @@ class Curve(Explanation):
 
     def detail(self, target: str) -> list[str]:
         """Return the target, unit and base rate of its effects: the grey line under a plot's title."""
+        per = " per unit of exposure" if "exposure" in self.given else ""
+        added = ["added to the given score"] if "init_score" in self.given else []
         if not self.unit:
-            return [f"effect on {target}"]
+            return [f"effect on {target}", *added]
         loss = LOSSES[self.loss]
         base = float(loss.inverse_link(np.array(self.base)))
-        mean = f"base rate {percent(base)}" if loss.is_binary else f"mean {number(base, 4)}"
-        return [f"effect on {target}", self.unit, mean]
+        mean = f"base rate {percent(base)}" if loss.is_binary else f"mean {number(base, 4)}{per}"
+        return [f"effect on {target}", self.unit, *added, mean]
 
     @property
     def has_whole(self) -> bool:
@@ -283,6 +286,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
         counts=term.counts,
         centre=(model.intercept, model.base_score),
         loss=model.loss.name,
+        given=model.given,
     )
 
 
@@ -301,7 +305,13 @@ def rare_label(levels: Sequence[str]) -> str:
 
 
 def make_curve(
-    bins: Bins, scores: Floats, spread: Spread | None, counts: Floats, centre: tuple[float, float], loss: str
+    bins: Bins,
+    scores: Floats,
+    spread: Spread | None,
+    counts: Floats,
+    centre: tuple[float, float],
+    loss: str,
+    given: tuple[Given, ...] = (),
 ) -> Curve:
     """Return a curve from a feature's scores and training rows (size,) by code; centre: intercept and base score."""
     wide = spread.pointwise * spread.error if spread else np.zeros(scores.size)
@@ -343,6 +353,7 @@ def make_curve(
         refits=spread.refits[:, inside] if spread else np.empty((0, bins.n_values)),
         rare=bins.pooled,
         missing_whole=of_missing,
+        given=given,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.column_names import PLAIN, Measure
 from gamcore.data.labels import in_words
@@ -212,13 +213,15 @@ class Surface(Explanation):
         return table
 
 
-def pair_worth(model: AdditiveModel, codes: NDArray[np.uint8], y: Floats, weight: Floats | None) -> pd.DataFrame:
-    """Return the worth of each pair on rows with codes (p, n), targets and weights (n,).
+def pair_worth(model: AdditiveModel, data: Encoded) -> pd.DataFrame:
+    """Return the worth of each pair on some rows.
 
     One row per pair, in the model's order: feature_1, feature_2, worth (rise of the mean loss, squared error or
     log-loss, without its surface), share (of the loss without it).
     """
-    loss, score, names = model.loss, model.score(codes), [bins.feature.name for bins in model.bins]
+    loss, codes, y, weight = model.loss, data.binned.codes, data.y, data.weight
+    names = [bins.feature.name for bins in model.bins]
+    score = model.score(codes) + (0.0 if data.offset is None else data.offset)
     whole = np.average(loss.loss(y, score), weights=weight)
     rows = []
     for pair in model.pairs:

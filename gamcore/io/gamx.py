@@ -96,7 +96,8 @@ CONTENTS: Final = (
 
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
-    "about", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes", "required", "optional",
+    "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes", "required",
+    "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""

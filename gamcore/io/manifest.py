@@ -17,7 +17,7 @@ from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.data.codes import is_number
 from gamcore.data.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
 from gamcore.kernels.pair_grid import SIDE
-from gamcore.model.additive import AdditiveModel, PairTerm, Term
+from gamcore.model.additive import GIVEN, AdditiveModel, Given, PairTerm, Term
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.multitask.model import TaskModel
 
@@ -146,6 +146,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "pairs": [{"features": list(pair.features), "pure": pair.pure} for pair in model.pairs],
         "base": model.base if math.isfinite(model.base) else None,
         "about": saved.about,
+        **({"given": list(model.given)} if model.given else {}),
     } | codes_entry(model.bins)
 
 
@@ -299,7 +300,16 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
         require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
         shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
         model = replace(model, halves=_build_model(manifest, own | shared, bins))
-    return Saved(kind, replace(model, base=math.nan if base is None else float(base)), classes, read_about(manifest))
+    base = math.nan if base is None else float(base)
+    return Saved(kind, replace(model, base=base, given=_read_given(manifest)), classes, read_about(manifest))
+
+
+def _read_given(manifest: dict[str, Any]) -> tuple[Given, ...]:
+    """Return what a model's scores are added to."""
+    entries = manifest.get("given", [])
+    require(isinstance(entries, list) and len(entries) <= len(GIVEN), "what is given is not a list")
+    require(all(entry in GIVEN for entry in entries), "what is given is unknown")
+    return tuple(name for name in GIVEN if name in entries)
 
 
 def _build_model(

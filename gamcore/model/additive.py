@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.stats.bands import deviation, simultaneous
 from gamcore.types import Floats
+
+Given = Literal["exposure", "init_score"]
+GIVEN: Final[tuple[Given, ...]] = get_args(Given)
+"""What may be given per row beside the features."""
 
 FEWEST_BINS, MOST_BINS = 6, 32
 ROWS_A_CELL: Final = 60
@@ -121,7 +125,8 @@ class PairTerm:
 class AdditiveModel:
     """intercept + sum of terms = score; the loss's inverse link turns the score into a prediction.
 
-    base : score of the training rows' mean target; NaN where a file lacks it.
+    base : score of the training rows' mean target (per unit of exposure); NaN where a file lacks it.
+    given : what the score of a row adds to: "exposure" (its log), "init_score", both, or nothing.
     halves : half-sample refits, as a model with the same bins, counts and pairs. Their spread gives the bands of the
         terms (`stats.bands`). None where there are none yet.
     """
@@ -134,6 +139,7 @@ class AdditiveModel:
     pairs: tuple[PairTerm, ...] = ()
     base: float = float("nan")
     halves: AdditiveModel | None = None
+    given: tuple[Given, ...] = ()
 
     @property
     def n_refits(self) -> int:

@@ -15,26 +15,18 @@ from typing import ClassVar, Final
 import numpy as np
 from scipy.special import xlogy
 
+from gamcore.data.rows import rows_in_words
 from gamcore.kernels import losses as kernels
 from gamcore.kernels.losses import Form
 from gamcore.model.loss import Loss
 from gamcore.model.scales import Scale
-from gamcore.types import Floats, Ints
+from gamcore.types import Floats
 
 LARGEST_STEP: Final = 2.0
 """Largest leaf: the exact step of a leaf without events is infinite."""
 
 LEAST_MEAN: Final = 1e-12
 """Smallest mean whose logarithm is taken: that of 0 is infinite."""
-
-NAMED_ROWS: Final = 3
-
-
-def rows_in_words(bad: Ints) -> str:
-    """Return how many rows there are, and the first of them, counted from 0."""
-    first = ", ".join(str(row) for row in bad[:NAMED_ROWS])
-    more = ", ..." if bad.size > NAMED_ROWS else ""
-    return f"{bad.size} row{'s' * (bad.size != 1)} (counted from 0: {first}{more})"
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from gamcore.boosting.balance import balanced
+from gamcore.boosting.class_fit import fit_class_halves, model_of
+from gamcore.boosting.class_pairs import ClassMains
+from gamcore.boosting.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_ranking import Ranking
 from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
 from gamcore.boosting.problem import Parameters
 from gamcore.boosting.progress import Watcher
+from gamcore.boosting.refit import Refit
 from gamcore.boosting.rows import Dealing, Encoded, Source
 from gamcore.data.table import TableError
 from gamcore.model.additive import AdditiveModel, assemble
+from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import Loss
 from gamcore.types import Floats
 
@@ -42,6 +48,7 @@ class FitPlan:
     pairs: Options
     purify: bool
     n_jobs: int
+    n_classes: int = 2  # more have a curve each
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Seeds:
 class Fitted:
     """The result of a fit. best_rounds, validation_losses : (refits,)."""
 
-    model: AdditiveModel
+    model: AdditiveModel | ClassesModel
     best_rounds: NDArray[np.int64]
     validation_losses: Floats
     ranking: Ranking | None = None
@@ -77,36 +84,65 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     watcher.next_part()
     shares = source.shares(Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits))
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
-    watch = watcher.callback is not None
-    tasks = [RefitTask(share, plan.parameters, seed, watch) for share, seed in zip(shares, bag_seeds, strict=True)]
-    mains = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback)
+    watch, several = watcher.callback is not None, plan.n_classes > 2
+    tasks = [
+        ClassTask(share, plan.parameters, seed, plan.n_classes, watch)
+        if several
+        else RefitTask(share, plan.parameters, seed, watch)
+        for share, seed in zip(shares, bag_seeds, strict=True)
+    ]
+    mains: list[Any] = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback)
     counts, ranking, pairs = source.counts(), None, None
     if plan.interactions != 0 and not watcher.stopped:
-        fitted = Mains(shares, source.n_rows, mains, counts, bag_seeds)
+        fitted = (ClassMains if several else Mains)(shares, source.n_rows, mains, counts, bag_seeds)
         ranking, pairs = interact(fitted, plan.interactions, plan.pairs, watcher)
     if pairs and pairs.joint:
         mains = [refit.main for refit in pairs.refits]
-    curves, base_scores = np.stack([refit.curves for refit in mains]), np.array([refit.base_score for refit in mains])
-    model = replace(
-        assemble(source.bins, curves, base_scores, counts, plan.loss), base=source.base(), given=source.given
-    )
-    if pairs:
-        model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
-    model = balanced(model, source.parts)
+    model = (_class_model if several else _model)(source, plan, counts, mains, pairs)
     best_rounds = np.array([refit.best_round for refit in mains])
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
     return Fitted(model, best_rounds, losses, ranking, pairs)
 
 
-def with_halves(
-    data: Encoded, model: AdditiveModel, recipe: HalfRecipe, n_refits: int, seeds: Seeds, watcher: Watcher
+def _model(
+    source: Source, plan: FitPlan, counts: list[Floats], mains: list[Refit], pairs: Chosen | None
 ) -> AdditiveModel:
+    curves, base_scores = np.stack([refit.curves for refit in mains]), np.array([refit.base_score for refit in mains])
+    model = assemble(source.bins, curves, base_scores, counts, plan.loss)
+    model = replace(model, base=source.base(), given=source.given)
+    if pairs:
+        model = add_pairs(model, pairs.pairs, pairs.refits, [source.cells(pair) for pair in pairs.pairs], plan.purify)
+    return balanced(model, source.parts)
+
+
+def _class_model(
+    source: Source, plan: FitPlan, counts: list[Floats], mains: list[ClassRefit], pairs: Chosen | None
+) -> ClassesModel:
+    chosen, refits = (pairs.pairs, pairs.refits) if pairs else ((), [])
+    sums = np.zeros(plan.n_classes)
+    for part in source.parts():
+        sums += np.bincount(part.y.astype(np.int64), part.weight, plan.n_classes)
+    return model_of(source, counts, mains, sums / sums.sum(), pairs=chosen, refits=refits, purify=plan.purify)
+
+
+def with_halves(
+    data: Encoded,
+    model: AdditiveModel | ClassesModel,
+    recipe: HalfRecipe,
+    n_refits: int,
+    seeds: Seeds,
+    watcher: Watcher,
+) -> AdditiveModel | ClassesModel:
     """Return the model with half-sample refits, which measure its uncertainty; if stopped, return it unchanged."""
-    if len(model.pairs) > MOST_BANDED_PAIRS:
+    n_surfaces = len(model.pairs) * (model.n_classes if isinstance(model, ClassesModel) else 1)
+    if n_surfaces > MOST_BANDED_PAIRS:
         raise TableError(
-            f"Bands of {len(model.pairs)} pairs would not fit into a model file: use at most {MOST_BANDED_PAIRS} "
-            "pairs, or no bands."
+            f"Bands of {n_surfaces} pairs would not fit into a model file: use at most {MOST_BANDED_PAIRS} "
+            "pairs (a pair counts once per class), or no bands."
         )
     about = {"part": watcher.next_part()}
+    if isinstance(model, ClassesModel):
+        made = fit_class_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
+        return model if watcher.stopped else made
     halves = fit_halves(data, model, recipe, n_refits, seeds.halves, callback=watcher.callback, about=about)
     return model if watcher.stopped else replace(model, halves=halves)

@@ -79,10 +79,14 @@ def fit_halves(
         model.loss,
     )
     pure = bool(model.pairs) and model.pairs[0].pure
-    halves = replace(
-        halves, terms=tuple(_doubted(data, term, half) for term, half in zip(model.terms, halves.terms, strict=True))
-    )
+    halves = with_doubt(data, model, halves)
     return add_pairs(halves, pairs, refits, [term.counts for term in model.pairs], pure)
+
+
+def with_doubt(data: Encoded, model: AdditiveModel, halves: AdditiveModel) -> AdditiveModel:
+    """Return half-sample refits, spread out where they know too little of the model's rows."""
+    both = zip(model.terms, halves.terms, strict=True)
+    return replace(halves, terms=tuple(_doubted(data, term, half) for term, half in both))
 
 
 def _doubted(data: Encoded, term: Term, half: Term) -> Term:
@@ -151,6 +155,5 @@ class HalfTask:
                 best_round=0,
                 valid_loss=main.valid_loss,
                 first_loss=main.valid_loss,
-                worth=np.empty(0),
             )
         return (yield from of_pairs.run(within))

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from gamcore.boosting.executor import Executor, Task, make_executor
-from gamcore.boosting.problem import LazyShare, Parameters
+from gamcore.boosting.problem import LazyShare, Parameters, Problem
 from gamcore.boosting.progress import Callback, Loop, Progress, Relay
-from gamcore.boosting.refit import Refit, RefitState
-from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MOST_AT_ONCE
+from gamcore.boosting.refit import Refit, RefitState, RoundStage
+from gamcore.boosting.rounds import Rounds
+from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MOST_AT_ONCE, Course
+from gamcore.kernels.layout import Fit
 
 REFRESH = 50
 """Rounds after which row scores are recomputed from the curves: float32 products drift by about 1e-3 in 400 rounds."""
@@ -36,7 +38,42 @@ THREADED_ROWS = 250_000
 Made = TypeVar("Made")
 
 
-def boost(state: RefitState, executor: Executor | None = None, watch: bool = False) -> Loop[None]:
+class Boostable(Protocol):
+    """The state of a refit: of one score per row (`RefitState`), or of one per class (`ClassesState`)."""
+
+    parameters: Parameters
+    problem: Problem
+    fit: Fit
+    course: Course
+    loss_unit: float
+
+    @property
+    def done(self) -> int:
+        """Rounds so far."""
+        ...
+
+    def stages(self) -> list[RoundStage]:
+        """Return the stages of a refit in order."""
+        ...
+
+    def rounds(self, executor: Executor | None) -> Rounds:
+        """Return what runs rounds."""
+        ...
+
+    def rewind(self) -> None:
+        """Go back to the best round."""
+        ...
+
+    def refresh(self) -> None:
+        """Recompute the row scores from the curves."""
+        ...
+
+    def train_loss(self) -> float:
+        """Return the mean loss of the training rows."""
+        ...
+
+
+def boost(state: Boostable, executor: Executor | None = None, watch: bool = False) -> Loop[None]:
     """Boost one refit in place; yield a `Progress` per round, in batches of a few rounds. Send True to stop it.
 
     Without validation rows, all `max_rounds` are run and the last is kept. `watch` : also measure the training loss.
@@ -70,7 +107,7 @@ def boost(state: RefitState, executor: Executor | None = None, watch: bool = Fal
 
 
 def _progress(
-    state: RefitState, before: int, known: tuple[int, float], ran: int, train_loss: float, seconds: float
+    state: Boostable, before: int, known: tuple[int, float], ran: int, train_loss: float, seconds: float
 ) -> Iterator[Progress]:
     """Yield the progress of the last call's rounds.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from gamcore.kernels.layout import CodedTable
 from gamcore.kernels.pair_grid import make_board
 from gamcore.kernels.pair_rounds import rank_pairs
 from gamcore.model.additive import AdditiveModel, count_bins
+from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.types import Floats, Ints
 
 RANK_BINS: Final = 31
@@ -63,9 +64,16 @@ def lines_of(table: CodedTable, curves: Floats) -> list[Ints]:
     return made
 
 
+@dataclass(frozen=True)
+class Scored:
+    """Rows with the score that pairs are added to: (n,). Several classes have one each, against the others."""
+
+    problem: Problem
+    score: Floats
+
+
 def rank(
-    problem: Problem,
-    score: Floats,
+    scored: Sequence[Scored],
     curves: Floats,
     counts: list[Floats],
     parameters: Parameters,
@@ -74,42 +82,76 @@ def rank(
     chance: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ranking:
-    """Rank all pairs by how much they lower the loss, given main effects `curves` (p, V) with sum `score` (n,).
+    """Rank all pairs by how much they lower the loss, given main effects `curves` (p, V) and the rows' scores.
 
+    scored : one, or one per class, whose strengths are added; their rows and features are the same.
     pure : count only what is beyond main effects. Otherwise the drop in RSS of Lou et al. 2013, which also counts what
     the main effects have left unfitted.
     chance : also compute the largest strength due to chance; doubles the time.
     progress : called with the number of grids done, and of all grids.
     """
+    problem = scored[0].problem
     merges = merge_all(counts, lines_of(problem.table, curves), RANK_BINS, 0.0)
     codes = np.empty(problem.table.codes.shape, np.uint8)
     for merge, line, out in zip(merges, problem.table.codes, codes, strict=True):
         np.take(merge, line, out=out, mode="clip")  # the default mode copies first
     pairs = np.array(list(itertools.combinations(_strongest(problem, curves, counts), 2)), np.int64).reshape(-1, 2)
     floor = problem.least_node(replace(parameters, mart=False))
-    stats, unit = _statistics(problem, score)
-    statistics = [stats, np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else [stats]
     grids = _Grids(codes, merges.max(axis=1).astype(np.int64), pairs, floor, pure)
+    total = np.zeros((1 + chance, len(pairs)))
     executor = make_executor(n_jobs)
     try:
-        strengths, *by_chance = grids.strengths(statistics, executor, progress) * unit
+        for k, one in enumerate(scored):
+            stats, unit = _statistics(one.problem, one.score)
+            shuffled = [np.random.default_rng(SHUFFLE_SEED).permutation(stats)] if chance else []
+            tell = _part_of(progress, k, len(scored)) if progress else None
+            total += grids.strengths([stats, *shuffled], executor, tell) * unit
     finally:
         executor.close()
-    order = np.argsort(-strengths, kind="stable")
-    return Ranking(pairs[order], strengths[order], float(np.max(by_chance, initial=0.0)) if chance else math.nan)
+    order = np.argsort(-total[0], kind="stable")
+    return Ranking(pairs[order], total[0][order], float(np.max(total[1], initial=0.0)) if chance else math.nan)
 
 
-def rank_without_pairs(data: Encoded, model: AdditiveModel, parameters: Parameters, **options: Any) -> Ranking:
+def _part_of(progress: Callable[[int, int], None], k: int, parts: int) -> Callable[[int, int], None]:
+    """Return what tells the progress of the k-th of some parts of the same size."""
+    return lambda done, of: progress(k * of + done, parts * of)
+
+
+def rank_without_pairs(
+    data: Encoded, model: AdditiveModel | ClassesModel, parameters: Parameters, **options: Any
+) -> Ranking:
     """Rank all pairs on some rows, given a fitted model's main effects without its pairs; `options` as for `rank`."""
     codes, n_rows = data.binned.codes, data.y.size
+    problem = data.problem(Deal(np.arange(n_rows), np.array([0, n_rows])))
+    models = (model,) if isinstance(model, AdditiveModel) else model.models
+    score = np.stack([replace(one, pairs=()).score(codes) for one in models], axis=1)
+    if problem.offset.size:
+        score += problem.offset.reshape(score.shape)
+    lines = strongest_lines([curves_of(one) for one in models])
+    counts = count_bins(codes, model.bins, data.weight)
+    return rank(scored_by(problem, score), lines, counts, parameters, **options)
+
+
+def scored_by(problem: Problem, score: Floats) -> list[Scored]:
+    """Return the rows with their score (n, 1), or with that of each class against the others, given scores (n, K)."""
+    if score.shape[1] == 1:
+        return [Scored(problem, score[:, 0])]
+    rest = against_rest(score)
+    return [Scored(problem.of_class(k), rest[:, k]) for k in range(score.shape[1])]
+
+
+def curves_of(model: AdditiveModel) -> Floats:
+    """Return the main effects of a model as curves (p, V)."""
     curves = np.zeros((len(model.terms), N_CODES))
     for term in model.terms:
         curves[term.feature, : term.scores.size] = term.scores
-    problem = data.problem(Deal(np.arange(n_rows), np.array([0, n_rows])))
-    score = replace(model, pairs=()).score(codes)
-    if problem.offset.size:
-        score += problem.offset
-    return rank(problem, score, curves, count_bins(codes, model.bins, data.weight), parameters, **options)
+    return curves
+
+
+def strongest_lines(curves: Sequence[Floats]) -> Floats:
+    """Return, for every feature, the curve (V,) of the class that it moves most: levels are ordered by it."""
+    stacked = np.stack(curves)
+    return np.asarray(stacked[np.ptp(stacked, axis=2).argmax(axis=0), np.arange(stacked.shape[1])])
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor
 from gamcore.boosting.loop import boost, run_all
-from gamcore.boosting.pair_ranking import Ranking, lines_of, merge_all, rank
-from gamcore.boosting.pair_stage import MOST_BINS, PairRefit, PairState, Start, main_score
-from gamcore.boosting.problem import LazyShare, Parameters, Problem, Shares
+from gamcore.boosting.pair_ranking import Ranking, Scored, lines_of, merge_all, rank
+from gamcore.boosting.pair_stage import MOST_BINS, PairRefit, PairState, Start, main_score, worth_of
+from gamcore.boosting.problem import LazyShare, Parameters, Problem, Shares, rows_of
 from gamcore.boosting.progress import Loop, Progress, Watcher
 from gamcore.boosting.refit import Refit
 from gamcore.model.additive import AdditiveModel, add_pair
@@ -92,7 +93,11 @@ class PairTask:
         )
         state = PairState(share.problem, start, options.parameters)
         yield from boost(state, within, self.watch)
-        return state.best_pairs()
+        made, problem = state.best_pairs(), share.problem
+        valid = rows_of(problem.table, share.split.valid)
+        score, parts = state.shown(made, valid)
+        worth = worth_of(score, parts, partial(problem.loss.loss, problem.y[valid]), problem.row_weight[valid])
+        return replace(made, worth=worth)
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,12 @@ class Chosen:
 
     path : numbers of pairs tried, each with its validation loss; 0 pairs first. In a search, all losses but the last
         are means over some of the refits.
+    refits : `PairRefit`s, or those of several classes.
     joint : whether the refits' main effects were boosted together with the pairs.
     """
 
     pairs: tuple[Pair, ...]
-    refits: list[PairRefit]
+    refits: list[Any]
     path: tuple[tuple[int, float], ...]
     joint: bool = False
 
@@ -131,11 +137,11 @@ class Mains:
 
     shares: Shares
     n_rows: int
-    refits: list[Refit]
+    refits: list[Any]
     counts: list[Floats]
     seeds: list[int]
 
-    def first(self, n_refits: int) -> Mains:
+    def first(self, n_refits: int) -> Self:
         """Return the first `n_refits` refits."""
         return replace(self, refits=self.refits[:n_refits], seeds=self.seeds[:n_refits])
 
@@ -144,50 +150,64 @@ class Mains:
         """Features that are not constant."""
         return sum(int(np.count_nonzero(count) > 1) for count in self.counts)
 
+    def scored(self) -> list[Scored]:
+        """Return the rows of the first share with the mean score of the refits."""
+        problem = self.shares[0].load().problem
+        return [Scored(problem, mean_score(problem, self.refits))]
+
+    def lines(self) -> Floats:
+        """Return the mean curves (p, V) of the refits."""
+        return np.asarray(np.mean([refit.curves for refit in self.refits], axis=0))
+
+    def tasks(self, pairs: Sequence[Pair], options: Options, watch: bool) -> list[Any]:
+        """Return the refits of a pair stage."""
+        return [
+            PairTask(
+                share=self.shares[k],
+                main=refit,
+                pairs=pairs,
+                counts=self.counts,
+                offset=k / len(self.refits),
+                options=options,
+                seed=self.seeds[k],
+                watch=watch,
+            )
+            for k, refit in enumerate(self.refits)
+        ]
+
+
+def mean_score(problem: Problem, refits: Sequence[Refit]) -> Floats:
+    """Return the mean scores (n,) of the refits' main effects."""
+    score = np.zeros(problem.y.size)
+    for refit in refits:  # one at a time: together they would be the largest arrays of a fit
+        score += main_score(problem, refit)
+    score /= len(refits)
+    return score
+
 
 def rank_on(mains: Mains, options: Options, watcher: Watcher) -> Ranking:
     """Rank all pairs given the mean of the refits, on the rows of the first."""
-    problem, part, started = mains.shares[0].load().problem, watcher.next_part(), time.monotonic()
-    score = np.zeros(problem.y.size)
-    for refit in mains.refits:  # one at a time: together they would be the largest arrays of a fit
-        score += main_score(problem, refit)
-    score /= len(mains.refits)
-    curves = np.mean([refit.curves for refit in mains.refits], axis=0)
+    part, started = watcher.next_part(), time.monotonic()
 
     def tell(done: int, of: int) -> None:
         if watcher.callback:
             watcher.callback(Progress.of_step("ranking", done, of, time.monotonic() - started, part))
 
     return rank(
-        problem, score, curves, mains.counts, options.parameters,
+        mains.scored(), mains.lines(), mains.counts, options.parameters,
         pure=options.pure, n_jobs=options.n_jobs, progress=tell,
     )  # fmt: skip
 
 
 def fit_pairs(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:
     """Boost `pairs` in every refit: on frozen main effects, or jointly with them if `joint`."""
-    n_refits = len(mains.refits)
-    chosen = np.array(pairs, np.int64).reshape(-1, 2)
-
-    watch = watcher.callback is not None
-    tasks = [
-        PairTask(
-            share=mains.shares[k],
-            main=refit,
-            pairs=as_pairs(chosen),
-            counts=mains.counts,
-            offset=k / n_refits,
-            options=options,
-            seed=mains.seeds[k],
-            watch=watch,
-        )
-        for k, refit in enumerate(mains.refits)
-    ]
+    chosen = as_pairs(np.array(pairs, np.int64).reshape(-1, 2))
+    tasks = mains.tasks(chosen, options, watcher.callback is not None)
     about = {"stage": "pairs", "n_pairs": len(chosen), "part": watcher.next_part()}
     refits = run_all(tasks, mains.n_rows, options.n_jobs, watcher.callback, about)
     first = float(np.mean([refit.first_loss for refit in refits]))
     last = float(np.mean([refit.valid_loss for refit in refits]))
-    return Chosen(as_pairs(chosen), refits, ((0, first), (len(chosen), last)), options.joint)
+    return Chosen(chosen, refits, ((0, first), (len(chosen), last)), options.joint)
 
 
 def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Watcher) -> Chosen:

@@ -6,7 +6,8 @@ finer than any of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -48,7 +49,7 @@ class PairRefit:
     best_round: int
     valid_loss: float
     first_loss: float  # on the validation rows, before the stage
-    worth: Floats  # (K,) rise of the validation loss without each interaction; NaN without validation rows
+    worth: Floats = field(default_factory=lambda: np.empty(0))  # (K,) see `worth_of`, on the validation rows
 
 
 @dataclass(frozen=True)
@@ -112,37 +113,46 @@ class PairState(RefitState):
         """Return the best round so far, on the scale of the link."""
         best, given, n_mains = self.best(), self._given, self._n_mains
         main = replace(best, curves=best.curves[:n_mains, :N_CODES].copy()) if given.joint else given.main
-        surfaces = best.curves[n_mains:].reshape(-1, SIDE, SIDE)
-        first = self._first_loss * self.loss_unit
-        worth = self._worth(main_score(self._mains, main), surfaces)
         return PairRefit(
             main=main,
-            surfaces=surfaces,
+            surfaces=best.curves[n_mains:].reshape(-1, SIDE, SIDE),
             merges=given.merges,
             best_round=best.best_round,
             valid_loss=best.valid_loss,
-            first_loss=first,
-            worth=worth,
+            first_loss=self._first_loss * self.loss_unit,
         )
 
-    def _worth(self, score: Floats, surfaces: Floats) -> Floats:
-        """Return the worth (K,) of each interaction, not counting the main effects that its surface contains."""
-        problem, n_pairs = self.problem, len(surfaces)
-        train, valid = (rows_of(problem.table, groups) for groups in (self.split.train, self.split.valid))
-        if not valid.size:
-            return np.full(n_pairs, np.nan)
-        lines, y, weights = problem.table.codes[self._n_mains :], problem.y[valid], problem.row_weight[valid]
-        whole = score[valid] + sum(surface.ravel()[line[valid]] for surface, line in zip(surfaces, lines, strict=True))
-        best = np.average(problem.loss.loss(y, whole), weights=weights)
-        worth = np.empty(n_pairs)
-        for k, (surface, line) in enumerate(zip(surfaces, lines, strict=True)):
-            weight = np.bincount(line[train], problem.row_weight[train], N_CELLS).astype(np.float64)
-            cells = CellWeights.of(weight.reshape(SIDE, SIDE))
-            mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
-            pure = surface - mean[0] - rows[0][:, None] - columns[0]
-            without = problem.loss.loss(y, whole - pure.ravel()[line[valid]])
-            worth[k] = np.average(without, weights=weights) - best
-        return worth
+    def shown(self, fitted: PairRefit, rows: Ints) -> tuple[Floats, Floats]:
+        """Return the scores (m,) of some rows by a result of this stage, and what each interaction adds to them (K, m).
+
+        An interaction does not count the main effects that its surface contains.
+        """
+        lines = self.problem.table.codes[self._n_mains :]
+        score = main_score(self._mains, fitted.main)[rows]
+        parts = np.zeros((len(lines), rows.size))
+        for part, surface, line in zip(parts, fitted.surfaces, lines, strict=True):
+            score += surface.ravel()[line[rows]]
+            part[:] = self._pure(surface, line).ravel()[line[rows]]
+        return score, parts
+
+    def _pure(self, surface: Floats, line: NDArray[np.unsignedinteger]) -> Floats:
+        """Return a surface less the mean and main effects that it contains, by the training rows of its cells."""
+        train = rows_of(self.problem.table, self.split.train)
+        weight = np.bincount(line[train], self.problem.row_weight[train], N_CELLS).astype(np.float64)
+        cells = CellWeights.of(weight.reshape(SIDE, SIDE))
+        mean, rows, columns = two_way(cells, surface[None, cells.rows, cells.columns])
+        return np.asarray(surface - mean[0] - rows[0][:, None] - columns[0])
+
+
+def worth_of(score: Floats, parts: Floats, loss: Callable[[Floats], Floats], weight: Floats) -> Floats:
+    """Return by how much the mean loss of some rows rises without each interaction: (K,), NaN without rows.
+
+    score : (m,), or (m, classes). parts : (K, m), or (K, m, classes), what each interaction adds. loss : of each row.
+    """
+    if not weight.size:
+        return np.full(len(parts), np.nan)
+    whole = np.average(loss(score), weights=weight)
+    return np.array([np.average(loss(score - part), weights=weight) - whole for part in parts])
 
 
 def _lines(table: CodedTable, start: Start) -> CodedTable:

@@ -70,10 +70,23 @@ class Problem:
     """The data of a fit in group order; refits with the same rows share it."""
 
     table: CodedTable
-    y: NDArray[np.float64]
+    y: NDArray[np.float64]  # (n,) targets; codes of the classes where there are several
     weight: NDArray[np.float64]  # (n,) or empty where all rows weigh 1
     loss: Loss
     offset: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (n,) or empty where it is 0
+    base: float | None = None  # the score of the best constant, if it is known
+
+    def of_class(self, k: int) -> Problem:
+        """Return the problem of one of several classes against the others."""
+        if k not in self._of_classes:
+            offset = np.ascontiguousarray(self.offset[:, k]) if self.offset.size else self.offset
+            one = Problem(self.table, (self.y == k).astype(np.float64), self.weight, self.loss, offset)
+            self._of_classes[k] = one
+        return self._of_classes[k]
+
+    @cached_property
+    def _of_classes(self) -> dict[int, Problem]:
+        return {}
 
     @property
     def row_weight(self) -> NDArray[np.float64]:
@@ -86,6 +99,8 @@ class Problem:
 
     def base_score(self, rows: NDArray[np.int64] | slice) -> float:
         """Return the score of the best constant for some rows; an infinite one would swamp the mean of refits."""
+        if self.base is not None:
+            return self.base
         rows = rows if self.loss.is_bounded(self.y[rows]) else slice(None)
         offset = self.offset[rows] if self.offset.size else 0.0
         return self.loss.base_score(self.y[rows], self.row_weight[rows], offset)

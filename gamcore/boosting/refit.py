@@ -112,12 +112,15 @@ class RefitState:
 
     def train_loss(self) -> float:
         """Apply the pending update to the training rows, and return their mean loss."""
-        table, train = self.problem.table, self.split.train
-        step.settle(table, self.rows, train, self.fit, self.loss)
-        self._nothing_pending()
-        starts = table.starts
-        total = sum(losses.total_loss(self.rows, starts[g], starts[g + 1], self.loss) for g in train)
+        self.settle()
+        starts = self.problem.table.starts
+        total = sum(losses.total_loss(self.rows, starts[g], starts[g + 1], self.loss) for g in self.split.train)
         return float(total / self._train_weight) * self.loss_unit
+
+    def settle(self) -> None:
+        """Apply the pending update to the training rows."""
+        step.settle(self.problem.table, self.rows, self.split.train, self.fit, self.loss)
+        self._nothing_pending()
 
     def best(self) -> Refit:
         """Return the best round so far, on the scale of the target's link."""

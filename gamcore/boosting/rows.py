@@ -50,6 +50,8 @@ class Source(Protocol):
     @property
     def bins(self) -> tuple[Bins, ...]: ...
     @property
+    def loss(self) -> Loss: ...
+    @property
     def n_rows(self) -> int:
         """Rows that a refit learns from, validation rows included."""
         ...
@@ -163,10 +165,11 @@ class Encoded:
         raise TableError("One group has most of the rows, so halves of them cannot be drawn: leave the groups out.")
 
     def _will_do(self, rows: Ints) -> bool:
-        """Return whether some rows can be split for training and validation: several clusters, both classes, events."""
+        """Return whether some rows can be split for training and validation: several clusters, all
+        classes, events."""
         several = self.clusters is None or np.unique(self.clusters[rows]).size > 1
         several = several and (self.strata is not None or self.loss.is_bounded(self.y[rows]))
-        return several and (self.strata is None or bool(np.ptp(self.strata[rows]) > 0 or np.ptp(self.strata) == 0))
+        return several and (self.strata is None or np.unique(self.strata[rows]).size == np.unique(self.strata).size)
 
     def _take(self, rows: Ints) -> Encoded:
         return replace(

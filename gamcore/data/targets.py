@@ -13,6 +13,9 @@ from gamcore.data.table import TARGET, TableError, kind_of, read_numbers, valid_
 
 LARGEST_TARGET: Final = 1e150
 
+MOST_CLASSES: Final = 20
+"""Each class has curves of its own, which somebody has to read."""
+
 
 def _target(y: Any) -> pd.Series:
     """Return a target as a column named `TARGET`."""
@@ -37,7 +40,7 @@ def read_numeric_target(y: Any) -> NDArray[np.float64]:
 
 
 def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return a two-class target: codes 0 and 1, (n,), and the classes in order."""
+    """Return a target of 2 to 20 classes: codes from 0 on, (n,), and the classes in order."""
     series = _target(y)
     missing = int(series.isna().sum())
     if missing:
@@ -45,13 +48,25 @@ def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if types.is_float_dtype(series.dtype):
         numbers = read_numbers(series)
         if np.any(numbers != np.floor(numbers)):
-            raise TableError("Unknown label type: the target is continuous; train a regressor, or choose two classes.")
+            raise TableError("Unknown label type: the target is continuous; train a regressor, or choose classes.")
     if kind_of(series) == "date":
         raise TableError("The target holds dates: turn it into text or numbers, or choose another column.")
     classes, codes = np.unique(series.to_numpy(), return_inverse=True)
-    if classes.size != 2:
+    if classes.size < 2:
+        raise TableError("The target has one class, and a classifier needs at least two: add rows of another.")
+    if classes.size > MOST_CLASSES:
         raise TableError(
-            f"Only binary classification is supported: the target has {classes.size} class"
-            f"{'es' * (classes.size != 1)} and must have 2; say which levels are positive, or choose another column."
+            f"The target has {classes.size} classes, and at most {MOST_CLASSES} are possible: combine the rare ones, "
+            "or train a regressor if it is a number."
         )
     return codes.astype(np.int64), classes
+
+
+def codes_of(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the codes (n,) of a target among known classes, some of which it may lack."""
+    series = _target(y)
+    codes = np.asarray(pd.Index(classes).get_indexer(pd.Index(series.to_numpy())), np.int64)
+    if series.size and (codes < 0).any():
+        strange = list(pd.unique(series[codes < 0]))[:3]
+        raise TableError(f"The target has the classes {strange}; the model knows {list(classes)}.")
+    return codes

@@ -30,6 +30,7 @@ from gamcore.explain.surfaces import Rectangle, Surface, explain_pair, pair_wort
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
+from gamcore.model.classes import ClassesModel
 from gamcore.model.scales import Scale
 from gamcore.numbers import count
 from gamcore.types import Floats, Ints
@@ -39,7 +40,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
     """Base class of the regressor and the classifier."""
 
     read_target: Callable[[Any], NDArray[Any]]
-    model_: AdditiveModel
+    model_: AdditiveModel | ClassesModel
 
     def _fit_rows(self, rows: TrainingRows, strata: Ints | None = None) -> None:
         """Bin and fit rows in memory, with bands where `bands` asks for them."""
@@ -106,6 +107,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
             pairs=self.pair_options(n_rows, n_threads(self.n_jobs)),
             purify=self.purify,
             n_jobs=n_threads(self.n_jobs),
+            n_classes=self.n_scores if self.n_scores > 1 else 2,
         )
 
     def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
@@ -149,15 +151,21 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         given = added(log_exposure, read_init_score(init_score, score.shape[0], self.n_scores))
         return score if given is None else score + given
 
+    @property
+    def single(self) -> AdditiveModel:
+        """The model where rows have one score; TableError where they have one per class."""
+        check_is_fitted(self, "model_")
+        if isinstance(self.model_, ClassesModel):
+            raise TableError(f"The model has {self.model_.n_classes} classes: choose one with of_class(label) first.")
+        return self.model_
+
     def explain_shape(self, feature: str | int) -> explain.Curve:
         """Return the shape function of one feature, by name or place."""
-        place = self._feature_index(feature)
-        return explain.explain_shape(self.model_, place, self.train_share)
+        return explain.explain_shape(self.single, self._feature_index(feature), self.train_share)
 
     def importance(self, scale: Scale = "link") -> explain.Importance:
         """Return the importance of every term."""
-        check_is_fitted(self, "model_")
-        return explain.importance(self.model_, scale)
+        return explain.importance(self.single, scale)
 
     def rank_pairs(
         self,
@@ -205,11 +213,11 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
     def explain_pair(self, first: str | int, second: str | int) -> Surface:
         """Return the interaction of two features that the model has as a pair, by names or places."""
         wanted = sorted((self._feature_index(first), self._feature_index(second)))
-        places = [pair.features for pair in self.model_.pairs]
+        places = [pair.features for pair in self.single.pairs]
         if tuple(wanted) not in places:
-            names = ", ".join(explain.term_names(self.model_)[len(self.model_.terms) :]) or "none"
+            names = ", ".join(explain.term_names(self.single)[len(self.single.terms) :]) or "none"
             raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
-        return explain_pair(self.model_, places.index((wanted[0], wanted[1])), self.train_share)
+        return explain_pair(self.single, places.index((wanted[0], wanted[1])), self.train_share)
 
     def rows_inside(self, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
         """Return which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
@@ -218,8 +226,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
 
     def explain_rows(self, X: Any) -> explain.Breakdown:
         """Return the contributions that add up to each row's score."""
-        codes = self._encode(X)
-        return explain.explain_rows(self.model_, codes)
+        return explain.explain_rows(self.single, self._encode(X))
 
     def smallest_changes(self, row: Any, line: float, possible: Possible = EVERYTHING) -> list[Change]:
         """Return the most usual changes of up to three features that take the score of a one-row table across a line.
@@ -231,7 +238,7 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
             raise TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
         if not np.isfinite(line):
             raise TableError(f"The line is {line}: pass a finite score.")
-        return smallest_changes(self.model_, codes[:, 0], line, possible, self.train_share)
+        return smallest_changes(self.single, codes[:, 0], line, possible, self.train_share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

@@ -24,6 +24,7 @@ from gamcore.estimators.parameters import constraints, document
 from gamcore.estimators.reading import Readable
 from gamcore.io.manifest import ModelFileWarning, Saved
 from gamcore.model.additive import AdditiveModel
+from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.stats.bands import USUAL_SHARE
@@ -63,7 +64,7 @@ class TableEstimator(Readable):
     """An estimator of a table of mixed columns."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]
-    model_: AdditiveModel | TaskModel
+    model_: AdditiveModel | ClassesModel | TaskModel
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Give an estimator the validation and the documentation of its settings."""

@@ -10,18 +10,21 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.data.table import TableError
-from gamcore.data.targets import read_class_target, read_numeric_target
+from gamcore.data.table import TableError, kind_of
+from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import ClassifierParameters, RegressorParameters
 from gamcore.estimators.base import check_parameters, column, numbers, revive
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
+from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
+from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss, default_loss
 from gamcore.model.power_losses import TweedieLoss
 from gamcore.multitask.model import TaskModel
@@ -108,7 +111,10 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
 
 
 class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  # type: ignore[misc]
-    """A generalized additive model for two classes: the log-odds are intercept + f1(x1) + f2(x2) + ...
+    """A generalized additive model for two or more classes.
+
+    For two, the log-odds are intercept + f1(x1) + f2(x2) + ... For more, up to 20, every class has such a score, and
+    the probabilities are their softmax; `of_class` gives the curves of one class.
 
     Parameters
     ----------
@@ -117,9 +123,9 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     Attributes
     ----------
     model_, best_rounds_, n_rounds_ :
-        As in `GAMRegressor`.
-    classes_ : (2,)
-        Labels in order; probabilities and scores are those of the second.
+        As in `GAMRegressor`; `model_` is a `ClassesModel` for more than two classes.
+    classes_ : (K,)
+        Labels in order. With two, probabilities and scores are those of the second.
     validation_losses_ : (outer_bags,)
         Mean log-loss on each refit's validation rows.
     """
@@ -127,16 +133,26 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
     @property
     def loss(self) -> Loss:
         """The loss that boosting minimises."""
-        return LOSSES["logistic"]
+        return LOSSES["softmax" if self.n_scores > 1 else "logistic"]
+
+    @property
+    def n_scores(self) -> int:
+        """Scores per row: 1 for two classes, else one per class."""
+        known = len(getattr(self, "classes_", ()))
+        return known if known > 2 else 1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, init_score: Any = None) -> Self:
-        """Fit to a table (n, p) and a target (n,) of two classes; see `GAMRegressor.fit`."""
+        """Fit to a table (n, p) and a target (n,) of classes; see `GAMRegressor.fit`.
+
+        init_score : log-odds (n,) for two classes; for K, scores (n, K) in the order of the sorted labels.
+        """
         check_parameters(self)
         table = self.read_table(X, reset=True)
         codes, self.classes_ = read_class_target(column(y))
         rows = self.read_rows(table, codes, sample_weight, groups, init_score=init_score)
-        if np.ptp(rows.y) == 0:
-            raise TableError("Only one class has rows of positive weight: give the other class some.")
+        absent = np.flatnonzero(np.bincount(rows.y, minlength=len(self.classes_)) == 0)
+        if absent.size:
+            raise TableError(f"The class {self.classes_[absent[0]]!r} has no row of positive weight: give it some.")
         self._fit_rows(rows, strata=rows.y)
         return self
 
@@ -144,30 +160,83 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         self.classes_ = read_class_target(column(y))[1]
 
     def read_target(self, y: Any) -> Floats:
-        """Return 1.0 for the second class, 0.0 for the first."""
-        codes, classes = read_class_target(column(y))
-        if list(classes) != list(self.classes_):
-            raise TableError(f"The classes are {list(classes)}; the model knows {list(self.classes_)}.")
-        return codes.astype(np.float64)
+        """Return the place of each row's class in `classes_`."""
+        return codes_of(column(y), self.classes_).astype(np.float64)
+
+    def of_class(self, label: Any) -> GAMClassifier:
+        """Return the model of one of several classes, for explanations: its scores are beside the average class.
+
+        Its probabilities are those of that class against all others.
+        """
+        check_is_fitted(self, "model_")
+        if not isinstance(self.model_, ClassesModel):
+            raise TableError("The model has two classes, whose log-odds are one score: explain it as it is.")
+        places = codes_of([label], self.classes_)
+        return ClassView.of(self, self.model_, int(places[0]))
+
+    def explain_classes(self, feature: str | int) -> ClassCurves:
+        """Return the chances of all classes along one feature, by name or place; the other features are average."""
+        check_is_fitted(self, "model_")
+        if not isinstance(self.model_, ClassesModel):
+            raise TableError("The model has two classes: explain_shape gives the curve of the second.")
+        labels = tuple(str(label) for label in self.classes_)
+        return explain_classes(self.model_, self._feature_index(feature), labels, self.train_share)
 
     def decision_function(self, X: Any, init_score: Any = None) -> Floats:
-        """Return the log-odds (n,) of the second class."""
+        """Return the log-odds (n,) of the second class; for more than two, the scores (n, K) of all."""
         return self._score(X, init_score=init_score)
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Floats:
-        """Return the probabilities (n, 2) of the classes in the order of `classes_`."""
-        chance = self.loss.inverse_link(self._score(X, init_score=init_score))
+        """Return the probabilities (n, K) of the classes in the order of `classes_`."""
+        score = self._score(X, init_score=init_score)
+        if self.n_scores > 1:
+            return np.asarray(softmax(score, axis=1), np.float64)
+        chance = self.loss.inverse_link(score)
         return np.stack([1.0 - chance, chance], axis=1)
 
     def predict(self, X: Any, init_score: Any = None) -> NDArray[Any]:
-        """Return the likelier class of each row, (n,)."""
+        """Return the likeliest class of each row, (n,)."""
         scores = self.decision_function(X, init_score)
-        return np.asarray(self.classes_[(scores > 0).astype(np.int64)])
+        best = scores.argmax(axis=1) if self.n_scores > 1 else (scores > 0).astype(np.int64)
+        return np.asarray(self.classes_[best])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+
+class ClassView(GAMClassifier):
+    """One of several classes of a fitted classifier, read beside the average class."""
+
+    whole_: GAMClassifier
+
+    @classmethod
+    def of(cls, whole: GAMClassifier, model: ClassesModel, place: int) -> ClassView:
+        """Return the view of the class at a place of `classes_`."""
+        view = cls(**whole.get_params(deep=False))
+        view.__dict__.update(whole.__dict__)
+        view.whole_, view.model_, view.place_ = whole, model.models[place], place
+        return view
+
+    @property
+    def n_scores(self) -> int:
+        """Scores per row: that of the class."""
+        return 1
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of one of several classes."""
+        return LOSSES["softmax"]
+
+    def read_target(self, y: Any) -> Floats:
+        """Return 1.0 for the class, 0.0 for any other."""
+        codes = codes_of(column(y), self.classes_)
+        return np.asarray(codes == self.place_, np.float64)
+
+    def predict_proba(self, X: Any, init_score: Any = None) -> Floats:
+        """Return the probabilities (n, 2) of any other class, and of this one."""
+        chance = self.whole_.predict_proba(X, init_score)[:, self.place_]
+        return np.stack([1.0 - chance, chance], axis=1)
+
+    def predict(self, X: Any, init_score: Any = None) -> NDArray[Any]:
+        """Return the likeliest class of each row, (n,), of all classes."""
+        return self.whole_.predict(X, init_score)
 
 
 ESTIMATORS: Final[dict[str, type[GAMRegressor | GAMClassifier]]] = {
@@ -182,7 +251,7 @@ Estimator = GAMRegressor | GAMClassifier | MultiTaskTreesRegressor | MultiTaskTr
 def rank_pairs(
     X: Any,
     y: Any,
-    objective: Literal["auto", "squared", "logistic", "poisson", "gamma", "tweedie"] = "auto",
+    objective: Literal["auto", "squared", "logistic", "softmax", "poisson", "gamma", "tweedie"] = "auto",
     strength: Literal["purified", "rss"] = "purified",
     sample_weight: Any = None,
     n_jobs: int | None = None,
@@ -195,14 +264,14 @@ def rank_pairs(
     counts how much a cross reduces the loss beyond main effects; "rss" is the paper's drop of the residual sum of
     squares, under which two features whose main effects are not fitted to the end make a strong pair as well.
 
-    objective : "auto" is logistic for a target of two values, else squared.
+    objective : "auto" is logistic for a target of two values, softmax for one of names, else squared.
 
     progress : called with the number of grids done and their total.
 
     Returns a frame with one row per pair: feature_1, feature_2, strength, rank; strongest first. Its attrs["chance"] is
     the strength of the strongest pair if there were no interaction.
     """
-    loss = default_loss(pd.Series(column(y)).nunique() == 2).name if objective == "auto" else objective
+    loss = _usual_objective(pd.Series(column(y))) if objective == "auto" else objective
     if loss not in LOSSES:
         raise ValueError(f'objective is {objective!r}: it must be "auto" or one of {", ".join(map(repr, LOSSES))}.')
     kind = LOSSES[loss].kind
@@ -210,6 +279,13 @@ def rank_pairs(
     if isinstance(model, GAMRegressor):
         model.set_params(objective=loss)
     return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
+
+
+def _usual_objective(y: pd.Series) -> str:
+    """Return the objective of a target: by its number of values, and whether they are numbers."""
+    n_values = y.nunique()
+    names = n_values > 2 and kind_of(y) == "category"
+    return "softmax" if names else default_loss(n_values == 2).name
 
 
 def suggest_segments(
@@ -228,7 +304,7 @@ def suggest_segments(
     table = model.read_table(X_holdout, reset=False)
     rows = model.read_rows(table, model.read_target(y_holdout), sample_weight, None)
     return suggest(
-        model.model_,
+        model.single,
         rows.table,
         y=rows.y.astype(np.float64),
         weight=rows.weight,

@@ -19,6 +19,7 @@ from gamcore.data.table import Kind
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins
+from gamcore.model.classes import ClassesModel, class_losses
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.stats.bands import FEWEST_QUICK, USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
@@ -213,20 +214,28 @@ class Surface(Explanation):
         return table
 
 
-def pair_worth(model: AdditiveModel, data: Encoded) -> pd.DataFrame:
+def pair_worth(model: AdditiveModel | ClassesModel, data: Encoded) -> pd.DataFrame:
     """Return the worth of each pair on some rows.
 
     One row per pair, in the model's order: feature_1, feature_2, worth (rise of the mean loss, squared error or
-    log-loss, without its surface), share (of the loss without it).
+    log-loss, without its surface), share (of the loss without it). A pair of several classes is taken from all.
     """
-    loss, codes, y, weight = model.loss, data.binned.codes, data.y, data.weight
+    models = (model,) if isinstance(model, AdditiveModel) else model.models
+    codes, y = data.binned.codes, data.y
+    score = np.stack([one.score(codes) for one in models], axis=1)
+    if data.offset is not None:
+        score += data.offset.reshape(score.shape)
     names = [bins.feature.name for bins in model.bins]
-    score = model.score(codes) + (0.0 if data.offset is None else data.offset)
-    whole = np.average(loss.loss(y, score), weights=weight)
-    rows = []
-    for pair in model.pairs:
+
+    def mean_loss(of: Floats) -> float:
+        several = len(models) > 1
+        losses = class_losses(y.astype(np.int64), of) if several else model.loss.loss(y, of[:, 0])
+        return float(np.average(losses, weights=data.weight))
+
+    whole, rows = mean_loss(score), []
+    for k, pair in enumerate(model.pairs):
         i, j = pair.features
-        without = np.average(loss.loss(y, score - pair.scores[codes[i], codes[j]]), weights=weight)
+        without = mean_loss(score - np.stack([one.pairs[k].scores[codes[i], codes[j]] for one in models], axis=1))
         rows.append((names[i], names[j], without - whole, 1.0 - whole / without if without > 0 else 0.0))
     return pd.DataFrame(rows, columns=["feature_1", "feature_2", "worth", "share"])
 

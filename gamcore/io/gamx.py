@@ -27,6 +27,9 @@ Multi-task trees have, besides edges and display:
 
 Codes of a column that mean a missing cell are the manifest's `missing_codes`, which such a file requires.
 
+A model of several classes has the arrays of an additive model, with the refits of each class below those of the one
+before, and `bases`, a base score per class, which such a file requires.
+
 A file of a later minor schema is read if possible: unknown fields are ignored, and so are unknown members that
 `optional` lists. Everything that `required` lists has to be known, else the file is rejected and its schema named.
 """
@@ -61,7 +64,10 @@ from gamcore.io.manifest import (
     manifest_of,
     require,
 )
+from gamcore.io.manifest_classes import build_classes, class_arrays, class_manifest
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
+from gamcore.model.additive import AdditiveModel
+from gamcore.model.classes import ClassesModel
 from gamcore.multitask.model import TaskModel
 from gamcore.numbers import size
 
@@ -96,8 +102,8 @@ CONTENTS: Final = (
 
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
-    "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes", "required",
-    "optional",
+    "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
+    "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
@@ -120,7 +126,7 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
 def to_bytes(saved: Saved) -> bytes:
     """Return the file's content."""
     model = saved.model
-    arrays = task_arrays(model) if isinstance(model, TaskModel) else arrays_of(model)
+    arrays = _arrays(model)
     members = {f"arrays/{name}.npy": _npy(array, _type(name)) for name, array in arrays.items()}
     manifest = {
         "format": FORMAT,
@@ -128,7 +134,7 @@ def to_bytes(saved: Saved) -> bytes:
         "members": {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in members.items()
         },
-        **(task_manifest(saved, model) if isinstance(model, TaskModel) else manifest_of(saved, model)),
+        **_entries(saved),
     }
     text = json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1).encode()
     if len(text) > MAX_MANIFEST:
@@ -144,6 +150,21 @@ def to_bytes(saved: Saved) -> bytes:
             "use fewer pairs or rounds."
         )
     return out.getvalue()
+
+
+def _arrays(model: AdditiveModel | ClassesModel | TaskModel) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a model of any kind."""
+    if isinstance(model, AdditiveModel):
+        return arrays_of(model)
+    return class_arrays(model) if isinstance(model, ClassesModel) else task_arrays(model)
+
+
+def _entries(saved: Saved) -> dict[str, Any]:
+    """Return the manifest's entries for a model of any kind."""
+    model = saved.model
+    if isinstance(model, AdditiveModel):
+        return manifest_of(saved, model)
+    return class_manifest(saved, model) if isinstance(model, ClassesModel) else task_manifest(saved, model)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -204,7 +225,9 @@ def _said(error: Exception) -> str:
 def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Saved:
     """Return the model; if a newer schema fails the checks, the error asks for a newer version."""
     try:
-        return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
+        if names == TASK_MEMBERS:
+            return build_tasks(manifest, arrays)
+        return (build_classes if "bases" in manifest else build)(manifest, arrays)
     except Exception as error:
         if manifest["schema"] <= list(SCHEMA):
             raise

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.data.codes import is_number
 from gamcore.data.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
+from gamcore.data.targets import MOST_CLASSES
 from gamcore.kernels.pair_grid import SIDE
 from gamcore.model.additive import GIVEN, AdditiveModel, Given, PairTerm, Term
+from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.multitask.model import TaskModel
 
@@ -61,7 +63,7 @@ class Saved:
     """A model with its provenance; `about` is plain JSON (parameters, versions, data fingerprint)."""
 
     kind: str  # "regressor" or "classifier", with the prefix "multitask_" if there are tasks
-    model: AdditiveModel | TaskModel
+    model: AdditiveModel | ClassesModel | TaskModel
     classes: tuple[str | int | float | bool, ...] = ()
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -265,10 +267,14 @@ def read_labels(entries: Any, what: str) -> tuple[str | int | float | bool, ...]
     return tuple(entries)
 
 
-def read_classes(entries: Any, kind: str) -> tuple[str | int | float | bool, ...]:
-    """Return the labels of two classes, or none if the target is a number; all are of one type, as in an array."""
+def read_classes(entries: Any, kind: str, several: bool = False) -> tuple[str | int | float | bool, ...]:
+    """Return the labels of two classes (of 3 to 20 if `several`), or none if the target is a number.
+
+    All are of one type, as in an array.
+    """
     classes = read_labels(entries, "classes")
-    require(len(classes) == (2 if kind.endswith("classifier") else 0), "classes do not match")
+    least, most = (3, MOST_CLASSES) if several else (2, 2) if kind.endswith("classifier") else (0, 0)
+    require(least <= len(classes) <= most, "classes do not match")
     numbers = {float if type(label) is int else type(label) for label in classes}
     require(len(numbers) <= 1, "classes are of several types")
     return classes
@@ -281,30 +287,46 @@ def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
-    terms, bins = manifest["terms"], read_bins(manifest, arrays)
+    """Return the checked model of a file."""
+    bins = read_bins(manifest, arrays)
+    base, kind, loss = manifest.get("base"), manifest["kind"], check_arrays(manifest, arrays, bins)
+    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
+    classes = read_classes(manifest["classes"], kind)
+    require(loss.name != "softmax", "a model of several classes has two")
+    model = build_model(manifest, arrays, bins)
+    model = replace(model, base=math.nan if base is None else float(base), given=read_given(manifest))
+    return Saved(kind, model, classes, read_about(manifest))
+
+
+def check_arrays(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]) -> Loss:
+    """Require that the numbers of a file are in range, and that terms and kind fit; return the loss."""
+    terms = manifest["terms"]
     require(all(bool(np.all(np.isfinite(array))) for array in arrays.values()), "a number is not finite")
     counts = [arrays[name] for name in arrays if name in ("counts", "cells")]
     require(all(bool(np.all((c >= 0) & (c <= MAX_COUNT))) for c in counts), "a count is out of range")
     scored = [arrays[name] for name in arrays if name.removeprefix(HALF) in SCORED]
     largest = max(float(np.max(np.abs(array), initial=0.0)) for array in scored)
-    base = manifest.get("base")
-    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
     require(largest <= MAX_SCORE, "a score is out of range")
-    kind, loss = manifest["kind"], read_loss(manifest)
-    require(kind == loss.kind, "kind and loss do not match")
-    classes = read_classes(manifest["classes"], kind)
+    loss = read_loss(manifest)
+    require(manifest["kind"] == loss.kind, "kind and loss do not match")
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
-    model = _build_model(manifest, arrays, bins)
-    if HALF + "scores" in arrays:
-        own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
-        require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
-        shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
-        model = replace(model, halves=_build_model(manifest, own | shared, bins))
-    base = math.nan if base is None else float(base)
-    return Saved(kind, replace(model, base=base, given=_read_given(manifest)), classes, read_about(manifest))
+    return loss
 
 
-def _read_given(manifest: dict[str, Any]) -> tuple[Given, ...]:
+def build_model(
+    manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
+) -> AdditiveModel:
+    """Return a model with its half-sample refits, if it has any; the arrays are those of one score per row."""
+    model = _build_refits(manifest, arrays, bins)
+    if HALF + "scores" not in arrays:
+        return model
+    own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
+    require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
+    shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
+    return replace(model, halves=_build_refits(manifest, own | shared, bins))
+
+
+def read_given(manifest: dict[str, Any]) -> tuple[Given, ...]:
     """Return what a model's scores are added to."""
     entries = manifest.get("given", [])
     require(isinstance(entries, list) and len(entries) <= len(GIVEN), "what is given is not a list")
@@ -312,7 +334,7 @@ def _read_given(manifest: dict[str, Any]) -> tuple[Given, ...]:
     return tuple(name for name in GIVEN if name in entries)
 
 
-def _build_model(
+def _build_refits(
     manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
 ) -> AdditiveModel:
     """Return the checked model of some refits."""

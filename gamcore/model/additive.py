@@ -147,9 +147,18 @@ class AdditiveModel:
         return self.refit_intercepts.size
 
     @property
+    def n_halves(self) -> int:
+        """Number of half-sample refits; 0 where there are none."""
+        return 0 if self.halves is None else self.halves.n_refits
+
+    @property
     def base_score(self) -> float:
         """Score at which effects on the prediction are given: that of the mean target, else the intercept."""
         return self.base if np.isfinite(self.base) else self.intercept
+
+    def with_bins(self, bins: tuple[Bins, ...]) -> AdditiveModel:
+        """Return the model with other bins of the same sizes, such as those that know codes for missing."""
+        return replace(self, bins=bins)
 
     def score(self, codes: NDArray[np.uint8]) -> Floats:
         """Return the score (n,) of rows given as codes (p, n)."""

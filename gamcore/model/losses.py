@@ -148,8 +148,21 @@ class LogisticLoss(Loss):
         return np.asarray(expit(score) * expit(-score), np.float64)
 
 
+@dataclass(frozen=True)
+class ClassLoss(LogisticLoss):
+    """Log loss of one of several classes, boosted against the others in turn; see `classes.py`.
+
+    A score read alone is a log-odds against the average class: probabilities need the scores of all classes.
+    """
+
+    name: ClassVar[str] = "softmax"
+    units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
+        {"link": "log-odds beside the average class", "ratio": "odds beside the average class"}
+    )
+
+
 LOSSES: Final[dict[str, Loss]] = {
-    loss.name: loss for loss in (SquaredLoss(), LogisticLoss(), PoissonLoss(), GammaLoss(), TweedieLoss())
+    loss.name: loss for loss in (SquaredLoss(), LogisticLoss(), PoissonLoss(), GammaLoss(), TweedieLoss(), ClassLoss())
 }
 """One of each; those with parameters have their defaults."""
 

@@ -49,6 +49,10 @@ class TaskModel:
     loss: Loss
     additive: bool
 
+    def with_bins(self, bins: tuple[Bins, ...]) -> TaskModel:
+        """Return the model with other bins of the same sizes, such as those that know codes for missing."""
+        return replace(self, bins=bins)
+
     @classmethod
     def about(
         cls,

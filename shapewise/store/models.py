@@ -127,6 +127,5 @@ class Models:
             seconds=0.0,
         )
         if not isinstance(saved.model, TaskModel):
-            halves = saved.model.halves
-            about = replace(about, n_pairs=len(saved.model.pairs), bands=halves.n_refits if halves else 0)
+            about = replace(about, n_pairs=len(saved.model.pairs), bands=saved.model.n_halves)
         return self.add(saved, about)

@@ -109,7 +109,7 @@ def _read_codes(model: Estimator, spec: Spec, data: Data) -> None:
     codes: dict[str, list[str]] = {}
     for table in spec.tables.values() or [spec.table]:
         codes |= spec.codes_of(table) or {}
-    model.model_ = replace(model.model_, bins=with_codes(model.model_.bins, codes, data.aliases))
+    model.model_ = model.model_.with_bins(with_codes(model.model_.bins, codes, data.aliases))
 
 
 def with_present_codes(workspace: Workspace, spec: Spec) -> Spec:

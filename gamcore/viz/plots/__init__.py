@@ -4,6 +4,7 @@ The screen (`plotly_figures`) and the files (`files`) draw the same description,
 """
 
 from gamcore.viz.plots.bars import importance, pair_ranking, task_importance, waterfall
+from gamcore.viz.plots.classes import chances
 from gamcore.viz.plots.comparison import comparison
 from gamcore.viz.plots.curves import common_limits, curve, is_cut, small
 from gamcore.viz.plots.describe import describe
@@ -19,7 +20,7 @@ from gamcore.viz.plots.surfaces import slices, surface
 from gamcore.viz.plots.tasks import similarity
 
 __all__ = [
-    "PALETTES", "Mode", "Plot", "actual", "calibration", "common_limits", "comparison", "cost_line", "curve",
+    "PALETTES", "Mode", "Plot", "actual", "calibration", "chances", "common_limits", "comparison", "cost_line", "curve",
     "describe", "detectable", "importance", "is_cut", "lifts", "marked", "moved", "over_time", "overlap",
     "pair_ranking", "profile", "progress", "ranked", "reach", "residuals", "similarity", "slices", "small", "surface",
     "task_importance", "waterfall",

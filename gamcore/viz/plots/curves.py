@@ -69,7 +69,7 @@ def curve(
     x, special = value_axis(shape), Axis(ticks=((0.0, "missing"),), limits=(-0.5, 0.5))
     limits = _with_dots(limits_of(shape, before), observed, shape.scale)
     effects = effect_axis(LOSSES[shape.loss].unit(shape.scale, target), shape.scale, limits)
-    rows, missing = _rows(shape), shape.missing[3]
+    rows, missing = rows_strip(shape), shape.missing[3]
     strip = Axis("rows", limits=(0.0, 1.05 * max(float(rows.sizes.max(initial=0.0)), missing) or 1.0), named=False)
     upper = [Panel(replace(x, title="", named=False), effects, (*marks, zero))]
     lower = [Panel(x, strip, (rows,))]
@@ -273,7 +273,7 @@ def row_bars(at: Floats, counts: Floats, width: Floats | float) -> Bars:
     return Bars(at, counts, width=width, roles="density", hover=[f"{count(n)} rows" for n in counts])
 
 
-def _rows(curve: Curve) -> Bars:
+def rows_strip(curve: Curve) -> Bars:
     """Return row counts along the axis, in bars of equal width: bins of equal count have unequal widths."""
     if curve.kind in ("category", "boolean"):
         order = level_order(curve)

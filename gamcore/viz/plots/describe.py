@@ -10,6 +10,7 @@ from gamcore.decide.arms import ArmsReadOut, Segments
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.strategies import Ledger
+from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curve_drift import CurveMoves
 from gamcore.explain.curves import Breakdown, Curve, Importance
 from gamcore.explain.surfaces import Surface
@@ -21,6 +22,7 @@ from gamcore.stats.histograms import Overlay
 from gamcore.stats.metrics import Costs
 from gamcore.stats.profiles import Profile
 from gamcore.viz.plots.bars import importance, task_importance, waterfall
+from gamcore.viz.plots.classes import chances
 from gamcore.viz.plots.curves import curve
 from gamcore.viz.plots.drifts import agreement, columns_moved, curves_moved
 from gamcore.viz.plots.moved import moved
@@ -57,6 +59,11 @@ def _(explanation: Curve, target: str = "the target", detail: str | None = None,
 def _(explanation: Surface, target: str = "the target", detail: str | None = None, **words: Any) -> Plot:
     units = LOSSES[explanation.margins[0].loss].unit(explanation.scale, target)
     return surface(explanation, target, f"effect on {target} · {units}" if detail is None else detail, **words)
+
+
+@describe.register
+def _(explanation: ClassCurves, target: str = "class", **words: Any) -> Plot:
+    return chances(explanation, target, **words)
 
 
 @describe.register

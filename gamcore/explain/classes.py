@@ -1,0 +1,98 @@
+"""Curves of several classes, as chances: what a feature does to the probability of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import softmax
+
+from gamcore.explain.curves import NO_BAND, Curve, explain_shape
+from gamcore.explanation import Explanation
+from gamcore.model.classes import ClassesModel
+from gamcore.numbers import percent
+from gamcore.stats.bands import USUAL_SHARE, deviation, pointwise
+from gamcore.types import Floats
+
+
+@dataclass(frozen=True)
+class ClassCurves(Explanation):
+    """The chances of K classes along one feature, for a row whose other features are average.
+
+    shape : the feature's bins and rows, as those of any curve. classes : names. chances, lower, upper : (K, bins), the
+    ends of 95% bands point by point. missing : (K,) of a missing cell. base : (K,) shares of the training rows.
+    """
+
+    shape: Curve
+    classes: tuple[str, ...]
+    chances: Floats
+    lower: Floats
+    upper: Floats
+    missing: Floats
+    base: Floats
+
+    @property
+    def feature(self) -> str:
+        """Name of the feature."""
+        return self.shape.feature
+
+    @property
+    def has_band(self) -> bool:
+        """Whether there is a band."""
+        return self.shape.band != NO_BAND
+
+    @property
+    def spans(self) -> Floats:
+        """Highest less lowest chance of each class (K,), over bins with training rows."""
+        seen = self.chances[:, self.shape.counts > 0]
+        return np.asarray(np.ptp(seen, axis=1)) if seen.size else np.zeros(len(self.classes))
+
+    def words(self) -> str:
+        """Return the largest movement in a sentence."""
+        if not self.chances.size:
+            return f"{self.feature} has no values in training, so no effect."
+        k = int(self.spans.argmax())
+        low, high = int(self.chances[k].argmin()), int(self.chances[k].argmax())
+        lowest, highest = (percent(float(self.chances[k, place])) for place in (low, high))
+        return (
+            f"{self.feature} moves {self.classes[k]} most: {lowest} at {self.shape.place(low)}, {highest} at "
+            f"{self.shape.place(high)}."
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """Return the numbers: a row per bin, missing last, and the chance of each class with its band."""
+        places = [self.shape.place(k) for k in range(self.shape.scores.size)]
+        table: dict[str, list[object]] = {self.feature: [*places, "(missing)"]}
+        for k, name in enumerate(self.classes):
+            table[name] = [*self.chances[k].tolist(), float(self.missing[k])]
+            if self.has_band:
+                table[f"{name}, lower"] = [*self.lower[k].tolist(), None]
+                table[f"{name}, upper"] = [*self.upper[k].tolist(), None]
+        return pd.DataFrame({**table, "rows": [*self.shape.counts.tolist(), self.shape.missing[3]]})
+
+
+def explain_classes(
+    model: ClassesModel, feature: int, classes: tuple[str, ...], train_share: float = USUAL_SHARE
+) -> ClassCurves:
+    """Return the chances of all classes along one feature, with bands from the refits behind those of its curves."""
+    curves = [explain_shape(one, feature, train_share) for one in model.models]
+    bases = np.array([one.base_score for one in model.models])[:, None]
+    scores = np.stack([one.terms[feature].scores for one in model.models])
+    chances = np.asarray(softmax(bases + scores, axis=0))
+    inside = slice(1, model.bins[feature].n_values + 1)
+    shown = chances[:, inside]
+    refits = np.stack([curve.refits for curve in curves], axis=1)  # (R, K, bins)
+    reach = np.zeros(shown.shape)
+    if curves[0].band != NO_BAND and len(refits) > 1:
+        spread = np.asarray(softmax(bases + refits, axis=1))
+        reach = pointwise(len(refits)) * np.stack([deviation(spread[:, k]) for k in range(len(classes))])
+    return ClassCurves(
+        shape=curves[0],
+        classes=classes,
+        chances=shown,
+        lower=np.maximum(shown - reach, 0.0),
+        upper=np.minimum(shown + reach, 1.0),
+        missing=chances[:, 0],
+        base=model.base_chances,
+    )

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from gamcore.data.binning import Bins, encode_table
 from gamcore.data.dates import DAY, stamp_of
 from gamcore.data.table import Table
-from gamcore.model.additive import AdditiveModel
+from gamcore.model.additive import AdditiveModel, Given
+from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.tables import UNKNOWN, TaskRows, encode_rows, places, read_labels
@@ -35,14 +37,16 @@ class Prediction:
     python: str
 
 
+SQUASHED: Final = Prediction(  # never EXP of a large number, which some databases reject
+    sql="CASE WHEN {score} >= 0 THEN 1 / (1 + EXP(-{score})) ELSE EXP({score}) / (1 + EXP({score})) END",
+    python="""given = {score}
+    return 1 / (1 + math.exp(-given)) if given >= 0 else math.exp(given) / (1 + math.exp(given))""",
+)
+
 PREDICTIONS: Final[dict[str, Prediction]] = {
     "squared": Prediction(sql="{score}", python="return {score}"),
     **dict.fromkeys(("poisson", "gamma", "tweedie"), Prediction(sql="EXP({score})", python="return math.exp({score})")),
-    "logistic": Prediction(  # never EXP of a large number, which some databases reject
-        sql="CASE WHEN {score} >= 0 THEN 1 / (1 + EXP(-{score})) ELSE EXP({score}) / (1 + EXP({score})) END",
-        python="""given = {score}
-    return 1 / (1 + math.exp(-given)) if given >= 0 else math.exp(given) / (1 + math.exp(given))""",
-    ),
+    "logistic": SQUASHED,
 }
 
 
@@ -53,7 +57,7 @@ class Formula:
     bins : one per feature; code 0 is missing, 1 to K its values, K + 1 unseen (`binning`). terms : feature index and
     scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared", where the prediction is
     the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score)); "poisson", "gamma" or
-    "tweedie", where the mean is exp(score).
+    "tweedie", where the mean is exp(score). given : what scores are added to; with "exposure", predictions are rates.
     """
 
     bins: tuple[Bins, ...]
@@ -62,6 +66,7 @@ class Formula:
     pairs: tuple[tuple[tuple[int, int], Floats], ...]
     loss: str
     classes: tuple[Any, ...] = ()
+    given: tuple[Given, ...] = ()
 
     def score(self, X: pd.DataFrame) -> Floats:
         """Return the scores (n,) of rows, on the link scale."""
@@ -76,6 +81,32 @@ class Formula:
     def predict(self, X: pd.DataFrame) -> Floats:
         """Return the predictions (n,): in the target's units, or chances of the second class."""
         return LOSSES[self.loss].inverse_link(self.score(X))
+
+
+@dataclass(frozen=True)
+class ClassFormula:
+    """A formula per class; the probabilities of the classes are the softmax of its scores."""
+
+    formulas: tuple[Formula, ...]
+    classes: tuple[Any, ...]
+
+    @property
+    def loss(self) -> str:
+        """The name of the loss, as in `Formula`."""
+        return self.formulas[0].loss
+
+    @property
+    def bins(self) -> tuple[Bins, ...]:
+        """The bins, the same for all classes."""
+        return self.formulas[0].bins
+
+    def score(self, X: pd.DataFrame) -> Floats:
+        """Return the scores (n, K) of rows."""
+        return np.stack([formula.score(X) for formula in self.formulas], axis=1)
+
+    def predict(self, X: pd.DataFrame) -> Floats:
+        """Return the probabilities (n, K) of the classes."""
+        return np.asarray(softmax(self.score(X), axis=1), np.float64)
 
 
 @dataclass(frozen=True)
@@ -111,20 +142,35 @@ class TaskFormula:
         return self.model.loss.inverse_link(self.score(X, task))
 
 
-def formula_of(model: Any) -> Formula | TaskFormula:
+AnyFormula = Formula | ClassFormula | TaskFormula
+
+
+def formula_of(model: Any) -> AnyFormula:
     """Return the formula of a fitted estimator or of a loaded model file (`Saved`)."""
-    if isinstance(model, Formula | TaskFormula):
+    if isinstance(model, AnyFormula):
         return model
     inner = getattr(model, "model_", None) or getattr(model, "model", None)
     classes = getattr(model, "classes_", getattr(model, "classes", ()))
     named = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
     if isinstance(inner, TaskModel):
         return TaskFormula(inner, named)
+    if isinstance(inner, ClassesModel):
+        return ClassFormula(tuple(_formula(one, (name,)) for one, name in zip(inner.models, named, strict=True)), named)
     if not isinstance(inner, AdditiveModel):
         raise ScoringError(f"{type(model).__name__} is not a fitted model of this package: fit it first.")
-    terms = tuple((term.feature, term.scores) for term in inner.terms)
-    pairs = tuple((pair.features, pair.scores) for pair in inner.pairs)
-    return Formula(inner.bins, inner.intercept, terms=terms, pairs=pairs, loss=inner.loss.name, classes=named)
+    return _formula(inner, named)
+
+
+def _formula(model: AdditiveModel, classes: tuple[Any, ...]) -> Formula:
+    return Formula(
+        model.bins,
+        model.intercept,
+        terms=tuple((term.feature, term.scores) for term in model.terms),
+        pairs=tuple((pair.features, pair.scores) for pair in model.pairs),
+        loss=model.loss.name,
+        classes=classes,
+        given=model.given,
+    )
 
 
 def moment(cut: float) -> int:

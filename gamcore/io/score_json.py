@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import MAX_VALUES, Bins
-from gamcore.io.formula import Formula, ScoringError, TaskFormula, formula_of
+from gamcore.io.formula import AnyFormula, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
 from gamcore.io.manifest import ModelFileError, count_of, read_classes, read_feature, read_labels, read_texts
 from gamcore.kernels.tree_predict import N_BYTES, Trees
+from gamcore.model.additive import GIVEN, Given
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.trees import Forest
 from gamcore.types import Floats
 
 FORMAT: Final = "shapewise-scoring"
-VERSIONS: Final = (1, 2)
-"""The second has codes that mean missing; a model without them is written in the first."""
+VERSIONS: Final = (1, 2, 3)
+"""The second has codes that mean missing, the third several classes or exposures; a model is written in the lowest."""
 
 
 def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -35,19 +36,20 @@ def to_json(model: Any, indent: int | None = None, computed: Sequence[Mapping[st
 def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Return a fitted model as plain JSON values. computed : as in `to_json`."""
     formula = formula_of(model)
-    kind = "additive" if isinstance(formula, Formula) else "tasks"
-    bins_of = formula.bins if isinstance(formula, Formula) else formula.model.bins
-    version = VERSIONS[any(of.feature.missing for of in bins_of)]
+    kind = {Formula: "additive", ClassFormula: "classes", TaskFormula: "tasks"}[type(formula)]
+    bins_of = formula.model.bins if isinstance(formula, TaskFormula) else formula.bins
+    given = formula.given if isinstance(formula, Formula) else ()
+    newest = isinstance(formula, ClassFormula) or bool(given)
+    version = VERSIONS[-1] if newest else VERSIONS[any(of.feature.missing for of in bins_of)]
     head = {"format": FORMAT, "version": version, "model": kind, "loss": formula.loss,
             "classes": list(formula.classes)}  # fmt: skip
+    head |= {"given": list(given)} if given else {}
     head |= {"computed": [dict(one) for one in computed]} if computed else {}
-    if isinstance(formula, Formula):
-        return head | {
-            "features": [_feature(bins) for bins in formula.bins],
-            "intercept": formula.intercept,
-            "terms": [{"feature": place, "scores": scores.tolist()} for place, scores in formula.terms],
-            "pairs": [{"features": list(both), "scores": table.tolist()} for both, table in formula.pairs],
-        }
+    if not isinstance(formula, TaskFormula):
+        head |= {"features": [_feature(bins) for bins in formula.bins]}
+        return head | (
+            _tables(formula) if isinstance(formula, Formula) else {"scores": [_tables(one) for one in formula.formulas]}
+        )
     trees_of, trees = formula.model, formula.model.forest.trees
     return head | {
         "features": [_feature(bins) for bins in trees_of.bins],
@@ -69,6 +71,15 @@ def to_dict(model: Any, computed: Sequence[Mapping[str, Any]] = ()) -> dict[str,
     }  # fmt: skip
 
 
+def _tables(formula: Formula) -> dict[str, Any]:
+    """Return the tables of a formula."""
+    return {
+        "intercept": formula.intercept,
+        "terms": [{"feature": place, "scores": scores.tolist()} for place, scores in formula.terms],
+        "pairs": [{"features": list(both), "scores": table.tolist()} for both, table in formula.pairs],
+    }
+
+
 def _feature(bins: Bins) -> dict[str, Any]:
     feature = bins.feature
     return {
@@ -78,7 +89,7 @@ def _feature(bins: Bins) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def from_json(text: str | bytes) -> Formula | TaskFormula:
+def from_json(text: str | bytes) -> AnyFormula:
     """Return a formula that predicts as the model that `to_json` wrote; raise ScoringError for any other text."""
     try:
         plain = json.loads(text, parse_constant=_refuse)
@@ -86,7 +97,7 @@ def from_json(text: str | bytes) -> Formula | TaskFormula:
             raise ScoringError("This is not a model in this package's JSON format: write one with to_json.")
         if plain["version"] not in VERSIONS:
             raise ScoringError(f"The model is in version {plain['version']!r} of the JSON: this reads {VERSIONS[-1]}.")
-        return _additive(plain) if plain["model"] == "additive" else _tasks(plain)
+        return READERS[plain["model"]](plain)
     except ScoringError:
         raise
     except ModelFileError as error:
@@ -151,7 +162,27 @@ def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
 
 
 def _additive(plain: dict[str, Any]) -> Formula:
-    bins = tuple(_bins(feature) for feature in plain["features"])
+    bins, loss = tuple(_bins(feature) for feature in plain["features"]), LOSSES[plain["loss"]]
+    if loss.name == "softmax":
+        raise ScoringError("The model's JSON has one score for several classes: it is damaged.")
+    given = plain.get("given", [])
+    if not isinstance(given, list) or not set(given) <= set(GIVEN):
+        raise ScoringError("What the scores of the model's JSON are added to is unknown: it is damaged.")
+    return _formula(plain, bins, loss.name, _classes(plain), tuple(name for name in GIVEN if name in given))
+
+
+def _several(plain: dict[str, Any]) -> ClassFormula:
+    bins, classes = tuple(_bins(feature) for feature in plain["features"]), _classes(plain, several=True)
+    if plain["loss"] != "softmax" or len(plain["scores"]) != len(classes):
+        raise ScoringError("The scores of the model's JSON do not match its classes: it is damaged.")
+    formulas = [_formula(one, bins, "softmax", (name,), ()) for one, name in zip(plain["scores"], classes, strict=True)]
+    return ClassFormula(tuple(formulas), classes)
+
+
+def _formula(
+    plain: dict[str, Any], bins: tuple[Bins, ...], loss: str, classes: tuple[Any, ...], given: tuple[Given, ...]
+) -> Formula:
+    """Return a formula from its checked tables."""
     terms = []
     for term in plain["terms"]:
         place = _place(term["feature"], len(bins))
@@ -161,15 +192,8 @@ def _additive(plain: dict[str, Any]) -> Formula:
         first, second = (_place(place, len(bins)) for place in pair["features"])
         name = f"{bins[first].feature.name} x {bins[second].feature.name}"
         pairs.append(((first, second), _table(pair["scores"], (bins[first].size, bins[second].size), name)))
-    loss = LOSSES[plain["loss"]].name
-    return Formula(
-        bins,
-        _number(plain["intercept"], "intercept"),
-        terms=tuple(terms),
-        pairs=tuple(pairs),
-        loss=loss,
-        classes=_classes(plain),
-    )
+    intercept = _number(plain["intercept"], "intercept")
+    return Formula(bins, intercept, terms=tuple(terms), pairs=tuple(pairs), loss=loss, classes=classes, given=given)
 
 
 def _tasks(plain: dict[str, Any]) -> TaskFormula:
@@ -218,8 +242,8 @@ def _tasks(plain: dict[str, Any]) -> TaskFormula:
     return TaskFormula(model, _classes(plain))
 
 
-def _classes(plain: dict[str, Any]) -> tuple[str | int | float | bool, ...]:
-    return read_classes(plain["classes"], LOSSES[plain["loss"]].kind)
+def _classes(plain: dict[str, Any], several: bool = False) -> tuple[str | int | float | bool, ...]:
+    return read_classes(plain["classes"], LOSSES[plain["loss"]].kind, several)
 
 
 def _aliases(entry: Any) -> dict[str, str]:
@@ -240,3 +264,11 @@ def _check_trees(trees: Trees, n_features: int) -> None:
     child = trees.child[split]
     if ((child <= np.flatnonzero(split)) | (child + 1 >= ends[split])).any() or (trees.feature >= n_features).any():
         raise ScoringError("A tree of the model's JSON points outside itself: it is damaged.")
+
+
+READERS: Final[dict[str, Callable[[dict[str, Any]], AnyFormula]]] = {
+    "additive": _additive,
+    "classes": _several,
+    "tasks": _tasks,
+}
+"""By the kind of model."""

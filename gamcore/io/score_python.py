@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 from typing import Any, Final
 
-from gamcore.io.formula import PREDICTIONS, Formula, formula_of
+from gamcore.io.formula import PREDICTIONS, AnyFormula, ClassFormula, TaskFormula, formula_of
 from gamcore.io.score_json import to_json
 from gamcore.model.losses import LOSSES
 
@@ -99,19 +99,49 @@ if __name__ == "__main__":
         print(repr(predict(json.loads(line)$from_row)))
 ''')
 
-ADDITIVE: Final = '''
-def score(row):
-    """The score of a row, on the link scale."""
-    codes = [_code(_value(row, feature["column"]), feature) for feature in MODEL["features"]]
-    total = MODEL["intercept"]
-    for term in MODEL["terms"]:
+SUM: Final = '''
+def _sum(tables, codes):
+    """The score of a row by some tables."""
+    total = tables["intercept"]
+    for term in tables["terms"]:
         total += term["scores"][codes[term["feature"]]]
-    for pair in MODEL["pairs"]:
+    for pair in tables["pairs"]:
         first, second = pair["features"]
         total += pair["scores"][codes[first]][codes[second]]
     return total
 
+
+def _codes(row):
+    """The bins of a row's features."""
+    return [_code(_value(row, feature["column"]), feature) for feature in MODEL["features"]]
+
 '''
+
+ADDITIVE: Final = (
+    SUM
+    + '''
+def score(row):
+    """The score of a row, on the link scale."""
+    return _sum(MODEL, _codes(row))
+
+'''
+)
+
+SEVERAL: Final = (
+    SUM
+    + '''
+def score(row):
+    """The score of a row by class."""
+    codes = _codes(row)
+    return {name: _sum(tables, codes) for name, tables in zip(MODEL["classes"], MODEL["scores"])}
+
+'''
+)
+
+OF_CLASSES: Final = """given = score(row)
+    most = max(given.values())
+    odds = {name: math.exp(one - most) for name, one in given.items()}
+    return {name: one / sum(odds.values()) for name, one in odds.items()}"""
 
 TASKS: Final = '''
 TREES = MODEL["trees"]
@@ -160,17 +190,38 @@ def score(row, task=None):
 
 
 def to_python(model: Any, title: str = "") -> str:
-    """Return a module of plain Python (3.11 or newer) that predicts as a fitted model; its docstring says how."""
+    """Return a module of plain Python (3.11 or newer) that predicts as a fitted model; its docstring says how.
+
+    For several classes, `predict` returns the probability of each by its name. For a model trained with exposures it
+    takes one, and with initial scores, too.
+    """
     formula = formula_of(model)
-    additive = isinstance(formula, Formula)
-    more = "" if additive else ", task=None"
-    passed = "" if additive else ", task"
-    binary = LOSSES[formula.loss].is_binary
-    second = ascii(str(formula.classes[1]))[1:-1] if len(formula.classes) > 1 else "1"
     name = ascii(title or "A model of Shapewise.")[1:-1].replace('"', "'").replace("\\\\", "/")
-    return HEAD.substitute(
-        title=name, model=ascii(to_json(formula)), body=ADDITIVE if additive else TASKS, more=more,
-        what=f"the chance of {second}".replace('"', "'") if binary else "in the target's units",
-        answer=PREDICTIONS[formula.loss].python.replace("{score}", f"score(row{passed})"),
-        from_row="" if additive else ', json.loads(line).get("task")',
-    )  # fmt: skip
+    parts = _parts(formula)
+    return HEAD.substitute(title=name, model=ascii(to_json(formula)), **parts)
+
+
+def _parts(formula: AnyFormula) -> dict[str, str]:
+    """Return what differs between kinds of models, as code and words."""
+    if isinstance(formula, ClassFormula):
+        return {"body": SEVERAL, "more": "", "what": "the chance of each class", "answer": OF_CLASSES, "from_row": ""}
+    second = ascii(str(formula.classes[1]))[1:-1] if len(formula.classes) > 1 else "1"
+    binary = LOSSES[formula.loss].is_binary
+    what = f"the chance of {second}".replace('"', "'") if binary else "in the target's units"
+    answer = PREDICTIONS[formula.loss].python
+    if isinstance(formula, TaskFormula):
+        from_row = ', json.loads(line).get("task")'
+        answer = answer.replace("{score}", "score(row, task)")
+        return {"body": TASKS, "more": ", task=None", "what": what, "answer": answer, "from_row": from_row}
+    more = "".join(f", {name}={default}" for name, default in DEFAULTS.items() if name in formula.given)
+    if "exposure" in formula.given:
+        what += ", a rate times the exposure"
+        answer = answer.replace("return ", "return exposure * ")
+    answer = answer.replace("{score}", "score(row) + init_score" if "init_score" in formula.given else "score(row)")
+    read = "".join(f", {name}=json.loads(line).get({name!r}, {default})"
+                   for name, default in DEFAULTS.items() if name in formula.given)  # fmt: skip
+    return {"body": ADDITIVE, "more": more, "what": what, "answer": answer, "from_row": read}
+
+
+DEFAULTS: Final = {"exposure": 1.0, "init_score": 0.0}
+"""What a row is given unless somebody says otherwise."""

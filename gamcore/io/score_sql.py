@@ -9,7 +9,16 @@ from gamcore.data.binning import Bins
 from gamcore.data.table import LONGEST_LEVEL, Feature, Kind
 from gamcore.decide.rules import numbers_of
 from gamcore.decide.rules_code import ROWS, as_double, column_of, comment, free_name, name_of, number_of, text_of
-from gamcore.io.formula import PREDICTIONS, Formula, ScoringError, formula_of, runs, stamp
+from gamcore.io.formula import (
+    PREDICTIONS,
+    ClassFormula,
+    Formula,
+    ScoringError,
+    TaskFormula,
+    formula_of,
+    runs,
+    stamp,
+)
 
 Output = Literal["link", "response"]
 MOST_ADDED: Final = 50
@@ -18,40 +27,95 @@ MOST_ADDED: Final = 50
 
 def to_sql(
     model: Any, table: str, output: Output = "response", kinds: dict[str, Kind] | None = None, title: str = "",
-    columns: Iterable[str] = (), computed: Sequence[str] = (),
+    columns: Iterable[str] = (), computed: Sequence[str] = (), exposure: str | None = None,
+    init_score: str | None = None,
 ) -> str:  # fmt: skip
     """Return a SELECT of all columns of a table and of the model's score.
 
     output : "link" adds a column `score` (log-odds, or the target's units); "response" also adds `prediction`: the
-    chance of the second class, or the target. kinds : how the table stores columns if not as in training, such as
-    {"zip": "number"} for levels stored as numbers. columns : further columns of the table; the new columns get other
-    names than these ("score_"). computed : how columns that the table may lack are computed, for comments. Missing is
-    NULL. Dates are compared as text, as SQLite stores them, with a space or a T between day and time.
+    chance of the second class, or the target. For K classes there is a column per class, `score_1` to `score_K` and
+    `chance_1` to `chance_K`, in the order of the classes, and `prediction` is the likeliest class. kinds : how the
+    table stores columns if not as in training, such as {"zip": "number"} for levels stored as numbers. columns :
+    further columns of the table; the new columns get other names than these ("score_"). computed : how columns that
+    the table may lack are computed, for comments. exposure : the column that a predicted rate is multiplied by.
+    init_score : the column of given scores. Missing is NULL. Dates are compared as text, as SQLite stores them, with a
+    space or a T between day and time.
 
     Raises ScoringError for multi-task trees: use `to_python` or `to_json`.
     """
     if output not in ("link", "response"):
         raise ScoringError(f"output is {output!r}: choose 'link' or 'response'.")
     formula = formula_of(model)
-    if not isinstance(formula, Formula):
+    if isinstance(formula, TaskFormula):
         raise ScoringError("Multi-task trees are too many for SQL: use to_python or to_json.")
-    parts = [number_of(formula.intercept)]
-    for place, scores in formula.terms:
-        leaves = [number_of(float(score)) for score in scores]
-        parts.append(_branch(formula.bins[place], leaves, kinds or {}))
-    for (first, second), scores in formula.pairs:
-        inner = [_branch(formula.bins[second], [number_of(float(v)) for v in row], kinds or {}) for row in scores]
-        parts.append(_branch(formula.bins[first], inner, kinds or {}))
-    score = _sum(parts)
     taken = {bins.feature.column for bins in formula.bins} | set(columns)
-    named, answered = (name_of(free_name(taken, name)) for name in ("score", "prediction"))
     head = f"-- {comment(title or 'A model of Shapewise')}: missing is NULL\n"
     head += "".join(f"-- compute this column first: {comment(step)}\n" for step in computed)
-    linked = f"SELECT\n  *,\n  {score} AS {named}\nFROM {name_of(table)} AS {ROWS}"
+    if isinstance(formula, ClassFormula):
+        return head + of_classes(formula, table, output, kinds or {}, taken=taken)
+    named, answered = (name_of(free_name(taken, name)) for name in ("score", "prediction"))
+    given = [f"{column_of(init_score)}"] if init_score else []
+    linked = _select([(_score(formula, kinds or {}, given), named)], table)
     if output == "link":
         return f"{head}{linked};\n"
     prediction = PREDICTIONS[formula.loss].sql.replace("{score}", named)
+    if exposure:
+        if "exposure" not in formula.given:
+            raise ScoringError("The model was trained without an exposure, so it cannot be multiplied by one.")
+        prediction = f"({prediction}) * scored.{name_of(exposure)}"
     return f"{head}SELECT\n  scored.*,\n  {prediction} AS {answered}\nFROM (\n{linked}\n) AS scored;\n"
+
+
+def of_classes(formula: ClassFormula, table: str, output: Output, kinds: dict[str, Kind], taken: set[str]) -> str:
+    """Return the SELECT of a model of several classes: scores, then probabilities less the largest score, then which
+    is likeliest."""
+    n = range(1, len(formula.classes) + 1)
+    head = "".join(f"-- class {k}: {comment(str(name))}\n" for k, name in zip(n, formula.classes, strict=True))
+    scores = [name_of(free_name(taken, f"score_{k}")) for k in n]
+    chances = [name_of(free_name(taken, f"chance_{k}")) for k in n]
+    linked = _select(
+        [(_score(one, kinds, []), name) for one, name in zip(formula.formulas, scores, strict=True)], table
+    )
+    if output == "link":
+        return f"{head}{linked};\n"
+    largest, total = name_of(free_name(taken, "largest_score")), name_of(free_name(taken, "sum_of_odds"))
+    best = " ".join(f"WHEN {name} = {largest} THEN {text_of(str(of))}"
+                    for name, of in zip(scores, formula.classes, strict=True))  # fmt: skip
+    odds = " + ".join(f"EXP({name} - {largest})" for name in scores)
+    each = ",\n  ".join(
+        f"EXP({name} - {largest}) / {total} AS {chance}" for name, chance in zip(scores, chances, strict=True)
+    )
+    with_top = f"SELECT\n  scored.*,\n  {_largest(scores)} AS {largest}\nFROM (\n{linked}\n) AS scored"
+    with_sum = f"SELECT\n  topped.*,\n  {odds} AS {total}\nFROM (\n{with_top}\n) AS topped"
+    answered = name_of(free_name(taken, "prediction"))
+    return f"{head}SELECT\n  summed.*,\n  {each},\n  CASE {best} END AS {answered}\nFROM (\n{with_sum}\n) AS summed;\n"
+
+
+def _largest(names: Sequence[str]) -> str:
+    """Return the largest of some columns, as CASEs: GREATEST is not in every database."""
+    cases = []
+    for k, name in enumerate(names[:-1]):
+        others = " AND ".join(f"{name} >= {other}" for other in names[k + 1 :])
+        cases.append(f"WHEN {others} THEN {name}")
+    return f"CASE {' '.join(cases)} ELSE {names[-1]} END"
+
+
+def _select(columns: Sequence[tuple[str, str]], table: str) -> str:
+    """Return a SELECT of a table with further columns: expressions and their names."""
+    listed = ",\n  ".join(f"{expression} AS {name}" for expression, name in columns)
+    return f"SELECT\n  *,\n  {listed}\nFROM {name_of(table)} AS {ROWS}"
+
+
+def _score(formula: Formula, kinds: dict[str, Kind], given: Sequence[str]) -> str:
+    """Return the sum of a formula's parts, and of what is given beside them."""
+    parts = [*given, number_of(formula.intercept)]
+    for place, scores in formula.terms:
+        leaves = [number_of(float(score)) for score in scores]
+        parts.append(_branch(formula.bins[place], leaves, kinds))
+    for (first, second), scores in formula.pairs:
+        inner = [_branch(formula.bins[second], [number_of(float(v)) for v in row], kinds) for row in scores]
+        parts.append(_branch(formula.bins[first], inner, kinds))
+    return _sum(parts)
 
 
 def _sum(parts: Sequence[str]) -> str:

@@ -1,0 +1,102 @@
+"""Models of several classes and of exposures predict elsewhere as they do here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor
+from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
+from tests.support.elsewhere import NAME, cells, in_duckdb, in_sqlite, loaded, on_edges, table
+
+SETTINGS = {"outer_bags": 2, "max_rounds": 30, "random_state": 0, "interactions": [(NAME, "level"), ("whole", "when")]}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = table(3000, 0)
+    score = X[NAME].fillna(0) + 0.05 * X["whole"].astype(float).fillna(9)
+    rng = np.random.default_rng(1)
+    y = np.array(["it's", "b", "c\n--"])[np.digitize(score + rng.logistic(size=len(X)), [0.5, 1.8])]
+    model = GAMClassifier(**SETTINGS).fit(X, y)
+    return model, on_edges(table(4000, 2, hostile=True), model)
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_sql_gives_the_chance_of_each_class(fitted, run):
+    model, rows = fitted
+    kinds = {"flag": "boolean"}
+    made = run(rows, to_sql(model, "rows to score", "link", kinds))
+    np.testing.assert_allclose(made[["score_1", "score_2", "score_3"]], model.decision_function(rows), atol=1e-9)
+    made = run(rows, to_sql(model, "rows to score", kinds=kinds))
+    np.testing.assert_allclose(made[["chance_1", "chance_2", "chance_3"]], model.predict_proba(rows), atol=1e-9)
+    assert (made["prediction"] == model.predict(rows)).all()
+
+
+def test_python_and_json_give_the_chance_of_each_class(fitted):
+    model, rows = fitted
+    some, code = rows.iloc[:300], loaded(to_python(model))
+    made = pd.DataFrame([code["predict"](row) for row in cells(some)])
+    np.testing.assert_allclose(made[list(model.classes_)], model.predict_proba(some), atol=1e-9)
+    again = from_json(to_json(model))
+    np.testing.assert_array_equal(again.predict(rows), model.predict_proba(rows))
+    assert to_dict(again) == to_dict(model)
+
+
+@pytest.mark.parametrize("change", [
+    {"classes": ["a", "b"]}, {"loss": "logistic"}, {"scores": []}, {"model": "additive"}, {"model": "other"},
+])  # fmt: skip
+def test_damaged_json_is_refused(fitted, change):
+    with pytest.raises(ScoringError):
+        from_json(json.dumps(to_dict(fitted[0]) | change))
+
+
+@pytest.fixture(scope="module")
+def claims():
+    rng = np.random.default_rng(3)
+    X = table(3000, 5)
+    years = rng.uniform(0.1, 1.0, len(X))
+    y = rng.poisson(years * np.exp(0.5 * X[NAME].fillna(0) - 1.0))
+    given = 0.2 * rng.normal(size=len(X))
+    settings = {**SETTINGS, "objective": "poisson"}
+    return GAMRegressor(**settings).fit(X, y, exposure=years, init_score=given), X, years, given
+
+
+@pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
+def test_sql_multiplies_by_the_exposure(claims, run):
+    model, X, years, given = claims
+    rows, kinds = X.assign(years=years, before=given), {"flag": "boolean"}
+    made = run(rows, to_sql(model, "rows to score", kinds=kinds, exposure="years", init_score="before"))
+    np.testing.assert_allclose(made["prediction"], model.predict(X, exposure=years, init_score=given), atol=1e-9)
+    made = run(rows, to_sql(model, "rows to score", kinds=kinds))
+    np.testing.assert_allclose(made["prediction"], model.predict(X), atol=1e-9)
+
+
+def test_python_and_json_know_what_is_given(claims, tmp_path):
+    model, X, years, given = claims
+    some = list(zip(cells(X.iloc[:200]), years, given, strict=False))
+    code = to_python(model)
+    predict = loaded(code)["predict"]
+    made = [predict(row, exposure=e, init_score=s) for row, e, s in some]
+    np.testing.assert_allclose(made, model.predict(X[:200], exposure=years[:200], init_score=given[:200]), atol=1e-9)
+    np.testing.assert_allclose([predict(row) for row, _, _ in some], model.predict(X[:200]), atol=1e-9)
+    assert from_json(to_json(model)).given == ("exposure", "init_score")
+    (tmp_path / "model.py").write_text(code)
+    lines = "\n".join(json.dumps({NAME: 1.5, "exposure": e}) for e in (1.0, 0.5))
+    ran = subprocess.run(
+        [sys.executable, tmp_path / "model.py"], input=lines, capture_output=True, text=True, check=True
+    )
+    whole, half = map(float, ran.stdout.split())
+    assert half == pytest.approx(whole / 2)
+
+
+def test_an_exposure_must_be_one_of_the_model():
+    X, y = table(500, 6), np.arange(500) % 7
+    plain = GAMRegressor(objective="poisson", outer_bags=1, max_rounds=5).fit(X, y)
+    with pytest.raises(ScoringError, match="trained without an exposure"):
+        to_sql(plain, "t", exposure="years")

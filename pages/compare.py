@@ -161,12 +161,17 @@ def has(about: ModelAbout, feature: str) -> bool:
 def metrics_of(shown: dict[str, ModelAbout]) -> pd.DataFrame:
     """Return the held-out metrics side by side."""
     every = pd.DataFrame([about.metrics for about in shown.values()])
-    names = {"auc": "AUC", "log_loss": "Log-loss", "baseline_log_loss": "Log-loss of guessing",
-             "base_rate": "Base rate", "rmse": "RMSE", "r2": "R²"}  # fmt: skip
+    names = {
+        "auc": "AUC", "class_auc": "AUC, mean of classes", "log_loss": "Log-loss",
+        "baseline_log_loss": "Log-loss of guessing", "base_rate": "Base rate", "rmse": "RMSE", "r2": "R²",
+        "explained": "Explained", "loss": "Loss", "baseline_loss": "Loss of guessing", "mean": "Mean",
+        "below": "Rows below", "accuracy": "Right class", "baseline_accuracy": "Right class by guessing",
+    }  # fmt: skip
     table = pd.DataFrame({"Model": list(shown)})
     for key in every:
         values = every[key].tolist()
-        texts = map(percent, values) if key == "base_rate" else alike(values, 4) if key == "rmse" else [
+        shares = ("base_rate", "explained", "accuracy", "baseline_accuracy", "below")
+        texts = map(percent, values) if key in shares else alike(values, 4) if key in ("rmse", "mean") else [
             fixed(value, 3 if key in ("auc", "r2") else 4) for value in values]  # fmt: skip
         table[names.get(key, key)] = list(texts)
     return table.assign(**{"Training rows": [count(about.rows.get("training", np.nan)) for about in shown.values()]})

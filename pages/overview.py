@@ -90,7 +90,7 @@ def trades(identifier: str, bands: int) -> list[Tradeoff]:
         return []
     places = np.flatnonzero(~data.held_out)
     places = np.sort(np.random.default_rng(0).permutation(places)[:MOST_ROWS])
-    return tradeoffs(estimator.model_, encode_table(data.X.iloc[places], estimator.model_.bins))
+    return tradeoffs(estimator.single, encode_table(data.X.iloc[places], estimator.model_.bins))
 
 
 def warn() -> None:

@@ -36,17 +36,18 @@ WAYS = {"auto": "Automatic", "number": "The strongest", "chosen": "Chosen ones"}
 def ranked(model: str) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """Return the ranking of all pairs on training rows, the worth of the model's pairs on held-out rows, and the number
     of rows ranked on. Large tables are ranked on a random sample of their training rows."""
-    data, estimator = state.data(state.workspace().models.about(model)), state.estimator(model)
+    data, estimator = state.whole_data(state.workspace().models.about(model)), state.whole(model)
     assert data is not None
+    assert isinstance(estimator, GAMRegressor | GAMClassifier)
     rows, held = np.flatnonzero(~data.held_out), data.held_out
     n_pairs = max(math.comb(len(estimator.model_.bins), 2), 1)
     most = max(round(MOST_ADDS / n_pairs), FEWEST_ROWS)
     if rows.size > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-    weight = [None if data.weight is None else data.weight[part] for part in (rows, held)]
+    beside = [{name: of for name, of in data.of_rows(part).items() if name != "groups"} for part in (rows, held)]
     threaded = copy.copy(estimator).set_params(n_jobs=state.n_jobs())  # the original is shared between sessions
-    ranking = threaded.rank_pairs(data.X.iloc[rows], data.y.iloc[rows], weight[0])
-    worth = estimator.pair_worth(data.X[held], data.y[held], weight[1])
+    ranking = threaded.rank_pairs(data.X.iloc[rows], data.y.iloc[rows], **beside[0])
+    worth = estimator.pair_worth(data.X[held], data.y[held], **beside[1])
     return ranking, worth, rows.size
 
 

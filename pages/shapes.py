@@ -62,11 +62,11 @@ def dots(identifier: str, place: int, scale: Scale) -> list[Observed]:
     if rows is None:
         return []
     codes = encode_table(rows.X, (model_.bins[place],))[0]
-    y = rows.y.to_numpy(np.float64)
+    y, weight = rows.rates
     parts = ((rows.held_out, "observed, held-out rows"), (~rows.held_out, "observed, training rows"))
     return [
         observed(model_.bins[place], codes[part], y[part], loss=model_.loss, scale=scale, name=name,
-                 weight=None if rows.weight is None else rows.weight[part])
+                 weight=None if weight is None else weight[part])
         for part, name in parts if part.any()
     ]  # fmt: skip
 

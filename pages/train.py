@@ -48,7 +48,7 @@ with form:
         with st.expander("All settings"):
             measured = settings.bands(table, {**PRESETS[preset], **changes})
             codes = inputs.categories(table, chosen)
-            changes |= settings.more(table, preset, target.positive is not None)
+            changes |= settings.more(table, preset, target.goal in ("binary", "classes"))
 
 roles = {role: name for name, role in table.roles.items() if role in ("weight", "group", "time")}
 spec = Spec(
@@ -56,8 +56,12 @@ spec = Spec(
     target=target.target,
     name=clean_name(target.words),
     features=[report.name for report in chosen],
+    goal=target.goal,
     positive=target.positive,
     negative=target.negative,
+    classes=target.classes,
+    exposure=target.exposure,
+    quantile=target.quantile,
     conditions=target.conditions,
     categories=codes,
     weight=roles.get("weight"),

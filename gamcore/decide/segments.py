@@ -80,13 +80,21 @@ class Segment:
 class HeldOutRows:
     """Held-out rows, encoded once to judge many rules.
 
-    y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None.
+    y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None. offset : (n,) given part of the score;
+    of one of several classes, what takes its score to the log-odds against the others.
     """
 
-    def __init__(self, model: AdditiveModel, X: pd.DataFrame | Table, y: Floats, weight: Floats | None = None) -> None:
+    def __init__(
+        self,
+        model: AdditiveModel,
+        X: pd.DataFrame | Table,
+        y: Floats,
+        weight: Floats | None = None,
+        offset: Floats | float = 0.0,
+    ) -> None:
         self.model, self.table, self.y, self.weight = model, as_table(X), np.asarray(y, np.float64), weight
         self.codes = encode_table(self.table, model.bins)
-        self.score = model.score(self.codes)
+        self.score = model.score(self.codes) + offset
 
     @property
     def binary(self) -> bool:
@@ -187,7 +195,12 @@ def suggest(
     link scale, that the simultaneous band must clear. Segments with under 1% of the training rows or of these rows are
     left out; of nearly equal ones, only that with the largest effect x rows is kept.
     """
-    table = as_table(X)
+    return suggest_by(HeldOutRows(model, X, y, weight), threshold, train_share)
+
+
+def suggest_by(rows: HeldOutRows, threshold: float = 0.0, train_share: float = 0.85) -> list[Segment]:
+    """Return the segments suggested by a model, judged by held-out rows; see `suggest`."""
+    model, table = rows.model, rows.table
     candidates: list[tuple[Rule, float, tuple[str, ...]]] = []
     for j, bins in enumerate(model.bins):
         if bins.feature.part == "value":
@@ -200,7 +213,6 @@ def suggest(
             surface = explain_pair(model, place, train_share)
             both_names = sides[0].feature.name, sides[1].feature.name
             candidates += [(rule, size, both_names) for rule, size in _rectangles(surface, sides, threshold)]
-    rows = HeldOutRows(model, table, y, weight)
     kept: list[tuple[Rule, float, tuple[str, ...]]] = []
     masks: list[Bools] = []
     for rule, size, names in sorted(candidates, key=lambda one: -abs(one[1])):

@@ -24,7 +24,7 @@ from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTree
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
-from gamcore.model.classes import ClassesModel
+from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.model.losses import LOSSES, Loss, default_loss
 from gamcore.model.power_losses import TweedieLoss
 from gamcore.multitask.model import TaskModel
@@ -205,6 +205,7 @@ class ClassView(GAMClassifier):
     """One of several classes of a fitted classifier, read beside the average class."""
 
     whole_: GAMClassifier
+    place_: int
 
     @classmethod
     def of(cls, whole: GAMClassifier, model: ClassesModel, place: int) -> ClassView:
@@ -233,6 +234,10 @@ class ClassView(GAMClassifier):
         """Return the probabilities (n, 2) of any other class, and of this one."""
         chance = self.whole_.predict_proba(X, init_score)[:, self.place_]
         return np.stack([1.0 - chance, chance], axis=1)
+
+    def against_others(self, X: Any) -> Floats:
+        """Return what takes the class's scores (n,) to its log-odds against all others."""
+        return against_rest(self.whole_.decision_function(X))[:, self.place_] - self.decision_function(X)
 
     def predict(self, X: Any, init_score: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each row, (n,), of all classes."""

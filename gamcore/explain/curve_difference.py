@@ -94,7 +94,7 @@ def difference(first: Curve, second: Curve, scale: Scale = "link") -> Curve:
     """
     first, second = on_common_bins(first, second)
     loss = LOSSES[first.loss]
-    if scale == "points" and scale in loss.scales:
+    if scale in ("points", "units") and scale in loss.scales:
         first, second = (
             replace(curve.on(scale), refits=loss.effect(curve.refits, scale, curve.base)) for curve in (first, second)
         )

@@ -68,8 +68,8 @@ def _moved(then: Curve, now: Curve, scale: Scale) -> CurveMove:
     old, new = on_common_bins(then, now)
     minus = difference(then, now)
     total = float(now.counts.sum() + now.missing[3])
-    if scale == "points":  # each at its own base rate; ratios are compared as logs
-        old, new = old.on("points"), new.on("points")
+    if scale in ("points", "units"):  # each at its own base rate; ratios are compared as logs
+        old, new = old.on(scale), new.on(scale)
     scores = [np.append(curve.scores, curve.missing[0]) for curve in (old, new)]
     # Where only one of the two has seen a missing cell, the other's score for it is meaningless.
     weight = np.append(new.counts, new.missing[3] if old.missing[3] else 0.0)

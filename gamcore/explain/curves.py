@@ -373,7 +373,9 @@ def importance(model: AdditiveModel, scale: Scale = "link") -> Importance:
     for k, term in enumerate(terms):
         if not (term.counts > 0).any():
             continue
-        scores = model.loss.effect(term.scores, scale, model.base_score) if scale == "points" else term.scores
+        scores = (
+            model.loss.effect(term.scores, scale, model.base_score) if scale in ("points", "units") else term.scores
+        )
         means[k] = np.average(np.abs(scores), weights=term.counts)
         spans[k] = np.ptp(scores[term.counts > 0])
     if scale == "ratio":

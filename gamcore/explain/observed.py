@@ -90,5 +90,5 @@ def _effects(means: Floats, whole: float, loss: Loss, scale: Scale) -> Floats:
     base = float(loss.link(np.array([whole]))[0])
     effects = loss.effect(loss.link(means) - base, scale, base)
     certain = (means <= 0) | (means >= 1) if loss.is_binary else (means <= 0) & loss.has_log_link
-    certain &= scale != "points"
+    certain &= scale not in ("points", "units")
     return np.where(certain, np.nan, effects)

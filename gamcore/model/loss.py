@@ -102,6 +102,11 @@ class Loss(Boosted):
         """Scales that effects can be read on."""
         return tuple(self.units) or ("link",)
 
+    @property
+    def usual_scale(self) -> Scale:
+        """The scale that people read best."""
+        return next((scale for scale in ("points", "ratio") if scale in self.scales), "link")
+
     def unit(self, scale: Scale, target: str) -> str:
         """Return the unit of an effect, in words."""
         return self.units.get(scale, target)
@@ -112,6 +117,8 @@ class Loss(Boosted):
             return ratio(scores)
         if scale == "points":
             return np.asarray(100.0 * (self.inverse_link(base + scores) - self.inverse_link(np.array(base))))
+        if scale == "units":
+            return np.asarray(self.inverse_link(base + scores) - self.inverse_link(np.array(base)))
         return scores
 
     def is_bounded(self, y: Floats) -> bool:

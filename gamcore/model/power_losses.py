@@ -40,7 +40,9 @@ class PowerLoss(Loss):
     has_log_link: ClassVar[bool] = True
     is_balanced: ClassVar[bool] = True
     newton_drop: ClassVar[float] = 1.0
-    units: ClassVar[Mapping[Scale, str]] = MappingProxyType({"link": "log of the mean", "ratio": "factor of the mean"})
+    units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
+        {"link": "log of the mean", "ratio": "factor of the mean", "units": "added at the mean"}
+    )
 
     @property
     @abstractmethod

@@ -3,9 +3,10 @@
     link     log-odds, or the target's units                      no effect: 0
     ratio    odds are multiplied by exp(effect)                   no effect: 1
     points   percentage points added to the base rate             no effect: 0
+    units    units of the target added at its mean, of a log link   no effect: 0
 
 An effect in points applies to a row at the base rate: nearer 0 or 1 the same log-odds are fewer points, as the curve is
-flat there. All three scales are monotone in each other, so an interval stays an interval. `Loss.effect` converts.
+flat there. All scales are monotone in each other, so an interval stays an interval. `Loss.effect` converts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from gamcore.numbers import alike, factor, fixed, number, points
 from gamcore.types import Floats
 
-Scale = Literal["link", "ratio", "points"]
+Scale = Literal["link", "ratio", "points", "units"]
 SCALES: Final[tuple[Scale, ...]] = get_args(Scale)
 
 LARGEST: Final = 700.0
@@ -45,7 +46,7 @@ def say_all(values: Sequence[float], scale: Scale) -> list[str]:
     """Format effects that stand together, with the same decimals and without their unit."""
     if scale == "points":
         return [fixed(value, 1, signed=True) for value in values]
-    texts = alike(values, signed=scale == "link")
+    texts = alike(values, signed=scale != "ratio")
     return [f"×{text}" for text in texts] if scale == "ratio" else texts
 
 

@@ -23,6 +23,7 @@ from gamcore.types import Floats
 from shapewise.scoring.held_out import HeldOutPredictions, held_out
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 from shapewise.training.dataset import band_rows, learnt_from
+from shapewise.training.main_metric import said
 from shapewise.training.spec import Spec
 
 LIBRARIES: Final = ("numpy", "numba", "pandas", "scikit-learn")
@@ -56,9 +57,7 @@ def line(model: ModelAbout) -> str:
 
 
 def _metric(model: ModelAbout) -> str:
-    if "auc" in model.metrics:
-        return f"held-out AUC {fixed(model.metrics['auc'], 3)}"
-    return f"held-out RMSE {number(model.metrics['rmse'], 4)}" if "rmse" in model.metrics else ""
+    return f"held-out {said(model.metrics)}" if said(model.metrics) else ""
 
 
 def card(space: Workspace, identifier: str) -> Card:
@@ -142,6 +141,8 @@ def _metrics(space: Workspace, model: ModelAbout) -> list[tuple[str, str]]:
 def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
     """Return the metrics of held-out rows with 95% intervals, by name."""
     y, predicted, weight = held.y, held.predicted, held.weight
+    if not held.binary and held.loss.name != "squared":
+        return [_explained(held)]
     if not held.binary:
         squares = (y - predicted) ** 2
         low, high = (math.sqrt(max(end, 0.0)) for end in student(squares, weight))
@@ -154,15 +155,29 @@ def intervals(held: HeldOutPredictions) -> list[tuple[str, str]]:
     w = np.ones(y.size) if weight is None else weight
     ends = auc_interval(auc, _effective(w[y > 0]), _effective(w[y == 0]))
     rate = float(np.average(y, weights=weight))
-    said = wilson(rate, _effective(w))
+    ends_of_rate = wilson(rate, _effective(w))
     return [
         ("Held-out AUC", f"{fixed(auc, 3)} (95%: {fixed(ends[0], 3)} to {fixed(ends[1], 3)})"),
         (
             "Held-out log-loss",
             f"{fixed(np.average(losses, weights=weight), 4)} (95%: {fixed(low, 4)} to {fixed(high, 4)})",
         ),
-        ("Held-out rate", f"{percent(rate)} (95%: {percent(said[0])} to {percent(said[1])})"),
+        ("Held-out rate", f"{percent(rate)} (95%: {percent(ends_of_rate[0])} to {percent(ends_of_rate[1])})"),
     ]
+
+
+def _explained(held: HeldOutPredictions) -> tuple[str, str]:
+    """Return the share of the loss that predictions remove, with a 95% interval (delta method)."""
+    loss, w = held.loss, np.ones(held.y.size) if held.weight is None else held.weight
+    rows = loss.loss(held.y, loss.link(held.predicted))
+    usual = loss.loss(held.y, loss.link(np.full(held.y.size, held.baseline)))
+    whole = float(np.average(usual, weights=w))
+    share = 1.0 - float(np.average(rows, weights=w)) / whole if whole > 0 else 0.0
+    low, high = student((usual - rows - share * usual) / whole if whole > 0 else rows, w)
+    return (
+        f"Held-out {loss.error} explained",
+        f"{percent(share)} (95%: {percent(share + low)} to {percent(share + high)})",
+    )
 
 
 def _effective(weight: Floats) -> float:

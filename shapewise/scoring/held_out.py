@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gamcore.estimators.gam import from_saved
+from gamcore.model.losses import Loss
 from gamcore.types import Floats
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
@@ -16,20 +17,27 @@ from shapewise.training.task_dataset import predicted
 
 @dataclass(frozen=True)
 class HeldOutPredictions:
-    """Held-out rows of a model: targets, predictions, weights; and the mean target of the training rows."""
+    """Held-out rows of a model: targets, predictions, weights; and the mean target of the training rows.
+
+    exposure : (n,) or None. Targets, predictions and the mean are then rates, and it is a part of the weights.
+    """
 
     y: Floats
     predicted: Floats
     weight: Floats | None
     baseline: float
     binary: bool
+    loss: Loss
+    exposure: Floats | None = None
 
 
-def of(data: Data, said: Floats) -> HeldOutPredictions:
-    """Return the held-out rows with their predictions (n,)."""
-    held, y = data.held_out, data.y.to_numpy(np.float64)
-    weights = [None if data.weight is None else data.weight[part] for part in (held, ~held)]
-    return HeldOutPredictions(y[held], said, weights[0], float(np.average(y[~held], weights=weights[1])), data.binary)
+def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
+    """Return the held-out rows with their predictions (n,), which are rates where there is an exposure."""
+    held, (y, weight) = data.held_out, data.rates
+    weights = [None if weight is None else weight[part] for part in (held, ~held)]
+    baseline = float(np.average(y[~held], weights=weights[1]))
+    exposure = None if data.exposure is None else data.exposure[held]
+    return HeldOutPredictions(y[held], said, weights[0], baseline, data.binary, loss, exposure)
 
 
 def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:
@@ -46,4 +54,7 @@ def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:
         return None
     if not data.measurable:
         return None
-    return of(data, predicted(from_saved(space.models.load(identifier)), data.X[data.held_out]))
+    fitted = from_saved(space.models.load(identifier))
+    if data.classes:
+        return None  # they have no single prediction
+    return of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)

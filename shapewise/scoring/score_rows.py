@@ -117,7 +117,9 @@ class Scorer:
         order = np.argsort(-np.abs(parts.contributions), axis=1, kind="stable")[:, : self._top]
         chosen = np.take_along_axis(parts.contributions, order, axis=1)
         binary = isinstance(self._estimator, GAMClassifier)
-        predicted = self._estimator.predict_proba(X)[:, 1] if binary else parts.scores
+        predicted = (
+            self._estimator.predict_proba(X)[:, 1] if binary else self._estimator.loss.inverse_link(parts.scores)
+        )
         columns = {"prediction": predicted, "score": parts.scores}
         for k in range(order.shape[1]):
             columns |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gamcore.data.table import Table, TableError, as_table, read_numbers
 from gamcore.decide.rules import All
 from gamcore.numbers import count, percent
-from gamcore.types import Bools
+from gamcore.types import Bools, Ints
 from shapewise.training.spec import Spec, labels_as, labels_of
 
 HELD_OUT = 0.2
@@ -66,7 +66,11 @@ def band_rows(counts: dict[str, int]) -> str:
 
 @dataclass(frozen=True)
 class Data:
-    """The rows of a specification: features, target (0/1 or numbers), and which rows are held out."""
+    """The rows of a specification: features, target, and which rows are held out.
+
+    y : 0 and 1, numbers, or for several classes their names. classes : those names. exposure : (n,) what counts and
+    amounts are divided by; None for 1.
+    """
 
     X: pd.DataFrame
     y: pd.Series
@@ -77,11 +81,32 @@ class Data:
     dropped: int  # rows without a target
     task: NDArray[Any] | None = None  # label of each row's task
     aliases: dict[str, str] = field(default_factory=dict)  # columns of X that stand for a column of another name
+    exposure: NDArray[np.float64] | None = None
+    classes: tuple[str, ...] = ()
+
+    def of_rows(self, kept: Bools | Ints) -> dict[str, Any]:
+        """Return what estimators take of some rows beside features and target, where it is given."""
+        given = {"sample_weight": self.weight, "groups": self.groups, "task": self.task, "exposure": self.exposure}
+        return {name: values[kept] for name, values in given.items() if values is not None}
+
+    @property
+    def rates(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """The target (n,) per unit of exposure, and the weights with which rates average to their total."""
+        y = self.y.to_numpy(np.float64)
+        if self.exposure is None:
+            return y, self.weight
+        return y / self.exposure, self.exposure if self.weight is None else self.weight * self.exposure
+
+    def of_class(self, label: str) -> Data:
+        """Return the rows with one of several classes as 1 and the others as 0."""
+        return replace(self, y=(self.y == label).astype(np.int64), binary=True, classes=())
 
     def only(self, kept: Bools) -> Data:
         """Return the data with only the rows marked in `kept` (n,)."""
         of_rows = {
-            name: value[kept] for name in ("weight", "groups", "task") if (value := getattr(self, name)) is not None
+            name: value[kept]
+            for name in ("weight", "groups", "task", "exposure")
+            if (value := getattr(self, name)) is not None
         }
         dropped = self.dropped + int((~kept).sum())
         X, y, held_out = self.X[kept], self.y[kept], self.held_out[kept]
@@ -89,9 +114,9 @@ class Data:
 
     @property
     def measurable(self) -> bool:
-        """Whether held-out metrics can be computed: there are held-out rows, and of both classes if binary."""
+        """Whether held-out metrics can be computed: there are held-out rows, and of all classes."""
         held = self.y[self.held_out]
-        return bool(len(held)) and (not self.binary or bool(np.ptp(held.to_numpy()) > 0))
+        return bool(len(held)) and held.nunique() >= (2 if self.binary else max(len(self.classes), 1))
 
 
 def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | None = None) -> Data:
@@ -115,6 +140,7 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
     _check_rows(values[rows], held[rows], spec)
     weight = _read_weight(table.take(rows, [spec.weight]), spec.weight, held[rows]) if spec.weight else None
     groups = read_groups(frame.loc[rows, spec.group]) if spec.group else None
+    exposure = read_exposure(table.take(rows, [spec.exposure]), spec.exposure) if spec.exposure else None
     X = frame.loc[rows, spec.features]
     return Data(
         X=X,
@@ -122,14 +148,16 @@ def read_data(frame: pd.DataFrame, spec: Spec, held_out_by: dict[str, str] | Non
         held_out=held[rows],
         weight=weight,
         groups=groups,
-        binary=spec.positive is not None,
+        binary=spec.kind_of_target == "binary",
         dropped=dropped,
+        exposure=exposure,
+        classes=tuple(sorted(set(values[rows]))) if spec.kind_of_target == "classes" else (),
     )
 
 
 def columns_of(spec: Spec, held_out_by: dict[str, str]) -> list[str]:
     """Return the columns that a specification names, without those of its row filter."""
-    named = [spec.weight, spec.group, spec.time, *held_out_by.values()]
+    named = [spec.weight, spec.group, spec.time, spec.exposure, *held_out_by.values()]
     return [spec.target, *spec.features, *[name for name in named if name]]
 
 
@@ -148,6 +176,10 @@ def choose(frame: pd.DataFrame | Table, spec: Spec) -> tuple[Bools, Bools, pd.Se
         zero = np.asarray((labels.isin(negative) if spec.negative else ~labels.isin(positive)).fillna(False), bool)
         zero = zero & np.asarray(target.notna(), bool)
         return inside, one | zero, pd.Series(one.astype(np.int64), index=table.frame.index)
+    if spec.kind_of_target == "classes":
+        labels = labels_of(target)
+        wanted = labels.notna() if spec.classes is None else labels.isin(labels_as(target, spec.classes))
+        return inside, np.asarray(wanted.fillna(False), bool), labels.astype(object)
     if table.kind(spec.target) not in ("number", "boolean"):
         raise TableError(f"The target {spec.target!r} is not a number: choose which of its levels count as positive.")
     return inside, np.asarray(target.notna(), bool), target.astype(float)
@@ -175,13 +207,29 @@ def read_weights(table: Table, name: str) -> NDArray[np.float64]:
     return weight
 
 
+def read_exposure(table: Table, name: str) -> NDArray[np.float64]:
+    """Return a column of exposures (n,), all above 0."""
+    if table.kind(name) not in ("number", "boolean"):
+        raise TableError(f"The exposure {name!r} is not a number: choose another column.")
+    exposure = read_numbers(table.frame[name])
+    bad = int((~(np.isfinite(exposure) & (exposure > 0))).sum())
+    if bad:
+        raise TableError(
+            f"The exposure {name!r} is missing or not above 0 in {count(bad)} rows: leave them out with Only some rows."
+        )
+    return exposure
+
+
 def _check_rows(y: pd.Series, held: Bools, spec: Spec) -> None:
     if y.empty:
         raise TableError("No row is left after the row filter and the choice of levels: loosen them.")
     for name, part in (("training", y[~held]), ("held-out", y[held])):
         if part.empty:
             raise TableError(f"No {name} row is left: the table or the row filter is too small.")
-        if spec.positive is not None and part.nunique() < 2:
+        if spec.kind_of_target == "classes" and part.nunique() < y.nunique():
+            lacking = sorted(set(y) - set(part))
+            raise TableError(f"No {name} row is {lacking[0]!r}: leave that class out, or add rows.")
+        if spec.kind_of_target == "binary" and part.nunique() < 2:
             raise TableError(
                 f"All {name} rows are {'positive' if part.iloc[0] else 'negative'}: choose other levels or more rows."
             )

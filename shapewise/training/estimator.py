@@ -23,8 +23,8 @@ def learner(
     data: Data, spec: Spec, n_jobs: int, callback: Callable[[Progress], bool | None] | None, **changes: Any
 ) -> Estimator:
     """Return an unfitted estimator for the rows of a specification; `changes` override its parameters."""
-    return KINDS[spec.kind, data.binary](
-        **{**spec.parameters(), **changes},
+    return KINDS[spec.kind, data.binary or bool(data.classes)](
+        **{**spec.parameters(), **spec.objective(), **changes},
         categorical_features=[c for c in spec.categories if c in data.X.columns] or "infer",
         n_jobs=n_jobs,
         random_state=spec.seed,

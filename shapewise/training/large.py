@@ -25,6 +25,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.codes import clear_codes
 from gamcore.data.table import Table, TableError, as_frame, learn_features
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
+from gamcore.model.losses import LOSSES
 from gamcore.numbers import size
 from gamcore.types import Bools
 from shapewise.jobs.process import StoppedError
@@ -85,7 +86,8 @@ def fit_on_disk(
     try:
         columns = list(dict.fromkeys([*columns_of(spec, held_out_by), *spec.filter_columns()]))
         held = held_out_rows(sample, spec.table, held_out_by.get("group"), held_out_by.get("time"))
-        spilling = Spilling(spec, sample[columns], HeldOutOfTable(sample, held, held_out_by), bins, files)
+        held_out = HeldOutOfTable(sample, held, held_out_by)
+        spilling = Spilling(spec, sample[columns], held_out, bins, files, classes=data.classes)
         _read(place.table, n_rows, sample[columns], spilling, callback)
         give_back_early()
         source = _source(spilling, model, place.memory, n_jobs)
@@ -170,9 +172,10 @@ def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> Sp
         spilling.bins(),
         spilling.sizes,
         most,
-        model.loss,
+        LOSSES["softmax"] if spec.loss == "softmax" else model.loss,
         weighted=spec.weight is not None,
         clustered=spec.group is not None,
+        exposed=spec.exposure is not None,
     )
 
 

@@ -21,6 +21,7 @@ from gamcore.data.table import (
     UNSEEN,
     Feature,
     Table,
+    TableError,
     Values,
     as_table,
     read_dates,
@@ -32,7 +33,7 @@ from gamcore.data.targets import read_numeric_target
 from gamcore.kernels import CODE
 from gamcore.types import Bools, Floats
 from shapewise.store.batches import Matching, hash_texts
-from shapewise.training.dataset import choose, read_groups, read_weights
+from shapewise.training.dataset import choose, read_exposure, read_groups, read_weights
 from shapewise.training.spec import Spec
 
 MOST_NEW_NAMES: Final = 5 * MOST_RARE_NAMES
@@ -105,9 +106,15 @@ class Spilling:
     """
 
     def __init__(
-        self, spec: Spec, sample: pd.DataFrame, held: HeldOutOfTable, bins: tuple[Bins, ...], files: Files
+        self,
+        spec: Spec,
+        sample: pd.DataFrame,
+        held: HeldOutOfTable,
+        bins: tuple[Bins, ...],
+        files: Files,
+        classes: tuple[str, ...] = (),
     ) -> None:
-        self.spec, self.files, self.counts = spec, files, Counter[str]()
+        self.spec, self.files, self.counts, self._classes = spec, files, Counter[str](), pd.Index(classes)
         self.sizes = np.zeros(BUCKETS, np.int64)
         self._held, self._matching, self._bins = held, Matching(sample), bins
         self._new: list[Counter[str]] = [Counter() for _ in bins]
@@ -136,6 +143,8 @@ class Spilling:
             weight[fitted] = read_weights(table.take(fitted, [spec.weight]), spec.weight)
             fitted &= weight > 0
             columns["weight"] = weight[fitted]
+        if spec.exposure and fitted.any():
+            columns["log_exposure"] = np.log(read_exposure(table.take(fitted, [spec.exposure]), spec.exposure))
         if fitted.any():
             self._keep(frame[fitted], values[fitted], numbers[fitted], columns)
 
@@ -144,7 +153,7 @@ class Spilling:
     ) -> None:
         if self.spec.group:
             numbers = columns["cluster"] = hash_texts(read_groups(frame[self.spec.group]))
-        y = values.to_numpy(np.float64) if self.spec.positive is not None else read_numeric_target(values)
+        y = self._target(values)
         bucket = buckets(numbers, self.spec.seed)
         self.sizes += np.bincount(bucket, minlength=BUCKETS)
         codes = np.empty((len(self._bins), len(frame)), CODE)
@@ -153,6 +162,19 @@ class Spilling:
             self._note(j, frame, read)
             codes[j] = of_feature.encode_training(read)
         self.files.write(codes, y=y, bucket=bucket, **columns)
+
+    def _target(self, values: pd.Series) -> Floats:
+        """Return the target as numbers: of several classes, their places."""
+        kind = self.spec.kind_of_target
+        if kind != "classes":
+            return values.to_numpy(np.float64) if kind == "binary" else read_numeric_target(values)
+        codes = self._classes.get_indexer(pd.Index(values))
+        if (codes < 0).any():
+            strange = values[codes < 0].iloc[0]
+            raise TableError(
+                f"The class {strange!r} is too rare to be in the table's sample: leave it out, or join it with another."
+            )
+        return np.asarray(codes, np.float64)
 
     def _note(self, j: int, frame: pd.DataFrame, values: Values) -> None:
         """Record what the sample lacks of a feature: its full range, and names of unseen levels."""

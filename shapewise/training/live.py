@@ -15,8 +15,9 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
 from gamcore.io.gamx import from_bytes, to_bytes
 from shapewise.training.cost import estimate
 from shapewise.training.dataset import Data
+from shapewise.training.evaluation import evaluate
 from shapewise.training.spec import Spec
-from shapewise.training.train import evaluate, fit
+from shapewise.training.train import fit
 
 LIVE_SECONDS = 0.5
 """Estimated seconds of a refit above which a page says that it takes a moment."""

@@ -9,11 +9,12 @@ import pandas as pd
 from pandas.api import types
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
-from gamcore.data.table import Table, TableError
+from gamcore.data.table import TableError
 from gamcore.decide.rules import Levels, Range, Rule
 from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS
 from gamcore.numbers import count
+from shapewise.training.goals import GOALS, KINDS, GoalKind
 
 MOST_CLASSES = 50
 
@@ -31,8 +32,12 @@ class Outcome:
 class Spec:
     """Everything a training needs: the target, the rows and the settings. Plain JSON through `to_dict`.
 
-    positive : levels of the target that count as 1; None for a numeric target.
+    goal : the kind of target (`goals`); empty for models from before there were any, see `kind_of_target`.
+    positive : levels of the target that count as 1; None unless the goal is "binary".
     negative : levels that count as 0; None means all others.
+    classes : levels of the target that are classes; None for all.
+    exposure : a column that counts and amounts are divided by; predictions are then rates.
+    quantile : the share of rows that a prediction of the goal "quantile" is above.
     conditions : rules that every row must meet; a missing cell meets none.
     kind : "additive", or "tasks" for multi-task trees. The tasks are the levels of column `task`, or the outcomes, or
         the tables in `tables` (name: id), which include the specification's own.
@@ -60,6 +65,10 @@ class Spec:
     outcomes: list[Outcome] = field(default_factory=list)
     tables: dict[str, str] = field(default_factory=dict)
     compare: bool = True
+    goal: str = ""
+    classes: list[str] | None = None
+    exposure: str | None = None
+    quantile: float = 0.9
     bands: int = 30  # half-sample refits after the training; 0 for none
     codes: dict[str, dict[str, list[str]]] | None = None
 
@@ -92,14 +101,26 @@ class Spec:
         """Return the preset's parameters with the user's changes on top."""
         return {**(TASK_PRESETS if self.kind == "tasks" else PRESETS)[self.preset], **self.changes}
 
+    @property
+    def kind_of_target(self) -> GoalKind:
+        """The kind of target."""
+        known = next((kind for kind in KINDS if kind == self.goal), None)
+        return known or ("number" if self.positive is None else "binary")
 
-TargetKind = Literal["regression", "binary"]
+    @property
+    def loss(self) -> str:
+        """The name of the loss that a training minimises."""
+        kind = self.kind_of_target
+        return GOALS[kind].objective or ("softmax" if kind == "classes" else "logistic")
 
-
-def suggest_task(table: Table, target: str) -> TargetKind:
-    """Return "regression" for a numeric column with more than 10 values, else "binary"."""
-    numeric = table.kind(target) == "number" and table.frame[target].nunique() > 10
-    return "regression" if numeric else "binary"
+    def objective(self) -> dict[str, Any]:
+        """Return the settings of an estimator that follow from the kind of target."""
+        kind = self.kind_of_target
+        wanted = GOALS[kind].objective
+        if wanted in (None, "squared"):
+            return {}
+        more: dict[str, Any] = {"quantile": self.quantile} if kind == "quantile" else {}
+        return {"objective": wanted, **more, **({"power": "auto"} if kind == "spend" else {})}
 
 
 def labels_of(series: pd.Series) -> pd.Series:

@@ -12,25 +12,24 @@ import numpy as np
 import pandas as pd
 import psutil
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn import metrics
 
 from gamcore.boosting.progress import Progress
 from gamcore.data.codes import with_codes
 from gamcore.data.table import TableError
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor, from_saved
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
+from gamcore.model.additive import AdditiveModel
 from gamcore.multitask.model import TaskModel
 from shapewise.memory import give_back, plain_pool
 from shapewise.store.projects import roots
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
 from shapewise.training.dataset import Data
 from shapewise.training.estimator import learner
+from shapewise.training.evaluation import evaluate
 from shapewise.training.large import TrainingPlace, check_kind, fit_on_disk
 from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
-from shapewise.training.task_dataset import predicted, read_rows, score_tasks
+from shapewise.training.task_dataset import read_rows, score_tasks
 
 BANDS = 30
 MEMORY_SHARE = 0.4
@@ -40,64 +39,13 @@ BESIDE = 100 * 2**20
 """Bytes that such a training needs beside its refits: a batch of the table, and kernels."""
 
 
-def evaluate(data: Data, model: Estimator) -> dict[str, float]:
-    """Return the held-out metrics, with the mean or base rate of the training rows and the metric of always
-    predicting it. It is the base rate that the model's curves are measured from."""
-    y = data.y[data.held_out].to_numpy()
-    weight = None if data.weight is None else data.weight[data.held_out]
-    train_weight = None if data.weight is None else data.weight[~data.held_out]
-    base = _baseline(data, train_weight)
-    usual = float(np.average(data.y[~data.held_out], weights=train_weight))
-    predictions = predicted(model, data.X[data.held_out], None if data.task is None else data.task[data.held_out])
-    if data.binary:
-        return {
-            "auc": float(metrics.roc_auc_score(y, predictions, sample_weight=weight)),
-            "log_loss": float(metrics.log_loss(y, predictions, sample_weight=weight, labels=[0, 1])),
-            "baseline_log_loss": float(metrics.log_loss(y, base, sample_weight=weight, labels=[0, 1])),
-            "base_rate": usual,
-        }
-    return {
-        "rmse": float(metrics.root_mean_squared_error(y, predictions, sample_weight=weight)),
-        "baseline_rmse": float(metrics.root_mean_squared_error(y, base, sample_weight=weight)),
-        "r2": _share_explained(y, predictions, base, weight),
-        "mean": usual,
-    }
-
-
-def _baseline(data: Data, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the training mean for each held-out row, of the row's own task if there are several."""
-    fitted, y = ~data.held_out, data.y.to_numpy(np.float64)
-    everywhere = float(np.average(y[fitted], weights=weight))
-    if data.task is None:
-        return np.full(int(data.held_out.sum()), everywhere)
-    rows = pd.DataFrame({"task": data.task[fitted], "y": y[fitted], "w": 1.0 if weight is None else weight})
-    sums = rows.assign(y=rows["y"] * rows["w"]).groupby("task")[["y", "w"]].sum()
-    means = (sums["y"] / sums["w"]).dropna().to_dict()
-    return np.array([means.get(task, everywhere) for task in data.task[data.held_out]])
-
-
-def _share_explained(
-    y: NDArray[np.float64],
-    predictions: NDArray[np.float64],
-    base: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-) -> float:
-    """Return R²: the share of the baseline's squared error that the predictions remove."""
-    if np.ptp(base) == 0:
-        return float(metrics.r2_score(y, predictions, sample_weight=weight)) if y.size > 1 else 0.0
-    whole = metrics.mean_squared_error(y, base, sample_weight=weight)
-    return float(1.0 - metrics.mean_squared_error(y, predictions, sample_weight=weight) / whole) if whole > 0 else 0.0
-
-
 def fit(
     data: Data, spec: Spec, n_jobs: int = 1, callback: Callable[[Progress], bool | None] | None = None, **changes: Any
 ) -> Estimator:
     """Return an estimator fitted to the training rows; `changes` override the parameters of the specification."""
     fitted = ~data.held_out
     model = learner(data, spec, n_jobs, callback, **changes)
-    of_rows = {"sample_weight": data.weight, "groups": data.groups, "task": data.task}
-    known = {name: values[fitted] for name, values in of_rows.items() if values is not None}
-    model.fit(data.X[fitted], data.y[fitted], **known)
+    model.fit(data.X[fitted], data.y[fitted], **data.of_rows(fitted))
     if isinstance(model.model_, TaskModel):
         model.model_ = replace(model.model_, aliases=data.aliases)
     _read_codes(model, spec, data)
@@ -187,9 +135,10 @@ def _train_on_disk(
     _read_codes(model, spec, data)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
-    base = model.model_.base  # over all rows, as in its plots
-    whole = {"base_rate": float(expit(base))} if data.binary else {"mean": base}
-    about = replace(about, rows=counts | {"sample": len(sample)}, metrics=about.metrics and about.metrics | whole)
+    about = replace(about, rows=counts | {"sample": len(sample)})
+    if isinstance(model.model_, AdditiveModel):  # over all rows, as in its plots
+        base = float(model.model_.loss.inverse_link(np.array(model.model_.base)))
+        about = replace(about, metrics=about.metrics and about.metrics | {"base_rate" if data.binary else "mean": base})
     return _store(workspace, about, model)
 
 
@@ -209,7 +158,7 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
         table=spec.table,
         table_name=" + ".join(workspace.tables.about(table).name for table in spec.tables.values() or [spec.table]),
         target=spec.target,
-        kind=f"{'multitask_' if of_tasks else ''}{'classifier' if data.binary else 'regressor'}",
+        kind=f"{'multitask_' if of_tasks else ''}{'classifier' if data.binary or data.classes else 'regressor'}",
         created=now(),
         seconds=seconds,
         metrics=evaluate(data, model) if data.measurable else {},
@@ -254,10 +203,7 @@ def measure(
 ) -> None:
     """Add bands to a fitted model, from the training rows."""
     fitted = ~data.held_out
-    weight, groups = (None if values is None else values[fitted] for values in (data.weight, data.groups))
-    model.add_bands(
-        data.X[fitted], data.y[fitted], sample_weight=weight, groups=groups, n_refits=n_refits, callback=callback
-    )
+    model.add_bands(data.X[fitted], data.y[fitted], **data.of_rows(fitted), n_refits=n_refits, callback=callback)
 
 
 def train_parts(

@@ -21,11 +21,10 @@ from gamcore.boosting.progress import Progress
 from gamcore.data.table import TableError
 from gamcore.estimators.additive_parameters import AdditiveParameters
 from gamcore.estimators.parameters import searched
-from gamcore.model.losses import default_loss
 from gamcore.types import Floats, Ints
 from shapewise.training.dataset import Data
+from shapewise.training.evaluation import row_losses
 from shapewise.training.spec import Spec
-from shapewise.training.task_dataset import predicted
 from shapewise.training.train import fit
 
 FACTOR: Final = 3
@@ -143,10 +142,10 @@ def _folds(data: Data, fitted: Ints, seed: int) -> Iterator[tuple[Ints, Ints]]:
         if np.unique(groups).size < FOLDS:
             raise TableError(f"Tuning needs at least {FOLDS} groups: choose another group column, or none.")
     else:
-        kind = StratifiedKFold if data.binary else KFold
+        kind = StratifiedKFold if data.binary or data.classes else KFold
         splitter, groups = kind(FOLDS, shuffle=True, random_state=seed), None
     for train, valid in splitter.split(fitted, y, groups):
-        yield fitted[_mixed(y[train] if data.binary else None, train, rng)], fitted[valid]
+        yield fitted[_mixed(y[train] if data.binary or data.classes else None, train, rng)], fitted[valid]
 
 
 def _mixed(y: NDArray[Any] | None, rows: Ints, rng: np.random.Generator) -> Ints:
@@ -177,7 +176,9 @@ def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs
     """Return the loss of each validation row, times its weight over the mean weight."""
     rows = np.concatenate(split)
     held = np.arange(rows.size) >= split[0].size
-    weight, groups = (None if values is None else values[rows] for values in (data.weight, data.groups))
+    weight, groups, exposure = (
+        None if values is None else values[rows] for values in (data.weight, data.groups, data.exposure)
+    )
     part = Data(
         X=data.X.iloc[rows],
         y=data.y.iloc[rows],
@@ -186,11 +187,11 @@ def _loss(data: Data, spec: Spec, trial: Trial, split: tuple[Ints, Ints], n_jobs
         groups=groups,
         binary=data.binary,
         dropped=0,
+        exposure=exposure,
+        classes=data.classes,
     )
     model = fit(part, replace(spec, changes=trial.changes), n_jobs, outer_bags=REFITS)
-    loss = default_loss(data.binary)
-    score = loss.link(predicted(model, part.X[held]))
-    losses = loss.loss(part.y.to_numpy(np.float64)[held], score)
+    losses = row_losses(model, part.X[held], part.y[held], None if exposure is None else exposure[held])
     return losses if part.weight is None else losses * part.weight[held] / part.weight[held].mean()
 
 

@@ -151,9 +151,10 @@ def waterfall(
         values.append(float(parts[rest].sum()))
     at = breakdown.intercept + np.concatenate([[0.0], np.cumsum(values)])
     at[-1] = breakdown.scores[row]
-    drawn = 100 * expit(at) if scale == "points" else at
+    drawn = _drawn(at, breakdown.loss, scale)
     steps = np.diff(drawn)
-    ticks = [_total(at[0], breakdown.loss, scale), *_parts(at, scale), _total(at[-1], breakdown.loss, scale)]
+    loss = breakdown.loss
+    ticks = [_total(at[0], loss, scale), *_parts(at, loss, scale), _total(at[-1], loss, scale)]
     roles: list[ColorRole] = ["muted", *("accent" if step > 0 else "primary" for step in steps), "muted"]
     bars = Bars(
         np.arange(len(names) + 2, dtype=np.float64), np.array([drawn[0], *steps, drawn[-1]]),
@@ -173,17 +174,24 @@ def waterfall(
     )  # fmt: skip
 
 
-def _parts(at: Floats, scale: Scale) -> list[str]:
-    """Return the steps between consecutive scores, as text."""
+def _drawn(at: Floats, loss: str, scale: Scale) -> Floats:
+    """Return scores as they are drawn: as chances in percent, as predictions, or as they are."""
     if scale == "points":
-        return say_all([*np.diff(100 * expit(at))], scale)
+        return np.asarray(100 * expit(at))
+    return LOSSES[loss].inverse_link(at) if scale == "units" else at
+
+
+def _parts(at: Floats, loss: str, scale: Scale) -> list[str]:
+    """Return the steps between consecutive scores, as text."""
+    if scale in ("points", "units"):
+        return say_all([*np.diff(_drawn(at, loss, scale))], scale)
     steps = np.diff(at)
     return say_all([*(np.exp(steps) if scale == "ratio" else steps)], scale)
 
 
 def _total(score: float, loss: str, scale: Scale) -> str:
     """Return a total score as text."""
-    if LOSSES[loss].has_log_link and scale == "ratio":
+    if LOSSES[loss].has_log_link and scale != "link":
         return number(np.exp(score), 4)
     if not LOSSES[loss].is_binary or scale == "link":
         return number(score, 4)
@@ -192,5 +200,5 @@ def _total(score: float, loss: str, scale: Scale) -> str:
 
 def _axis(loss: str, scale: Scale, target: str) -> str:
     if not LOSSES[loss].is_binary:
-        return f"log of {target}" if LOSSES[loss].has_log_link else target
+        return f"log of {target}" if LOSSES[loss].has_log_link and scale != "units" else target
     return {"link": "log-odds", "ratio": f"log-odds of {target}", "points": f"chance of {target}, %"}[scale]

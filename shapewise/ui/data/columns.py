@@ -10,7 +10,7 @@ from shapewise.store.workspace import TableAbout
 from shapewise.ui.session import state
 from shapewise.ui.widgets.columns import COUNT, SHARE
 
-ONCE = ("target", "task", "weight", "group", "time")
+ONCE = ("target", "task", "weight", "group", "time", "exposure")
 """Roles that only one column can have."""
 
 
@@ -35,11 +35,12 @@ def edit(table: TableAbout) -> None:
                 width=100, y_min=0, help="Row counts over the range, or per level."
             ),
             "Role": st.column_config.SelectboxColumn(
-                options=["feature", "target", "ignore", "task", "weight", "group", "time"],
+                options=["feature", "target", "ignore", "task", "weight", "group", "time", "exposure"],
                 required=True,
                 help="What the column is for. Task: each value is a task of its own, learned with the others. Group: "
                 "rows that belong together, such as one customer's, are held out together. Time: the latest rows are "
-                "held out. What is held out is fixed by a table's first training.",
+                "held out. Exposure: what counts are divided by, such as years insured. What is held out is fixed by a "
+                "table's first training.",
             ),
             "Notes": st.column_config.TextColumn(width="medium", help="Possible problems with the column."),
         },

@@ -20,7 +20,8 @@ from gamcore.types import Floats
 from gamcore.viz import plots
 from shapewise.reports.card import target_words
 from shapewise.store.workspace import TableAbout
-from shapewise.training.spec import suggest_task, target_levels
+from shapewise.training.goals import suggest
+from shapewise.training.spec import target_levels
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.train import target as goals
@@ -118,7 +119,7 @@ def _levels(table: TableAbout, by: str) -> list[str] | None:
     """Show the choice of a level of the target, and return it; [] for a number, None where it has too many levels."""
     rows = state.table(table.id)
     try:
-        if suggest_task(rows, by) == "regression":
+        if suggest(rows, by)[0] not in ("binary", "classes"):
             return []
         levels = target_levels(rows.frame[by])
     except TableError as error:

@@ -6,7 +6,6 @@ import streamlit as st
 
 from gamcore.data.column_names import Names
 from gamcore.explain.curve_drift import CurveMoves, curve_moves
-from gamcore.model.losses import default_loss
 from gamcore.model.scales import Scale, say
 from shapewise.places import PAGES
 from shapewise.store.workspace import ModelAbout, StoreError, TableAbout
@@ -134,7 +133,7 @@ def _curves(pairs: list[ModelPair]) -> None:
     if len(known) > 1:
         chosen = st.selectbox("Model", list(known), format_func=names.__getitem__, key=f"renewed-pair-{chosen}")
     old, new = known[chosen]
-    loss = default_loss(new.kind.endswith("classifier"))
+    loss = state.additive(new.id).loss
     scale = state.scale(loss.name)
     moves = _moves(old.id, new.id, (old.bands, new.bands), scale)
     named = state.names_of(new)

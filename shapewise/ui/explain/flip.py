@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 import streamlit as st
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from gamcore.decide.fairness import sensitive
 from gamcore.explain.counterfactuals import Change, Possible
@@ -35,9 +35,8 @@ def show(of: RowModel, row: pd.DataFrame) -> None:
         )
         border = float(logit(line))
     else:
-        line = border = st.number_input(
-            "Decide yes from a prediction of", value=of.base_rate(), key=f"line-{of.about.id}"
-        )
+        line = st.number_input("Decide yes from a prediction of", value=of.base_rate(), key=f"line-{of.about.id}")
+        border = float(of.estimator.loss.link(np.array([line]))[0])
     possible = _may_change(of, row)
     changes = [shown(change, of.names) for change in of.estimator.smallest_changes(row, border, possible)]
     verdict = "yes" if now > line else "no"
@@ -103,5 +102,5 @@ def _may_change(of: RowModel, row: pd.DataFrame) -> Possible:
 
 def _then(of: RowModel, change: Change) -> str:
     """Return the prediction after a change, with its band."""
-    value, low, high = (float(expit(s)) if of.is_binary else s for s in (change.score, change.low, change.high))
+    value, low, high = of.estimator.loss.inverse_link(np.array([change.score, change.low, change.high])).tolist()
     return of.say(value) if np.isnan(low) else f"{of.say(value)} ({of.say(low)} to {of.say(high)})"

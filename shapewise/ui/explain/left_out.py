@@ -11,13 +11,13 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore.explain.curve_drift import curve_moves
-from gamcore.numbers import fixed
 from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout, clean_name
 from shapewise.training.live import Draft
+from shapewise.training.main_metric import main_metric
 from shapewise.training.spec import Spec
 from shapewise.ui.session import state
-from shapewise.ui.session.words import md, number
+from shapewise.ui.session.words import md
 from shapewise.ui.train import live
 from shapewise.ui.train.refits import drafts
 from shapewise.ui.widgets import cards
@@ -56,15 +56,14 @@ def show(model: ModelAbout, feature: str, spec: Spec) -> None:
 
 def _sentence(now: Draft, then: Draft, column: str) -> str:
     """Return what leaving a column out does to the held-out metric."""
-    name = "auc" if "auc" in now.metrics else "rmse"
-    if name not in now.metrics or name not in then.metrics:
+    main = main_metric(now.metrics)
+    if main is None or main.key not in then.metrics:
         return f"The curves of a refit without **{md(column)}**; no held-out row measures it."
-    before, after = now.metrics[name], then.metrics[name]
-    words = [fixed(value, 3) if name == "auc" else number(value) for value in (before, after)]
-    label = "AUC" if name == "auc" else "RMSE"
+    before, after = now.metrics[main.key], then.metrics[main.key]
+    words, label = [main.say(value) for value in (before, after)], main.label
     if words[0] == words[1]:
         return f"Without **{md(column)}**, the held-out {label} stays at {words[0]}: other features make up for it."
-    worse = (after < before) == (name == "auc")
+    worse = (after < before) == main.rises
     verb = "falls" if after < before else "rises"
     good = "" if worse else " The model is no worse without it."
     return f"Without **{md(column)}**, the held-out {label} {verb} from {words[0]} to {words[1]}.{good}"

@@ -43,10 +43,9 @@ def moved(model: str, column: str) -> Moved | None:
     known = codes >= 0
     if np.unique(codes[known]).size < 2:
         return None
-    weight = None if data.weight is None else data.weight[known]
-    by_period = quality.over_time(
-        codes[known], data.y.to_numpy(float)[known], predicted(estimator, data.X)[known], weight
-    )
+    y, weights = data.rates
+    weight = None if weights is None else weights[known]
+    by_period = quality.over_time(codes[known], y[known], predicted(estimator, data.X)[known], weight)
     by_time = (state.workspace().tables.about(about.table).held_out_by or {}).get("time") == column
     held, fitted = data.held_out & known, ~data.held_out & known
     by_time = by_time and bool(held.any()) and bool(fitted.any())

@@ -185,7 +185,7 @@ def _rectangle(
     if not is_model:  # a draft, which is not stored
         st.markdown(f"**Rows where** {md(rule.words(state.names_of(about)))}")
         weight = None if data.weight is None else data.weight[data.held_out]
-        rows = HeldOutRows(estimator.model_, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
+        rows = HeldOutRows(estimator.single, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
         evidence.metrics(rows.evidence(rule))
         return
     if st.checkbox("rounded", key=f"rounded-{key}", help=evidence.ROUNDED):

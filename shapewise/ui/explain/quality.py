@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import log_loss, make_scorer
 
 from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
@@ -17,6 +16,7 @@ from gamcore.viz import plots
 from shapewise.scoring import held_out as held
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
+from shapewise.training.evaluation import row_losses
 from shapewise.training.task_dataset import predicted
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
@@ -32,7 +32,8 @@ def held_out(model: str) -> HeldOutPredictions:
     about = state.workspace().models.about(model)
     data = state.data(about)
     assert data is not None
-    return held.of(data, predicted(state.estimator(model), data.X[data.held_out]))
+    fitted = state.estimator(model)
+    return held.of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)
 
 
 def show(model: ModelAbout) -> None:
@@ -176,18 +177,18 @@ def _residuals(model: ModelAbout, held: HeldOutPredictions, some: NDArray[np.int
 def permutation(model: str) -> pd.Series:
     """Return the mean rise of the loss on held-out rows when a feature is shuffled, by feature."""
     about = state.workspace().models.about(model)
-    data, estimator = state.data(about), state.estimator(model)
+    data = state.whole_data(about)
     assert data is not None
     places = np.flatnonzero(data.held_out)
     most = max(500, 2_000_000 // max(5 * data.X.shape[1], 1))
     if places.size > most:
         places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
-    weight = None if data.weight is None else data.weight[places]
-    scoring: Any = "neg_mean_squared_error"
-    if data.binary:  # some rows may be of one class
-        scoring = make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", labels=[0, 1])
+    weight, exposure = (None if of is None else of[places] for of in (data.weight, data.exposure))
+
+    def score(of: Any, X: pd.DataFrame, y: pd.Series) -> float:
+        return -float(np.average(row_losses(of, X, y, exposure), weights=weight))
+
     importance = permutation_importance(
-        estimator, data.X.iloc[places], data.y.iloc[places], scoring=scoring, n_repeats=5, random_state=0,
-        sample_weight=weight,
-    )  # fmt: skip
+        state.whole(model), data.X.iloc[places], data.y.iloc[places], scoring=score, n_repeats=5, random_state=0
+    )
     return pd.Series(importance["importances_mean"], data.X.columns)

@@ -65,11 +65,13 @@ class RowModel:
 
     def base_rate(self) -> float:
         """Return the base rate of the training rows, or the mean of their target: the one that curves start from."""
-        model = self.estimator.model_
+        model = self.estimator.single
         return float(model.loss.inverse_link(np.array(model.base_score)))
 
     def how_it_adds_up(self, breakdown: Breakdown) -> str:
         """Return how the parts add up, and why they begin elsewhere than at the base rate."""
+        if self.estimator.loss.has_log_link:
+            return "The parts multiply to the prediction: on the log scale they add up exactly."
         if not self.is_binary:
             return "The parts add up exactly to the prediction."
         words = "The parts add up exactly, on the log-odds; in points each is what it adds after those above it."

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -22,7 +22,7 @@ from gamcore.data.codes import MissingCodes
 from gamcore.data.column_names import Names
 from gamcore.data.table import Table, TableError, as_table
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.gam import Estimator, from_saved
+from gamcore.estimators.gam import Estimator, GAMClassifier, from_saved
 from gamcore.estimators.multitask import MultiTaskTrees
 from gamcore.explain.curves import Curve
 from gamcore.explain.shown import shown
@@ -89,6 +89,7 @@ def warm_up() -> None:
 
 Made = TypeVar("Made", covariant=True)
 Explained = TypeVar("Explained")
+Fitted = TypeVar("Fitted", bound=Estimator)
 
 
 class Kept(Protocol[Made]):
@@ -113,11 +114,13 @@ def forget() -> None:
 def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]], Kept[Made]]:
     """Cache what a function computes from ids, separately per user: nobody sees what only another user may see.
 
+    Results also belong to the class in view, since a model of several classes is read one class at a time.
+
     copies : give each caller its own copy. options : of Streamlit's caches.
     """
 
     def keep(make: Callable[..., Made]) -> Kept[Made]:
-        def made(who: str, *of: Any) -> Made:
+        def made(who: str, of_class: str, *of: Any) -> Made:
             return make(*of)
 
         # Streamlit distinguishes the caches of functions by these names.
@@ -126,11 +129,11 @@ def kept(copies: bool = False, **options: Any) -> Callable[[Callable[..., Made]]
 
         @wraps(make)
         def call(*of: Any) -> Made:
-            result: Made = cached(workspace().person.id, *of)
+            result: Made = cached(workspace().person.id, _wanted_class(), *of)
             return result
 
         def clear(*of: Any) -> None:
-            cached.clear(workspace().person.id, *of)
+            cached.clear(workspace().person.id, _wanted_class(), *of)
 
         _KEPT.append(cached.clear)
         call.clear = clear  # type: ignore[attr-defined]
@@ -223,9 +226,43 @@ def reports(table: str) -> list[ColumnReport]:
     return _reports(table, json.dumps(names(table).codes(), sort_keys=True))
 
 
-def estimator(model: str) -> Estimator:
-    """Return a fitted estimator by its model's id."""
+CLASS: Final = "class_in_view"
+"""Key of the class that a model of several classes is read by; shared by all pages."""
+
+
+def _wanted_class() -> str:
+    return str(st.session_state.get(CLASS) or "")
+
+
+def whole(model: str) -> Estimator:
+    """Return a fitted estimator by its model's id; of several classes, that of all."""
     return _estimator(model, workspace().models.about(model).bands)
+
+
+def class_names(model: str) -> list[str]:
+    """Return the names of a model's classes if there are more than two, else nothing."""
+    fitted = whole(model)
+    several = isinstance(fitted, GAMClassifier) and fitted.n_scores > 1
+    return [str(name) for name in fitted.classes_] if several else []
+
+
+def class_in_view(model: str) -> str:
+    """Return the class that a model of several classes is read by; empty for any other model."""
+    names = class_names(model)
+    return _wanted_class() if _wanted_class() in names else next(iter(names), "")
+
+
+def estimator(model: str) -> Estimator:
+    """Return a fitted estimator by its model's id; of several classes, that of the class in view."""
+    return in_view(whole(model))
+
+
+def in_view(fitted: Fitted) -> Fitted:
+    """Return a fitted estimator as it is read: one of several classes by the class in view, any other as it is."""
+    if not isinstance(fitted, GAMClassifier) or fitted.n_scores == 1:
+        return fitted
+    names = {str(name): name for name in fitted.classes_}
+    return cast(Fitted, fitted.of_class(names.get(_wanted_class(), fitted.classes_[0])))
 
 
 def additive(model: str) -> AdditiveEstimator:
@@ -248,10 +285,16 @@ def _estimator(model: str, bands: int) -> Estimator:  # bands are added later, a
 
 
 def data(model: ModelAbout) -> Data | None:
-    """Return the rows of a stored additive model; None if its table has been deleted."""
+    """Return the rows of a stored additive model, those of the class in view as 1; None if its table is deleted."""
     if not model.spec or model.table not in {table.id for table in workspace().tables.listed()}:
         return None
-    return _data(model.id)
+    rows = _data(model.id)
+    return rows.of_class(class_in_view(model.id)) if rows.classes else rows
+
+
+def whole_data(model: ModelAbout) -> Data | None:
+    """Return the rows of a stored additive model with their own targets; None if its table is deleted."""
+    return None if data(model) is None else _data(model.id)
 
 
 @kept(show_spinner="Reading the table", max_entries=6)
@@ -262,7 +305,7 @@ def _data(model: str) -> Data:
 
 @kept(show_spinner=False, max_entries=64)
 def _surface(model: str, bands: int, first: str, second: str) -> Surface:
-    return _estimator(model, bands).explain_pair(first, second)
+    return additive(model).explain_pair(first, second)
 
 
 def surface(model: str, first: str, second: str) -> Surface:
@@ -281,8 +324,9 @@ def seen(model: ModelAbout, explanation: Explained) -> Explained:
 
 
 def goal(model: ModelAbout) -> str:
-    """Return what a model predicts, in words."""
-    return target(model, names_of(model))
+    """Return what a model predicts, in words; of several classes, the one in view."""
+    label, names = class_in_view(model.id), names_of(model)
+    return f"{names.column(model.target)} = {names.level(model.target, label)}" if label else target(model, names)
 
 
 def card(model: ModelAbout) -> Callable[[], str]:
@@ -312,7 +356,7 @@ def row_filter(model: ModelAbout) -> str:
 
 def scale(loss: str) -> Scale:
     """Return the scale of effects in this session."""
-    chosen: Scale = st.session_state.get("scale") or "points"
+    chosen: Scale = st.session_state.get(f"scale-{loss}") or LOSSES[loss].usual_scale
     return chosen if chosen in LOSSES[loss].scales else "link"
 
 

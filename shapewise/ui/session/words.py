@@ -8,10 +8,10 @@ from datetime import datetime
 
 from gamcore.numbers import count as count
 from gamcore.numbers import duration as duration
-from gamcore.numbers import fixed
 from gamcore.numbers import number as number
 from gamcore.numbers import size as size
 from shapewise.store.workspace import ModelAbout
+from shapewise.training.main_metric import said
 
 WORD_JOINER = "\u2060"
 _LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what Markdown turns into links
@@ -31,9 +31,7 @@ def date(iso: str) -> str:
 
 def metric(model: ModelAbout) -> str:
     """Return the main metric of a model, with its name."""
-    if "auc" in model.metrics:
-        return f"AUC {fixed(model.metrics['auc'], 3)}"
-    return f"RMSE {number(model.metrics['rmse'])}" if "rmse" in model.metrics else "not measured"
+    return said(model.metrics) or "not measured"
 
 
 def told_apart(labels: dict[str, str]) -> dict[str, str]:

@@ -31,7 +31,7 @@ def _columns(table: TableAbout, tasks: Tasks) -> dict[str, tuple[ColumnReport, s
 def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     """Show what is left out, and return the features. Suspects start left out, with the reason."""
     known = _columns(table, chosen.tasks)
-    reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column)]
+    reports = [r for r, _ in known.values() if r.name not in (chosen.target, chosen.tasks.column, chosen.exposure)]
     roles = {name: role for name, (_, role) in known.items()}
     usable = [r for r in reports if r.kind is not None and roles[r.name] in ("feature", "ignore", "target", "task")]
     asked: list[list[str] | None] = [outcome.positive for outcome in chosen.tasks.outcomes] or [chosen.positive]

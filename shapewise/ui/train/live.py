@@ -17,7 +17,6 @@ from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.estimators.parameters import defaults, inputs
 from gamcore.explain.curves import Curve
 from gamcore.explain.shown import shown as shown_as
-from gamcore.numbers import fixed
 from gamcore.viz import plots
 from shapewise.places import PAGES
 from shapewise.reports.card import target_words
@@ -25,9 +24,10 @@ from shapewise.store.workspace import ModelAbout, StoreError, clean_name
 from shapewise.training import live, runs
 from shapewise.training.dataset import HELD_OUT
 from shapewise.training.live import LIVE_SECONDS, Draft
+from shapewise.training.main_metric import main_metric
 from shapewise.training.spec import Spec
 from shapewise.ui.session import sidebar, state
-from shapewise.ui.session.words import duration, number
+from shapewise.ui.session.words import duration
 from shapewise.ui.session.words import metric as metric_of
 from shapewise.ui.train.refits import as_key, drafts
 from shapewise.ui.widgets import cards, drawn
@@ -35,7 +35,7 @@ from shapewise.ui.widgets import cards, drawn
 MOST_LIVE = 10.0
 """Seconds of a refit above which Live is off by default."""
 
-NOT_SETTINGS = ("callback", "categorical_features", "n_jobs", "random_state")
+NOT_SETTINGS = ("callback", "categorical_features", "n_jobs", "random_state", "objective", "power", "quantile")
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
@@ -99,7 +99,8 @@ def shown(key: str, spec: Spec, base: Spec | None = None) -> Shown | None:
     # Compare only complete refits, and only those that could be fitted.
     st.session_state[memory] = (before, now if made[0].complete else None)
     compared = past is not None and made[0].complete and made[1].complete
-    return Shown(made[0], made[1] if compared else None)
+    now_, past_ = (replace(one, estimator=state.in_view(one.estimator)) for one in (made[0], made[-1]))
+    return Shown(now_, past_ if compared else None)
 
 
 INPUTS = inputs(AdditiveParameters)
@@ -141,15 +142,17 @@ def without(spec: Spec, off: set[str]) -> Spec:
 def metric(shown: Shown, model: ModelAbout | None = None) -> None:
     """Show the held-out metric of the refit, and its change. model : the model whose own metric stands on the page."""
     now, before = shown.now.metrics, shown.before.metrics if shown.before else {}
-    name, label, fewer = ("auc", "Held-out AUC", False) if "auc" in now else ("rmse", "Held-out RMSE", True)
+    main = main_metric(now)
+    if main is None:
+        return
+    name = main.key
     moved = now[name] - before[name] if name in before else None
     change = None
     if moved is not None:
-        change = fixed(moved, 4, signed=True) if name == "auc" else f"{'+' if moved > 0 else '-'}{number(abs(moved))}"
-        change = "no change" if abs(moved) < 5e-5 * max(1.0, abs(now[name])) else change
+        change = "no change" if abs(moved) < 5e-5 * max(1.0, abs(now[name])) else main.change(moved)
     st.metric(
-        label, fixed(now[name], 4) if name == "auc" else number(now[name]), change,
-        delta_color="off" if change == "no change" else "inverse" if fewer else "normal",
+        f"Held-out {main.label}", main.finely(now[name]), change,
+        delta_color="off" if change == "no change" else "normal" if main.rises else "inverse",
         help=f"Of one refit, which took {duration(shown.now.seconds)}; the change is from the previous settings. "
         "Settings chosen by this number look a little better on these rows than on new ones.",
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pandas as pd
@@ -11,12 +11,15 @@ from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore.data.column_names import Names
 from gamcore.data.table import Table, TableError
+from gamcore.data.targets import MOST_CLASSES
 from gamcore.decide.rules import Levels, Range, Rule, RuleError
-from gamcore.numbers import exact
+from gamcore.numbers import exact, percent
 from shapewise.ingest.doctor import likely_target
 from shapewise.store.workspace import TableAbout
+from shapewise.training import goals
+from shapewise.training.goals import GoalKind
 from shapewise.training.partitions import frequent_levels
-from shapewise.training.spec import labels_of, suggest_task, target_levels
+from shapewise.training.spec import labels_of, target_levels
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
 from shapewise.ui.train import task_settings as tasking
@@ -33,12 +36,16 @@ class Target:
     """What is predicted, and from which rows."""
 
     target: str
-    positive: list[str] | None
-    negative: list[str] | None
+    goal: GoalKind
     conditions: list[Rule]
     tasks: Tasks
     levels: list[str]
     names: Names
+    positive: list[str] | None = None
+    negative: list[str] | None = None
+    classes: list[str] | None = None
+    exposure: str | None = None
+    quantile: float = 0.9
 
     @property
     def words(self) -> str:
@@ -49,6 +56,10 @@ class Target:
     def _question(self) -> str:
         where = f" where {' and '.join(c.words(self.names) for c in self.conditions)}" if self.conditions else ""
         shown = self.names.column(self.target)
+        if self.goal == "quantile":
+            shown = f"{percent(self.quantile, 0)} quantile of {shown}"
+        if self.exposure:
+            shown = f"{shown} per {self.names.column(self.exposure)}"
         if not self.positive or self.tasks.outcomes:
             return shown + where
         all_others = not self.negative or {*self.positive, *self.negative} == {*self.levels}
@@ -76,34 +87,81 @@ def choose(table: TableAbout, rows: Table) -> Target | None:
         help="The column to predict and explain.",
     )  # fmt: skip
     try:
-        kind = suggest_task(rows, target)
-        numeric = rows.kind(target) == "number"
-        if numeric:
-            kind = st.segmented_control(
-                "Treat it as",
-                ["regression", "binary"],
-                default=kind,
-                required=True,
-                format_func={"regression": "A number", "binary": "A choice between levels"}.__getitem__,
-                key=f"task-{table.id}-{target}",
-            )
-        levels = target_levels(frame[target]) if kind == "binary" else []
-        tasks = tasking.choose(table, frame, target, levels)
-        positive: list[str] | None = None
-        negative: list[str] | None = None
+        kind = _kind(table, rows, target)
+        levels = target_levels(frame[target]) if kind in ("binary", "classes") else []
+        tasks = tasking.choose(table, frame, target, levels) if kind in ("binary", "number") else Tasks()
+        chosen = Target(target, kind, [], tasks, levels, names)
         if tasks.outcomes:
-            positive, negative = tasks.outcomes[0].positive, tasks.outcomes[0].negative
+            chosen = replace(chosen, positive=tasks.outcomes[0].positive, negative=tasks.outcomes[0].negative)
         elif kind == "binary":
             positive, negative = _levels(table, frame[target], levels)
+            chosen = replace(chosen, positive=positive, negative=negative)
+        elif kind == "classes":
+            chosen = replace(chosen, classes=_classes(table, target, levels))
+        elif kind == "quantile":
+            chosen = replace(chosen, quantile=_quantile(table, target))
+        elif goals.GOALS[kind].rated:
+            chosen = replace(chosen, exposure=_exposure(table, rows, target))
         conditions = _conditions(table, rows, target)
         if (looked := filtered.offer(table.id, target)) is not None:
             conditions.append(looked)
     except (TableError, RuleError) as error:
         st.error(md(error), icon=":material/error:")
         return None
-    return Target(
-        target, positive=positive, negative=negative, conditions=conditions, tasks=tasks, levels=levels, names=names
-    )
+    return replace(chosen, conditions=conditions)
+
+
+def _kind(table: TableAbout, rows: Table, target: str) -> GoalKind:
+    """Show the choice of the kind of target, with the reason for the suggested one, and return it."""
+    possible = goals.possible(rows, target)
+    suggested, why = goals.suggest(rows, target)
+    if table.name in SUGGESTED and "binary" in possible:
+        suggested = "binary"
+    if len(possible) == 1:
+        return possible[0]
+    kind = st.selectbox(
+        "Treat it as", possible, possible.index(suggested), format_func=lambda one: goals.GOALS[one].label,
+        key=f"task-{table.id}-{target}",
+        help=" ".join(f"{goals.GOALS[one].label}: {goals.GOALS[one].hint}" for one in possible),
+    )  # fmt: skip
+    shown = f"Suggested, since {why}." if kind == suggested and table.name not in SUGGESTED else ""
+    st.caption(f"{goals.GOALS[kind].hint} {shown}")
+    return kind
+
+
+def _classes(table: TableAbout, target: str, levels: list[str]) -> list[str] | None:
+    """Show the choice of the levels that are classes, and return it; None for all."""
+    classes = st.multiselect(
+        "Classes", levels, default=levels, key=f"classes-{table.id}-{target}",
+        format_func=partial(state.names(table.id).level, target), help="Rows of other levels are left out.",
+    )  # fmt: skip
+    if len(classes) < 3:
+        raise TableError("Choose at least three classes, or treat the target as yes or no.")
+    if len(classes) > MOST_CLASSES:
+        raise TableError(f"Choose at most {MOST_CLASSES} of the {len(classes)} classes.")
+    return None if len(classes) == len(levels) and not table.sampled else classes
+
+
+def _quantile(table: TableAbout, target: str) -> float:
+    """Show the choice of the quantile, and return it."""
+    share = st.slider(
+        "Share of rows below the prediction", 1, 99, 90, key=f"quantile-{table.id}-{target}", format="%d%%",
+        help="90%: nine rows in ten should stay below their prediction; 50% is the median.",
+    )  # fmt: skip
+    return share / 100
+
+
+def _exposure(table: TableAbout, rows: Table, target: str) -> str | None:
+    """Show the choice of the column that the target is divided by, and return it; None for none."""
+    numbers = [name for name in rows.names if name != target and rows.kind(name) == "number"]
+    usual = next((name for name in numbers if table.roles.get(name) == "exposure"), None)
+    usual = usual or next((name for name in numbers if goals.exposure_like(name)), None)
+    return st.selectbox(
+        "Per unit of", [None, *numbers], 0 if usual is None else numbers.index(usual) + 1,
+        format_func=lambda name: "nothing: per row" if name is None else state.names(table.id).column(name),
+        key=f"exposure-{table.id}-{target}",
+        help="How much there was to observe in each row, such as years insured: predictions are then rates.",
+    )  # fmt: skip
 
 
 def usual_sides(table: TableAbout, target: pd.Series, levels: list[str]) -> tuple[list[str], list[str]]:

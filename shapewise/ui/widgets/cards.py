@@ -10,7 +10,7 @@ import streamlit as st
 
 from gamcore.explain.curves import Curve
 from gamcore.explain.surfaces import Surface
-from gamcore.model.losses import LOSSES, default_loss
+from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from gamcore.numbers import fixed, percent
 from gamcore.viz import files as export
@@ -21,7 +21,8 @@ from shapewise.store.projects import Project
 from shapewise.store.workspace import ModelAbout, TableAbout
 from shapewise.training.dataset import learnt_from
 from shapewise.training.naming import labels
-from shapewise.ui.session import current
+from shapewise.training.spec import Spec
+from shapewise.ui.session import current, state
 from shapewise.ui.session.current import InView
 from shapewise.ui.session.words import count, date, md, number
 from shapewise.ui.widgets import downloads, drawn
@@ -105,6 +106,8 @@ def model_in_view(of_tasks: bool = False) -> ModelAbout:
     model, project = any_model_in_view(), current.in_view().project
     if model.of_tasks != of_tasks and project is not None:
         _other_kind(project, of_tasks)
+    if not model.of_tasks:
+        pick_class(model)
     return model
 
 
@@ -127,25 +130,49 @@ def _other_kind(project: Project, of_tasks: bool) -> NoReturn:
     st.stop()
 
 
-SCALE_WORDS: dict[Scale, str] = {"points": "Percentage points", "ratio": "Odds ratio", "link": "Log-odds"}
+SCALE_WORDS: dict[Scale, str] = {
+    "points": "Percentage points", "ratio": "Odds ratio", "link": "Log-odds", "units": "Units",
+}  # fmt: skip
+SCALE_HELP = (
+    "Percentage points: what an effect adds to the base rate, for an otherwise average row. Odds "
+    "ratio: what it multiplies the odds by, for every row. Log-odds: the log of the odds; effects on it add up."
+)
+LOG_WORDS: dict[Scale, str] = {"ratio": "Factor", "units": "Units", "link": "Log"}
+LOG_HELP = (
+    "Factor: what an effect multiplies the mean by, for every row; 1 is average. Units: what it adds to the mean of "
+    "an otherwise average row. Log: the log of the factor; effects on it add up."
+)
 
 
 def pick_scale(loss: str) -> Scale:
     """Show the choice of scale for effects, shared by all pages; a target in its own units has only one scale."""
-    if len(LOSSES[loss].scales) == 1:
+    scales = LOSSES[loss].scales
+    if len(scales) == 1:
         return "link"
+    words, hint = (LOG_WORDS, LOG_HELP) if LOSSES[loss].has_log_link else (SCALE_WORDS, SCALE_HELP)
+    offered = [scale for scale in words if scale in scales]
     return st.segmented_control(
-        "Scale", list(SCALE_WORDS), default="points", required=True, format_func=SCALE_WORDS.__getitem__, key="scale",
-        persist_state="session",
-        help="Percentage points: what an effect adds to the base rate, for an otherwise average row. Odds "
-        "ratio: what it multiplies the odds by, for every row. Log-odds: the log of the odds; effects on it add up.",
+        "Scale", offered, default=LOSSES[loss].usual_scale, required=True, format_func=words.__getitem__,
+        key=f"scale-{loss}", persist_state="session", help=hint,
+    )  # fmt: skip
+
+
+def pick_class(model: ModelAbout) -> None:
+    """Show the choice of the class that a model of several is read by, shared by all pages."""
+    names = state.class_names(model.id)
+    if not names:
+        return
+    st.selectbox(
+        "Class", names, index=names.index(state.class_in_view(model.id)), key=state.CLASS, persist_state="session",
+        format_func=partial(state.names_of(model).level, model.target),
+        help="Curves, pairs and segments are those of one class beside the others.", width=260,
     )  # fmt: skip
 
 
 def effects_in_view(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
     """Return the model in view, and the scale that its effects are read on."""
     model = model_in_view(of_tasks)
-    return model, pick_scale(default_loss(model.kind.endswith("classifier")).name)
+    return model, pick_scale(state.estimator(model.id).loss.name)
 
 
 def metrics(model: ModelAbout) -> None:
@@ -157,6 +184,10 @@ def metrics(model: ModelAbout) -> None:
     with st.grid(min_column_width=175):
         if "auc" in numbers:
             _metrics_of_classes(model, numbers)
+        elif "class_auc" in numbers:
+            _metrics_of_several(numbers)
+        elif "explained" in numbers:
+            _metrics_by_loss(model, numbers)
         else:
             _metrics_of_numbers(model, numbers)
         part = learnt_from(model.rows)
@@ -190,6 +221,43 @@ def _metrics_of_numbers(model: ModelAbout, numbers: dict[str, float]) -> None:
         help=f"On held-out rows. 1 is perfect, 0 is {_baseline(model, 'mean')}.",
     )  # fmt: skip
     st.metric("Mean of the target", number(numbers["mean"]), border=True, help="Of the training rows.")
+
+
+def _metrics_of_several(numbers: dict[str, float]) -> None:
+    st.metric(
+        "Right class", percent(numbers["accuracy"]), border=True,
+        help="Share of held-out rows whose likeliest class is theirs. Always saying the most frequent one: "
+        f"{percent(numbers['baseline_accuracy'])}.",
+    )  # fmt: skip
+    st.metric(
+        "Log-loss", fixed(numbers["log_loss"], 4), **_change(numbers, "log_loss"), border=True,
+        help="On held-out rows, beside that of always predicting the shares of the classes.",
+    )  # fmt: skip
+    st.metric(
+        "AUC, mean of classes", fixed(numbers["class_auc"], 3), border=True,
+        help="Of each class against all others, on held-out rows. 0.5 is guessing, 1 is perfect.",
+    )  # fmt: skip
+
+
+def _metrics_by_loss(model: ModelAbout, numbers: dict[str, float]) -> None:
+    spec = Spec.from_dict(model.spec)
+    error = LOSSES[spec.loss].error
+    st.metric(
+        "Explained", percent(numbers["explained"]), border=True,
+        help=f"Share of the {error} of held-out rows that predictions remove, beside those of the mean alone.",
+    )  # fmt: skip
+    st.metric(
+        error[:1].upper() + error[1:], number(numbers["loss"], 4), **_change(numbers, "loss"), border=True,
+        help="Per held-out row, beside that of always predicting the mean.",
+    )  # fmt: skip
+    if "below" in numbers:
+        st.metric(
+            "Rows below", percent(numbers["below"]), border=True,
+            help=f"Share of held-out rows below their prediction; {percent(spec.quantile, 0)} was asked for.",
+        )  # fmt: skip
+    else:
+        per = f" per {state.names_of(model).column(spec.exposure)}" if spec.exposure else ""
+        st.metric(f"Mean{per}", number(numbers["mean"], 4), border=True, help="Of the training rows.")
 
 
 def _baseline(model: ModelAbout, name: str) -> str:

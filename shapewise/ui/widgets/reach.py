@@ -11,9 +11,9 @@ import streamlit as st
 from gamcore.decide.rules import Rule
 from gamcore.decide.rules import rounded as with_few_digits
 from gamcore.decide.rules_json import from_dict
-from gamcore.decide.segments import Evidence, HeldOutRows, Segment, suggest
+from gamcore.decide.segments import Evidence, HeldOutRows, Segment, suggest_by
 from gamcore.decide.strategies import Ledger, Matches, Strategy, StrategySet
-from gamcore.multitask.model import TaskModel
+from gamcore.estimators.gam import ClassView
 from gamcore.types import Bools
 from shapewise.scoring import all_rows as wholes
 from shapewise.store.workspace import ModelAbout
@@ -49,14 +49,18 @@ def ledger(table: str, made: StrategySet) -> Ledger:
 
 @state.kept(show_spinner=False, max_entries=16)
 def _held_out(model: str, bands: int) -> HeldOutRows | None:
-    about, fitted = state.workspace().models.about(model), state.estimator(model)
-    rows = state.data(about)
-    if rows is None or isinstance(fitted.model_, TaskModel):
+    about = state.workspace().models.about(model)
+    rows = None if about.of_tasks else state.data(about)
+    if rows is None:
         return None
-    held = rows.held_out
+    held, fitted = rows.held_out, state.additive(model)
     weight = None if rows.weight is None else rows.weight[held]
     return HeldOutRows(
-        fitted.model_, state.as_read(about).frame.loc[rows.X.index[held]], rows.y[held].to_numpy(float), weight
+        fitted.single,
+        state.as_read(about).frame.loc[rows.X.index[held]],
+        rows.y[held].to_numpy(float),
+        weight,
+        fitted.against_others(rows.X[held]) if isinstance(fitted, ClassView) else 0.0,
     )
 
 
@@ -74,10 +78,10 @@ def evidence(model: ModelAbout, rule: Rule, tried: int = 1) -> Evidence | None:
 
 @state.kept(show_spinner="Finding segments on the curves", max_entries=16)
 def _suggested(model: str, bands: int) -> list[Segment]:
-    rows, fitted = _held_out(model, bands), state.estimator(model)
-    if rows is None or isinstance(fitted.model_, TaskModel):
+    rows = _held_out(model, bands)
+    if rows is None:
         return []
-    return suggest(fitted.model_, rows.table, rows.y, rows.weight, train_share=fitted.train_share)
+    return suggest_by(rows, train_share=state.additive(model).train_share)
 
 
 def suggested(model: ModelAbout) -> list[Segment]:

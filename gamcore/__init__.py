@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, load_model, rank_pairs, suggest_segments
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
-    from gamcore.io.manifest import ModelFileError
+    from gamcore.io.checks import ModelFileError
     from gamcore.kernels.warmup import warmup
 
 __version__ = "0.2.0"

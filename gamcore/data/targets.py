@@ -39,8 +39,8 @@ def read_numeric_target(y: Any) -> NDArray[np.float64]:
     return values
 
 
-def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return a target of 2 to 20 classes: codes from 0 on, (n,), and the classes in order."""
+def read_class_target(y: Any, most: int = MOST_CLASSES) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return a target of 2 to `most` classes: codes from 0 on, (n,), and the classes in order."""
     series = _target(y)
     missing = int(series.isna().sum())
     if missing:
@@ -54,9 +54,14 @@ def read_class_target(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
     classes, codes = np.unique(series.to_numpy(), return_inverse=True)
     if classes.size < 2:
         raise TableError("The target has one class, and a classifier needs at least two: add rows of another.")
-    if classes.size > MOST_CLASSES:
+    if most == 2 < classes.size:
         raise TableError(
-            f"The target has {classes.size} classes, and at most {MOST_CLASSES} are possible: combine the rare ones, "
+            f"Only binary classification is supported: the target has {classes.size} classes and must have 2; say "
+            "which levels are positive, or choose another column."
+        )
+    if classes.size > most:
+        raise TableError(
+            f"The target has {classes.size} classes, and at most {most} are possible: combine the rare ones, "
             "or train a regressor if it is a number."
         )
     return codes.astype(np.int64), classes

@@ -20,23 +20,21 @@ from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source, added
 from gamcore.data.binning import Binned, bin_table, encode_table
 from gamcore.data.rows import read_init_score
-from gamcore.data.table import TableError, learn_features
+from gamcore.data.table import learn_features
 from gamcore.estimators.additive_parameters import FEWEST_BANDS, MOST_BANDS, AdditiveParameters
-from gamcore.estimators.base import TableEstimator, TrainingRows, check_parameters, n_threads, plain
+from gamcore.estimators.base import TrainingRows, check_parameters, n_threads, plain
+from gamcore.estimators.explained import Explained
 from gamcore.estimators.progress_bar import Listener, listening
-from gamcore.explain import curves as explain
-from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes
-from gamcore.explain.surfaces import Rectangle, Surface, explain_pair, pair_worth
+from gamcore.explain.surfaces import pair_worth
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
-from gamcore.model.scales import Scale
 from gamcore.numbers import count
 from gamcore.types import Floats, Ints
 
 
-class AdditiveEstimator(AdditiveParameters, TableEstimator):
+class AdditiveEstimator(AdditiveParameters, Explained):
     """Base class of the regressor and the classifier."""
 
     read_target: Callable[[Any], NDArray[Any]]
@@ -146,26 +144,11 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
 
     def _score(self, X: Any, exposure: Any = None, init_score: Any = None) -> Floats:
         """Return the scores (n,) of a table, with what is given beside it."""
-        score = self.model_.score(self._encode(X))
+        codes = self._encode(X)
+        score = self.model_.score(codes)
         log_exposure = self.read_exposure(exposure, score.shape[0])
         given = added(log_exposure, read_init_score(init_score, score.shape[0], self.n_scores))
         return score if given is None else score + given
-
-    @property
-    def single(self) -> AdditiveModel:
-        """The model where rows have one score; TableError where they have one per class."""
-        check_is_fitted(self, "model_")
-        if isinstance(self.model_, ClassesModel):
-            raise TableError(f"The model has {self.model_.n_classes} classes: choose one with of_class(label) first.")
-        return self.model_
-
-    def explain_shape(self, feature: str | int) -> explain.Curve:
-        """Return the shape function of one feature, by name or place."""
-        return explain.explain_shape(self.single, self._feature_index(feature), self.train_share)
-
-    def importance(self, scale: Scale = "link") -> explain.Importance:
-        """Return the importance of every term."""
-        return explain.importance(self.single, scale)
 
     def rank_pairs(
         self,
@@ -209,36 +192,6 @@ class AdditiveEstimator(AdditiveParameters, TableEstimator):
         codes = encode_table(rows.table, self.model_.bins, in_training)
         strata = rows.y.astype(np.int64) if self.loss.is_binary else None
         return self._encoded(rows, Binned(codes, self.model_.bins), strata)
-
-    def explain_pair(self, first: str | int, second: str | int) -> Surface:
-        """Return the interaction of two features that the model has as a pair, by names or places."""
-        wanted = sorted((self._feature_index(first), self._feature_index(second)))
-        places = [pair.features for pair in self.single.pairs]
-        if tuple(wanted) not in places:
-            names = ", ".join(explain.term_names(self.single)[len(self.single.terms) :]) or "none"
-            raise KeyError(f"The model has no pair of {first!r} and {second!r}; its pairs: {names}.")
-        return explain_pair(self.single, places.index((wanted[0], wanted[1])), self.train_share)
-
-    def rows_inside(self, X: Any, surface: Surface, chosen: Rectangle) -> NDArray[np.bool_]:
-        """Return which rows (n,) of a table lie in a rectangle of one of the model's surfaces."""
-        first, second = (self.model_.bins[self._feature_index(name)] for name in surface.names)
-        return surface.inside(chosen, *encode_table(self.read_table(X, reset=False), (first, second)))
-
-    def explain_rows(self, X: Any) -> explain.Breakdown:
-        """Return the contributions that add up to each row's score."""
-        return explain.explain_rows(self.single, self._encode(X))
-
-    def smallest_changes(self, row: Any, line: float, possible: Possible = EVERYTHING) -> list[Change]:
-        """Return the most usual changes of up to three features that take the score of a one-row table across a line.
-
-        possible : columns that may not change, and limits of others.
-        """
-        codes = self._encode(row)
-        if codes.shape[1] != 1:
-            raise TableError(f"The table has {codes.shape[1]} rows: pass a single row.")
-        if not np.isfinite(line):
-            raise TableError(f"The line is {line}: pass a finite score.")
-        return smallest_changes(self.single, codes[:, 0], line, possible, self.train_share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a `.gamx` file, atomically."""

@@ -22,7 +22,8 @@ from gamcore.data.table import Table, TableError
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.parameters import constraints, document
 from gamcore.estimators.reading import Readable
-from gamcore.io.manifest import ModelFileWarning, Saved
+from gamcore.io.checks import ModelFileWarning
+from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES
@@ -57,7 +58,9 @@ class TrainingRows:
             None if values is None else values[kept] for values in (self.log_exposure, self.init_score)
         )
         table, weight = self.table.take(kept), in_range(weight, float(weight.mean()))
-        return TrainingRows(table, self.y[kept], weight, clusters, log_exposure, init_score)
+        return TrainingRows(
+            table, self.y[kept], weight=weight, clusters=clusters, log_exposure=log_exposure, init_score=init_score
+        )
 
 
 class TableEstimator(Readable):

@@ -10,11 +10,12 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gamcore.data.table import TableError, kind_of
+from gamcore.data.table import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
@@ -82,7 +83,8 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
         """
         check_parameters(self)
         table = self.read_table(X, reset=True)
-        rows = self.read_rows(table, read_numeric_target(column(y)), sample_weight, groups, exposure, init_score)
+        target = read_numeric_target(column(y))
+        rows = self.read_rows(table, target, sample_weight, groups, exposure=exposure, init_score=init_score)
         self._check_target(rows.y)
         self._fit_rows(rows)
         return self
@@ -289,7 +291,7 @@ def rank_pairs(
 def _usual_objective(y: pd.Series) -> str:
     """Return the objective of a target: by its number of values, and whether they are numbers."""
     n_values = y.nunique()
-    names = n_values > 2 and kind_of(y) == "category"
+    names = n_values > 2 and not is_numeric_dtype(y.dtype)
     return "softmax" if names else default_loss(n_values == 2).name
 
 

@@ -284,7 +284,7 @@ class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore
         return LOSSES["logistic"]
 
     def _learn_target(self, y: Any) -> NDArray[Any]:
-        codes, self.classes_ = read_class_target(column(y))
+        codes, self.classes_ = read_class_target(column(y), most=2)
         return codes
 
     def _check_target(self, target: NDArray[Any]) -> None:

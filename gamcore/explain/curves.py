@@ -121,6 +121,8 @@ class Curve(Explanation):
         if not self.unit:
             return [f"effect on {target}", *added]
         loss = LOSSES[self.loss]
+        if loss.is_partial:
+            return [f"effect on {target}", self.unit, *added]
         base = float(loss.inverse_link(np.array(self.base)))
         mean = f"base rate {percent(base)}" if loss.is_binary else f"mean {number(base, 4)}{per}"
         return [f"effect on {target}", self.unit, *added, mean]

@@ -51,18 +51,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
     HALF_MEMBERS,
     HALF_PAIR_MEMBERS,
     MEMBERS,
     PAIR_MEMBERS,
     WIDE,
-    ModelFileError,
     Saved,
     arrays_of,
     build,
     manifest_of,
-    require,
 )
 from gamcore.io.manifest_classes import build_classes, class_arrays, class_manifest
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest

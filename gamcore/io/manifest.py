@@ -17,8 +17,9 @@ from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.data.codes import is_number
 from gamcore.data.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
 from gamcore.data.targets import MOST_CLASSES
-from gamcore.kernels.pair_grid import SIDE
-from gamcore.model.additive import GIVEN, AdditiveModel, Given, PairTerm, Term
+from gamcore.io.checks import ModelFileError, require
+from gamcore.io.manifest_pairs import MAX_CELLS, MAX_PAIRS, build_pairs
+from gamcore.model.additive import GIVEN, AdditiveModel, Given, Term
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import LOSSES, Loss
 from gamcore.multitask.model import TaskModel
@@ -40,22 +41,12 @@ WIDE: Final = (
 
 SCORED: Final = ("scores", "intercepts", "surfaces", "effects")
 
-MAX_PAIRS: Final = 2_000
-MAX_CELLS: Final = 2**26
 MAX_COUNT: Final = 1e15
 MAX_FEATURES: Final = 100_000
 MAX_REFITS: Final = 10_000
 MAX_SCORE: Final = 1e200
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """Days of the years 1 and 9999, since 1970-01-01: Python has no dates beyond them."""
-
-
-class ModelFileError(ValueError):
-    """A model file that is damaged, foreign or made by a newer version."""
-
-
-class ModelFileWarning(UserWarning):
-    """Additional content of a model file that cannot be used and was left out."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +57,6 @@ class Saved:
     model: AdditiveModel | ClassesModel | TaskModel
     classes: tuple[str | int | float | bool, ...] = ()
     about: dict[str, Any] = field(default_factory=dict)
-
-
-def require(condition: bool, what: str) -> None:
-    if not condition:
-        raise ModelFileError(f"The model file is damaged: {what}.")
 
 
 def bin_arrays(bins: tuple[Bins, ...]) -> Arrays:
@@ -292,7 +278,7 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     base, kind, loss = manifest.get("base"), manifest["kind"], check_arrays(manifest, arrays, bins)
     require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
     classes = read_classes(manifest["classes"], kind)
-    require(loss.name != "softmax", "a model of several classes has two")
+    require(not loss.is_partial, "it is one of several classes")
     model = build_model(manifest, arrays, bins)
     model = replace(model, base=math.nan if base is None else float(base), given=read_given(manifest))
     return Saved(kind, model, classes, read_about(manifest))
@@ -346,7 +332,7 @@ def _build_refits(
     counts = np.split(arrays["counts"], ends[:-1])
     made = tuple(Term(j, s.mean(axis=0), s, c) for j, (s, c) in enumerate(zip(scores, counts, strict=True)))
     intercepts = arrays["intercepts"]
-    pairs = _build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
+    pairs = build_pairs(manifest.get("pairs", []), arrays, bins, n_refits)
     return AdditiveModel(
         bins,
         made,
@@ -355,71 +341,3 @@ def _build_refits(
         loss=read_loss(manifest),
         pairs=pairs,
     )
-
-
-def _build_pairs(
-    entries: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
-) -> tuple[PairTerm, ...]:
-    """Return the checked pairs of a file: no code indexes beyond a surface."""
-    require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
-    require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
-    if not entries:
-        return ()
-    places = [_read_pair(pair, len(bins)) for pair in entries]
-    require(len(set(places)) == len(places), "a pair occurs twice")
-    sides = [(bins[i].size, bins[j].size) for i, j in places]
-    n_cells = [a * b for a, b in sides]
-    require(sum(n_cells) <= MAX_CELLS, "its pairs have too many cells")
-    widths = {
-        "surfaces": [SIDE * SIDE] * len(places),
-        "merges": [a + b for a, b in sides],
-        "effects": [1 + a + b for a, b in sides],
-    }
-    parts = {}
-    for name, each in widths.items():
-        require(arrays[name].shape == (n_refits, sum(each)), f"{name} do not match pairs")
-        parts[name] = np.split(arrays[name], np.cumsum(each)[:-1], axis=1)
-    cells = np.split(_spread(arrays["cells"], sum(n_cells)), np.cumsum(n_cells)[:-1])
-    merges = arrays["merges"]
-    require(
-        bool(np.all((merges >= 0) & (merges < SIDE) & (merges == np.floor(merges)))), "a merged bin is out of range"
-    )
-    made = []
-    for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
-        merge, effects = parts["merges"][k].astype(np.uint8), parts["effects"][k]
-        surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
-        means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
-        counts, pure = cells[k].reshape(a, b), bool(entries[k]["pure"])
-        made.append(
-            PairTerm(
-                features=place,
-                surfaces=surfaces,
-                merges=(merge[:, :a], merge[:, a:]),
-                means=means,
-                rows=rows,
-                columns=columns,
-                counts=counts,
-                pure=pure,
-            )
-        )
-    return tuple(made)
-
-
-def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
-    """Return the row counts of all cells of all pairs (n_cells,)."""
-    require(cells.shape[0] == 2, "cells are not two rows")
-    places, rows = cells
-    require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
-    require(not places.size or 0 <= places[0] <= places[-1] < n_cells, "cells do not match pairs")
-    spread = np.zeros(n_cells)
-    spread[places.astype(np.int64)] = rows
-    return spread
-
-
-def _read_pair(entry: Any, n_features: int) -> tuple[int, int]:
-    """Return the indices of a pair's features, the lower first."""
-    features = entry["features"]
-    fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
-    require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")
-    require(type(entry["pure"]) is bool, "a pair does not say whether it is pure")
-    return features[0], features[1]

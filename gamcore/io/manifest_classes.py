@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
     HALF,
-    MAX_PAIRS,
     MAX_SCORE,
     Arrays,
-    ModelFileError,
     Saved,
     arrays_of,
     build_model,
@@ -27,8 +26,8 @@ from gamcore.io.manifest import (
     read_bins,
     read_classes,
     read_given,
-    require,
 )
+from gamcore.io.manifest_pairs import MAX_PAIRS
 from gamcore.model.classes import ClassesModel
 
 SHARED = ("edges", "display", "counts", "cells")
@@ -60,7 +59,7 @@ def build_classes(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     """Return the checked model of a file."""
     bins = read_bins(manifest, arrays)
     loss = check_arrays(manifest, arrays, bins)
-    require(loss.name == "softmax", "kind and loss do not match")
+    require(loss.is_partial, "kind and loss do not match")
     classes, bases = read_classes(manifest["classes"], manifest["kind"], several=True), manifest["bases"]
     require(isinstance(bases, list) and len(bases) == len(classes), "its base scores do not match its classes")
     require(all(type(base) in (int, float) and abs(base) <= MAX_SCORE for base in bases), "a base score is invalid")

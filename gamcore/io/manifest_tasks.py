@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
+from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest import (
     MAX_COUNT,
     MAX_REFITS,
     MAX_SCORE,
-    ModelFileError,
     Saved,
     bin_arrays,
     codes_entry,
@@ -21,7 +21,6 @@ from gamcore.io.manifest import (
     read_bins,
     read_classes,
     read_labels,
-    require,
 )
 from gamcore.kernels import N_CODES
 from gamcore.kernels.tree_predict import N_BYTES, Trees

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import MAX_VALUES, Bins
+from gamcore.io.checks import ModelFileError
 from gamcore.io.formula import AnyFormula, ClassFormula, Formula, ScoringError, TaskFormula, formula_of
-from gamcore.io.manifest import ModelFileError, count_of, read_classes, read_feature, read_labels, read_texts
+from gamcore.io.manifest import count_of, read_classes, read_feature, read_labels, read_texts
 from gamcore.kernels.tree_predict import N_BYTES, Trees
 from gamcore.model.additive import GIVEN, Given
 from gamcore.model.losses import LOSSES
@@ -163,7 +164,7 @@ def _table(values: Any, shape: tuple[int, ...], what: str) -> Floats:
 
 def _additive(plain: dict[str, Any]) -> Formula:
     bins, loss = tuple(_bins(feature) for feature in plain["features"]), LOSSES[plain["loss"]]
-    if loss.name == "softmax":
+    if loss.is_partial:
         raise ScoringError("The model's JSON has one score for several classes: it is damaged.")
     given = plain.get("given", [])
     if not isinstance(given, list) or not set(given) <= set(GIVEN):
@@ -173,9 +174,10 @@ def _additive(plain: dict[str, Any]) -> Formula:
 
 def _several(plain: dict[str, Any]) -> ClassFormula:
     bins, classes = tuple(_bins(feature) for feature in plain["features"]), _classes(plain, several=True)
-    if plain["loss"] != "softmax" or len(plain["scores"]) != len(classes):
+    loss = LOSSES[plain["loss"]]
+    if not loss.is_partial or len(plain["scores"]) != len(classes):
         raise ScoringError("The scores of the model's JSON do not match its classes: it is damaged.")
-    formulas = [_formula(one, bins, "softmax", (name,), ()) for one, name in zip(plain["scores"], classes, strict=True)]
+    formulas = [_formula(one, bins, loss.name, (name,), ()) for one, name in zip(plain["scores"], classes, strict=True)]
     return ClassFormula(tuple(formulas), classes)
 
 

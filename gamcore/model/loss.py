@@ -72,6 +72,7 @@ class Loss(Boosted):
     error : name of its mean over rows.
     is_scaled : whether it depends on the target's unit, and so is boosted in units of the target's standard deviation.
     has_log_link : whether the score is the log of the mean, so that an exposure multiplies the prediction.
+    is_partial : whether it is of one of several classes, so that a prediction needs the scores of all.
     is_balanced : whether predictions and targets of the training rows have the same sum.
     newton_drop : how much a Newton leaf reduces it, in units of G^2 / H. Gradient and hessian are derivatives of the
         loss divided by twice that.
@@ -83,6 +84,7 @@ class Loss(Boosted):
     error: ClassVar[str]
     is_scaled: ClassVar[bool] = False
     has_log_link: ClassVar[bool] = False
+    is_partial: ClassVar[bool] = False
     is_balanced: ClassVar[bool] = False
     newton_drop: ClassVar[float] = 0.5
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})

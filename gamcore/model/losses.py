@@ -156,6 +156,7 @@ class ClassLoss(LogisticLoss):
     """
 
     name: ClassVar[str] = "softmax"
+    is_partial: ClassVar[bool] = True
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
         {"link": "log-odds beside the average class", "ratio": "odds beside the average class"}
     )

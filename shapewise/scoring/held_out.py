@@ -37,7 +37,7 @@ def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
     weights = [None if weight is None else weight[part] for part in (held, ~held)]
     baseline = float(np.average(y[~held], weights=weights[1]))
     exposure = None if data.exposure is None else data.exposure[held]
-    return HeldOutPredictions(y[held], said, weights[0], baseline, data.binary, loss, exposure)
+    return HeldOutPredictions(y[held], said, weights[0], baseline, binary=data.binary, loss=loss, exposure=exposure)
 
 
 def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:

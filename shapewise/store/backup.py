@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from gamcore.io import gamx as serialize
-from gamcore.io.manifest import ModelFileError
+from gamcore.io.checks import ModelFileError
 from shapewise.errors import StoreError, room
 from shapewise.store import database as meta
 from shapewise.store import migrations

@@ -82,15 +82,15 @@ def _by_loss(data: Data, model: GAMRegressor, loss: Loss) -> dict[str, float]:
         float(np.average(loss.loss(y[held], one), weights=weight[held])) for one in (score, base + offset[held])
     )
     exposure = np.exp(offset)
-    found = {
+    measured = {
         "loss": mean,
         "baseline_loss": usual,
         "explained": 1.0 - mean / usual if usual > 0 else 0.0,
         "mean": float(weight[train] @ y[train] / (weight[train] @ exposure[train])),
     }
     if not loss.has_log_link:  # a quantile: the share of rows that it is above
-        found["below"] = float(np.average(y[held] <= score, weights=weight[held]))
-    return found
+        measured["below"] = float(np.average(y[held] <= score, weights=weight[held]))
+    return measured
 
 
 def _baseline(data: Data, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gamcore.data.table import TableError
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
-from gamcore.io.manifest import ModelFileError
+from gamcore.io.checks import ModelFileError
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs

@@ -15,7 +15,7 @@ from typing import Any
 
 from gamcore.boosting.progress import Progress
 from gamcore.data.table import TableError
-from gamcore.io.manifest import ModelFileError
+from gamcore.io.checks import ModelFileError
 from gamcore.kernels.warmup import warmup
 from shapewise.jobs import process as child
 from shapewise.jobs import queue as jobs

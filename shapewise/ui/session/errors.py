@@ -10,7 +10,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from gamcore.data.table import TableError
-from gamcore.io.manifest import ModelFileError
+from gamcore.io.checks import ModelFileError
 from shapewise.errors import StoreError
 from shapewise.ui.session.words import md
 

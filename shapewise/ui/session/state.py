@@ -27,7 +27,7 @@ from gamcore.estimators.multitask import MultiTaskTrees
 from gamcore.explain.curves import Curve
 from gamcore.explain.shown import shown
 from gamcore.explain.surfaces import Surface
-from gamcore.io.manifest import ModelFileError
+from gamcore.io.checks import ModelFileError
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale
 from gamcore.viz.plots import Mode

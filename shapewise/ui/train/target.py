@@ -25,6 +25,7 @@ from shapewise.ui.session.words import md
 from shapewise.ui.train import task_settings as tasking
 from shapewise.ui.train.task_settings import Tasks
 from shapewise.ui.widgets import filtered
+from shapewise.ui.widgets.columns import WHOLE_PERCENT
 
 # Levels of the sample tables, so that one click on Train gives a useful model.
 SUGGESTED = {"renewal": (["renew"], ["not now", "drop"])}
@@ -90,7 +91,7 @@ def choose(table: TableAbout, rows: Table) -> Target | None:
         kind = _kind(table, rows, target)
         levels = target_levels(frame[target]) if kind in ("binary", "classes") else []
         tasks = tasking.choose(table, frame, target, levels) if kind in ("binary", "number") else Tasks()
-        chosen = Target(target, kind, [], tasks, levels, names)
+        chosen = Target(target, kind, [], tasks=tasks, levels=levels, names=names)
         if tasks.outcomes:
             chosen = replace(chosen, positive=tasks.outcomes[0].positive, negative=tasks.outcomes[0].negative)
         elif kind == "binary":
@@ -145,7 +146,7 @@ def _classes(table: TableAbout, target: str, levels: list[str]) -> list[str] | N
 def _quantile(table: TableAbout, target: str) -> float:
     """Show the choice of the quantile, and return it."""
     share = st.slider(
-        "Share of rows below the prediction", 1, 99, 90, key=f"quantile-{table.id}-{target}", format="%d%%",
+        "Share of rows below the prediction", 1, 99, 90, key=f"quantile-{table.id}-{target}", format=WHOLE_PERCENT,
         help="90%: nine rows in ten should stay below their prediction; 50% is the median.",
     )  # fmt: skip
     return share / 100

@@ -17,7 +17,7 @@ from gamcore.data.binning import Binned
 from gamcore.data.table import TableError
 from gamcore.explain.curves import NO_BAND, POINTWISE
 from gamcore.io import gamx as serialize
-from gamcore.io.manifest import ModelFileWarning
+from gamcore.io.checks import ModelFileWarning
 from gamcore.model.losses import LOSSES
 from gamcore.stats.bands import deviation, pointwise, quick_scale, simultaneous
 

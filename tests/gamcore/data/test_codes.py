@@ -17,8 +17,8 @@ from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, on_cod
 from gamcore.decide.rules_code import sql_of
 from gamcore.estimators.gam import from_saved
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
+from gamcore.io.checks import ModelFileError
 from gamcore.io.gamx import from_bytes, to_bytes
-from gamcore.io.manifest import ModelFileError
 from tests.support.model_files import rewrite
 
 CODES = {"age": ["-1", "99.5"], "plan": ["?", "n/a"], "rank": ["-9"]}

@@ -205,8 +205,8 @@ def test_unusable_regression_targets(y, word):
 @pytest.mark.parametrize(
     ("y", "word"),
     [
-        (["a", "a"], "1 class "),
-        (["a", "b", "c"], "3 classes"),
+        (["a", "a"], "one class"),
+        (list("abcdefghijklmnopqrstu"), "21 classes, and at most 20"),
         ([0.5, 1.5], "continuous"),
         (["a", None], "missing"),
         (None, "requires y"),

@@ -149,7 +149,7 @@ def test_an_array_after_a_frame_goes_by_position():
 
 def test_one_class_of_positive_weight_is_refused():
     X, y = friendly(200)
-    with pytest.raises(ValueError, match="Only one class"):
+    with pytest.raises(ValueError, match="The class 0 has no row of positive weight"):
         GAMClassifier(**QUICK).fit(X, y, sample_weight=(np.asarray(y) == 1).astype(float))
 
 

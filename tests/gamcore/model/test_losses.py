@@ -14,7 +14,7 @@ def data(name):
     rng = np.random.default_rng(0)
     if name in POWERS:
         return outcomes(name, rng.normal(size=50), rng), rng.normal(size=50)
-    y = (rng.random(50) < 0.4).astype(float) if name == "logistic" else rng.normal(size=50)
+    y = (rng.random(50) < 0.4).astype(float) if LOSSES[name].is_binary else rng.normal(size=50)
     return y, rng.normal(scale=2, size=50)
 
 

@@ -1,0 +1,84 @@
+"""The pairs of a model file, checked: no code indexes beyond a surface."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamcore.data.binning import Bins
+from gamcore.io.checks import require
+from gamcore.kernels.pair_grid import SIDE
+from gamcore.model.additive import PairTerm
+
+MAX_PAIRS: Final = 2_000
+MAX_CELLS: Final = 2**26
+
+
+def build_pairs(
+    entries: Any, arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...], n_refits: int
+) -> tuple[PairTerm, ...]:
+    """Return the checked pairs of a file: no code indexes beyond a surface."""
+    require(isinstance(entries, list) and len(entries) <= MAX_PAIRS, "its pairs are not a list, or too many")
+    require(bool(entries) == ("surfaces" in arrays), "its pairs have no surfaces")
+    if not entries:
+        return ()
+    places = [_read_pair(pair, len(bins)) for pair in entries]
+    require(len(set(places)) == len(places), "a pair occurs twice")
+    sides = [(bins[i].size, bins[j].size) for i, j in places]
+    n_cells = [a * b for a, b in sides]
+    require(sum(n_cells) <= MAX_CELLS, "its pairs have too many cells")
+    widths = {
+        "surfaces": [SIDE * SIDE] * len(places),
+        "merges": [a + b for a, b in sides],
+        "effects": [1 + a + b for a, b in sides],
+    }
+    parts = {}
+    for name, each in widths.items():
+        require(arrays[name].shape == (n_refits, sum(each)), f"{name} do not match pairs")
+        parts[name] = np.split(arrays[name], np.cumsum(each)[:-1], axis=1)
+    cells = np.split(_spread(arrays["cells"], sum(n_cells)), np.cumsum(n_cells)[:-1])
+    merges = arrays["merges"]
+    require(
+        bool(np.all((merges >= 0) & (merges < SIDE) & (merges == np.floor(merges)))), "a merged bin is out of range"
+    )
+    made = []
+    for k, (place, (a, b)) in enumerate(zip(places, sides, strict=True)):
+        merge, effects = parts["merges"][k].astype(np.uint8), parts["effects"][k]
+        surfaces = parts["surfaces"][k].reshape(n_refits, SIDE, SIDE)
+        means, rows, columns = effects[:, 0], effects[:, 1 : 1 + a], effects[:, 1 + a :]
+        counts, pure = cells[k].reshape(a, b), bool(entries[k]["pure"])
+        made.append(
+            PairTerm(
+                features=place,
+                surfaces=surfaces,
+                merges=(merge[:, :a], merge[:, a:]),
+                means=means,
+                rows=rows,
+                columns=columns,
+                counts=counts,
+                pure=pure,
+            )
+        )
+    return tuple(made)
+
+
+def _spread(cells: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
+    """Return the row counts of all cells of all pairs (n_cells,)."""
+    require(cells.shape[0] == 2, "cells are not two rows")
+    places, rows = cells
+    require(bool(np.all(places == np.floor(places)) and np.all(np.diff(places) > 0)), "cells do not ascend")
+    require(not places.size or 0 <= places[0] <= places[-1] < n_cells, "cells do not match pairs")
+    spread = np.zeros(n_cells)
+    spread[places.astype(np.int64)] = rows
+    return spread
+
+
+def _read_pair(entry: Any, n_features: int) -> tuple[int, int]:
+    """Return the indices of a pair's features, the lower first."""
+    features = entry["features"]
+    fine = isinstance(features, list) and len(features) == 2 and all(type(place) is int for place in features)
+    require(fine and 0 <= features[0] < features[1] < n_features, "a pair's features are out of range")
+    require(type(entry["pure"]) is bool, "a pair does not say whether it is pure")
+    return features[0], features[1]

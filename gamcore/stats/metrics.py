@@ -5,7 +5,6 @@ Targets y (n,) are 0 or 1 where predictions are probabilities, else numbers; wei
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,10 +16,9 @@ from sklearn import metrics
 
 from gamcore.explanation import Explanation
 from gamcore.stats.intervals import wilson
+from gamcore.stats.parts import equal_parts, parts, thin
+from gamcore.stats.rates import Kind, in_parts
 from gamcore.types import Floats
-
-MOST_POINTS: Final = 400
-"""Most points of a drawn curve: more than a screen can show."""
 
 FEWEST_IN_PART: Final = 30
 MOST_ALONE: Final = 1.5
@@ -36,24 +34,16 @@ class RankingLine:
     summary: float
 
 
-def _thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return at most `MOST_POINTS` evenly spaced points, including both ends."""
-    if x.size <= MOST_POINTS:
-        return x, y
-    kept = np.unique(np.round(np.linspace(0, x.size - 1, MOST_POINTS)).astype(np.int64))
-    return x[kept], y[kept]
-
-
 def roc(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
     """Return the true positive rate (y) by false positive rate (x); summary: the area under the curve."""
     false, true, _ = metrics.roc_curve(y, chance, sample_weight=weight)
-    return RankingLine(*_thin(false, true), float(metrics.roc_auc_score(y, chance, sample_weight=weight)))
+    return RankingLine(*thin(false, true), float(metrics.roc_auc_score(y, chance, sample_weight=weight)))
 
 
 def precision_recall(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine:
     """Return precision (y) by recall (x); summary: average precision."""
     precision, recall, _ = metrics.precision_recall_curve(y, chance, sample_weight=weight)
-    x, line = _thin(recall[::-1], precision[::-1])
+    x, line = thin(recall[::-1], precision[::-1])
     return RankingLine(x, line, float(metrics.average_precision_score(y, chance, sample_weight=weight)))
 
 
@@ -66,36 +56,19 @@ def gain(y: Floats, chance: Floats, weight: Floats | None = None) -> RankingLine
     x = np.concatenate([[0.0], rows[last] / rows[-1]])
     share = np.concatenate([[0.0], hits[last] / hits[-1]])
     tenth = float(np.interp(0.1, x, share))
-    return RankingLine(*_thin(x, share), tenth)
+    return RankingLine(*thin(x, share), tenth)
 
 
-def _equal_parts(values: Floats, n_parts: int) -> NDArray[np.int64]:
-    """Return the part (n,) of each row, with parts of equal size by value; equal values stay together."""
-    return np.searchsorted(np.unique(np.quantile(values, np.linspace(0, 1, n_parts + 1)[1:-1])), values)
+def calibration(
+    y: Floats, predicted: Floats, weight: Floats | None = None, n_bins: int = 10, *, kind: Kind = "share",
+    exposure: Floats | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Return predicted and observed rates in `n_bins` parts of equal size by prediction.
 
-
-def _parts(part: NDArray[np.int64], weight: Floats | None) -> Iterator[tuple[int, NDArray[np.bool_], Floats, float]]:
-    """Yield each part of positive weight: its number, its rows (n,), their weights, and their effective number."""
-    weights = np.ones(part.size) if weight is None else weight
-    for k in np.unique(part):
-        here = part == k
-        w = weights[here]
-        if w.sum() > 0:
-            yield int(k), here, w, float(w.sum() ** 2 / np.square(w).sum())
-
-
-def calibration(y: Floats, chance: Floats, weight: Floats | None = None, n_bins: int = 10) -> pd.DataFrame:
-    """Return predicted and observed rates in `n_bins` parts of equal size by predicted probability.
-
-    Columns: predicted, observed, lower, upper (Wilson, 95%; weighted rows count as their effective number), rows.
+    kind, exposure : what the outcome is, and what rates are per unit of; see `rates`. Columns: predicted, observed,
+    lower, upper (95%; weighted rows count as their effective number), rows, and exposure where there is one.
     """
-    rows = []
-    for _, here, w, n in _parts(_equal_parts(chance, n_bins), weight):
-        observed = float(np.average(y[here], weights=w))
-        low, high = wilson(observed, n)
-        predicted = float(np.average(chance[here], weights=w))
-        rows.append((predicted, observed, low, high, int(here.sum())))
-    return pd.DataFrame(rows, columns=["predicted", "observed", "lower", "upper", "rows"])
+    return in_parts(y, predicted, kind, n_bins, exposure=exposure, weight=weight)
 
 
 @dataclass(frozen=True)
@@ -127,7 +100,7 @@ def costs(y: Floats, chance: Floats, false_alarm: float, miss: float, weight: Fl
     borders = np.concatenate([[0.0], (sorted_chance[:-1] + sorted_chance[1:]) / 2, [1.0]])
     thresholds, losses = borders[distinct], each[distinct]
     k = int(losses.argmin())
-    return Costs(*_thin(thresholds, losses), float(thresholds[k]), float(losses[k]), float(each[-1]), float(each[0]))
+    return Costs(*thin(thresholds, losses), float(thresholds[k]), float(losses[k]), float(each[-1]), float(each[0]))
 
 
 def confusion(y: Floats, chance: Floats, threshold: float) -> pd.DataFrame:
@@ -159,7 +132,7 @@ def residuals(y: Floats, predicted: Floats, weight: Floats | None = None, n_bins
     """
     n_bins = max(min(n_bins, y.size // FEWEST_IN_PART), 1)
     rows = []
-    for _, here, w, n in _parts(_equal_parts(predicted, n_bins), weight):
+    for _, here, w, n in parts(equal_parts(predicted, n_bins), weight):
         gap = y[here] - predicted[here]
         mean = float(np.average(gap, weights=w))
         error = _half_width(gap, mean, w, n)
@@ -195,7 +168,7 @@ def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: F
     """
     binary = bool(np.isin(y, (0.0, 1.0)).all())
     rows = []
-    for k, here, w, n in _parts(period, weight):
+    for k, here, w, n in parts(period, weight):
         mean = float(np.average(y[here], weights=w))
         if binary:
             low, high = wilson(mean, n)

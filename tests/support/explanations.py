@@ -44,6 +44,14 @@ def model(bands: int = 10) -> GAMClassifier:
 
 
 @cache
+def several() -> GAMClassifier:
+    """Return a model of three classes, one of them with a hostile name."""
+    X, y = table()
+    names = np.array([EVIL, "b", "c"], object)[y + (X["plain"].to_numpy() > 1)]
+    return GAMClassifier(outer_bags=3, max_rounds=10, random_state=0).fit(X, names)
+
+
+@cache
 def tasks() -> MultiTaskTreesRegressor:
     X, y = table()
     task = np.where(np.arange(len(X)) % 3 == 0, EVIL, "other")
@@ -63,7 +71,7 @@ def every() -> dict[str, Explanation]:
     read = read_rows(frame, frame["arm"] == EVIL, board.assign(X), [EVIL, "rest"], {"clicked": "primary"})
     later = X.assign(**{EVIL: X[EVIL] + 1.0})
     made = [
-        curve, gam.explain_shape("level").on("points"), gam.explain_pair(EVIL, "level"), gam.importance("ratio"),
+        curve, several().explain_classes("level"), gam.explain_shape("level").on("points"), gam.explain_pair(EVIL, "level"), gam.importance("ratio"),
         gam.explain_rows(X.head(3)), tasks().importance(), tasks().agreement(EVIL), moved, what_moved(X, later),
         overlay(X["level"], later["level"], "category"), profile(X[EVIL], "number", Target(y * 1.0, EVIL, True)),
         costs(y, gam.predict_proba(X)[:, 1], 1.0, 2.0), board.ledger(X), read, read_arms(frame, test),

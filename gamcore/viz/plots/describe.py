@@ -22,7 +22,7 @@ from gamcore.stats.histograms import Overlay
 from gamcore.stats.metrics import Costs
 from gamcore.stats.profiles import Profile
 from gamcore.viz.plots.bars import importance, task_importance, waterfall
-from gamcore.viz.plots.classes import chances
+from gamcore.viz.plots.chances import chances
 from gamcore.viz.plots.curves import curve
 from gamcore.viz.plots.drifts import agreement, columns_moved, curves_moved
 from gamcore.viz.plots.moved import moved

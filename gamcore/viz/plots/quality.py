@@ -10,6 +10,7 @@ import pandas as pd
 from gamcore.numbers import count, fixed, number, percent
 from gamcore.stats.metrics import Costs
 from gamcore.stats.metrics import RankingLine as Ranked
+from gamcore.stats.rates import Kind
 from gamcore.types import Floats
 from gamcore.viz.plots.spec import Area, Axis, Bars, Line, Mark, Panel, Path, Plot, Points, Whiskers, single
 
@@ -29,30 +30,36 @@ def ranked(line: Ranked, name: str, words: str, axes: tuple[str, str], guide: tu
         name,
         words,
         detail="held-out rows",
-        panels=single(Panel(x, _grid(y), marks)),
+        panels=single(Panel(x, with_grid(y), marks)),
         words=summary,
         numbers=numbers,
         height=HEIGHT,
     )
 
 
-def calibration(parts: pd.DataFrame, chance: Floats) -> Plot:
-    """Return observed against predicted rates, with intervals; a histogram of the predicted chances below."""
-    top = float(max(parts["upper"].max(), parts["predicted"].max())) * 1.05
-    counts, edges = np.histogram(chance, np.linspace(0, min(top, 1.0), 41))
+def calibration(parts: pd.DataFrame, predicted: Floats, kind: Kind = "share", target: str = "") -> Plot:
+    """Return observed against predicted rates, with intervals; a histogram of predicted rates (n,) below.
+
+    kind : of the outcome, as for `metrics.calibration`. target : the rate in words, such as claims per year, where it
+    is not a chance.
+    """
+    share = kind == "share"
+    top = float(max(parts["upper"].max(), parts["observed"].max(), parts["predicted"].max())) * 1.05
+    counts, edges = np.histogram(predicted, np.linspace(0, min(top, 1.0) if share else top, 41))
     bars = Bars(
         (edges[:-1] + edges[1:]) / 2, 0.12 * top * counts / max(counts.max(), 1), width=np.diff(edges), roles="density",
         hover=[f"{count(n)} rows" for n in counts],
     )  # fmt: skip
-    ends = np.array([0.0, top])
-    marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *_interval(parts, "predicted", "observed", percent))
-    x, y = (Axis(title, limits=(0.0, top), format="percent") for title in ("predicted chance", "what happened"))
+    ends, write = np.array([0.0, top]), percent if share else _four
+    marks = (Path(ends, ends, "zero", 1.0, "dot"), bars, *with_interval(parts, "predicted", "observed", write))
+    titles = ("predicted chance", "what happened") if share else (f"predicted {target}", f"{target}, observed")
+    x, y = (Axis(title, limits=(0.0, top), format="percent" if share else "plain") for title in titles)
     inside = int(((parts["predicted"] >= parts["lower"]) & (parts["predicted"] <= parts["upper"])).sum())
     words = f"Observed against predicted; {inside} of {len(parts)} parts agree."
     return Plot(
         "calibration", f"Well calibrated in {inside} of {len(parts)} groups of held-out rows",
         detail="each part with its 95% interval; on the dotted line, predicted and observed agree",
-        panels=single(Panel(x, _grid(y), marks)), words=words, numbers=parts, height=420,
+        panels=single(Panel(x, with_grid(y), marks)), words=words, numbers=parts, height=420,
     )  # fmt: skip
 
 
@@ -71,7 +78,7 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
         "costs",
         f"Cost per row is lowest with the line at {percent(costs.best)}",
         detail=f"held-out rows · the line is at {percent(chosen)}",
-        panels=single(Panel(x, _grid(y), marks)),
+        panels=single(Panel(x, with_grid(y), marks)),
         words=said,
         numbers=numbers,
         height=HEIGHT,
@@ -81,14 +88,14 @@ def cost_line(costs: Costs, chosen: float) -> Plot:
 def residuals(parts: pd.DataFrame, predicted: Floats, gaps: Floats, target: str) -> Plot:
     """Return the residuals of some rows, and their means by prediction."""
     dots = Points(predicted, gaps, "density", 4, opacity=0.6)
-    marks = (dots, Line(0.0), *_interval(parts, "predicted", "residual", _four))
+    marks = (dots, Line(0.0), *with_interval(parts, "predicted", "residual", _four))
     x, y = Axis(f"predicted {target}"), Axis("observed minus predicted")
     off = int(((parts["lower"] > 0) | (parts["upper"] < 0)).sum())
     return Plot(
         "residuals",
         f"Residuals are off zero in {off} of {len(parts)} parts of the held-out rows",
         detail=f"a dot per row; means by parts of equal size, with 95% intervals · {target}",
-        panels=single(Panel(x, _grid(y), marks)),
+        panels=single(Panel(x, with_grid(y), marks)),
         words="Residuals against predictions.",
         numbers=parts,
         height=420,
@@ -101,7 +108,7 @@ def actual(predicted: Floats, y: Floats, target: str) -> Plot:
     ends = np.array([float(both.min()), float(both.max())])
     hover = [f"{number(a, 4)}\n{number(b, 4)}" for a, b in zip(predicted, y, strict=True)]
     marks = (Points(predicted, y, size=4, opacity=0.35, hover=hover), Path(ends, ends, "zero", 1.0, "dot"))
-    panel = Panel(Axis(f"predicted {target}"), _grid(Axis(f"{target}, observed")), marks)
+    panel = Panel(Axis(f"predicted {target}"), with_grid(Axis(f"{target}, observed")), marks)
     numbers = pd.DataFrame({"predicted": predicted, "actual": y})
     return Plot(
         "actual",
@@ -120,7 +127,7 @@ def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from:
     marks: list[Mark] = []
     if held_from is not None:
         marks.append(Area(held_from - 0.5, len(periods) - 0.5, "density", 0.25, "held out"))
-    marks += _interval(periods.assign(at=at), "at", y="observed", write=write, name="observed", labels=labels)
+    marks += with_interval(periods.assign(at=at), "at", y="observed", write=write, name="observed", labels=labels)
     said = periods["predicted"].to_numpy(np.float64)
     hover = [f"{write(value)} predicted" for value in said]
     marks.append(Path(at, said, "accent", 1.8, "dash", name="predicted", hover=hover))
@@ -130,11 +137,13 @@ def over_time(periods: pd.DataFrame, labels: list[str], binary: bool, held_from:
     words = f"Means of {len(periods)} periods."
     return Plot(
         "over-time", "Observed and predicted values over time", detail="by period, with 95% intervals of the means",
-        panels=single(Panel(x, _grid(y), tuple(marks))), words=words, numbers=periods.assign(period=labels), height=360,
+        panels=single(Panel(x, with_grid(y), tuple(marks))), words=words, numbers=periods.assign(period=labels),
+        height=360,
     )  # fmt: skip
 
 
-def _grid(axis: Axis) -> Axis:
+def with_grid(axis: Axis) -> Axis:
+    """Return an axis with grid lines."""
     return Axis(
         axis.title,
         axis.kind,
@@ -150,7 +159,7 @@ def _four(value: float) -> str:
     return number(value, 4)
 
 
-def _interval(
+def with_interval(
     table: pd.DataFrame, x: str, y: str, write: Callable[[float], str], name: str = "", labels: list[str] | None = None
 ) -> list[Mark]:
     """Return points with intervals, joined by a line."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from gamcore.boosting.rows import Part
 from gamcore.model.additive import AdditiveModel
+from gamcore.model.losses import Loss
 from gamcore.types import Floats
 
 CLOSE: Final = 1e-13
@@ -29,14 +30,19 @@ def balanced(model: AdditiveModel, parts: Parts) -> AdditiveModel:
     if not model.loss.is_balanced:
         return model
     rows = [_scored(model, part) for part in parts()]
-    y, score, weight = (np.concatenate([one[k] for one in rows]) for k in range(3))
+    total = shift_to_balance(model.loss, *(np.concatenate([one[k] for one in rows]) for k in range(3)))
+    return replace(model, intercept=model.intercept + total, refit_intercepts=model.refit_intercepts + total)
+
+
+def shift_to_balance(loss: Loss, y: Floats, score: Floats, weight: Floats) -> float:
+    """Return what to add to the scores (n,) for predictions and targets to have the same weighted sum."""
     total = 0.0
     for _ in range(MOST_STEPS):
-        step = model.loss.imbalance(y, score + total, weight)
+        step = loss.imbalance(y, score + total, weight)
         total += step
         if abs(step) <= CLOSE:
             break
-    return replace(model, intercept=model.intercept + total, refit_intercepts=model.refit_intercepts + total)
+    return total
 
 
 def _scored(model: AdditiveModel, part: Part) -> tuple[Floats, Floats, Floats]:

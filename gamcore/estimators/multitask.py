@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from gamcore.data.table import Table, TableError, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.base import TableEstimator, check_parameters, column, n_threads, numbers, plain, revive
-from gamcore.estimators.multitask_parameters import MultiTaskParameters
+from gamcore.estimators.multitask_parameters import MultiTaskParameters, MultiTaskRegressorParameters
 from gamcore.estimators.progress_bar import listening
 from gamcore.explain import tasks as explain
 from gamcore.explain.curves import Breakdown, Curve
@@ -25,6 +26,7 @@ from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES, Loss
+from gamcore.model.power_losses import TweedieLoss
 from gamcore.multitask.fit import TaskPlan, TaskTraining, fit_tasks
 from gamcore.multitask.model import TaskModel, TreePart
 from gamcore.multitask.tables import (
@@ -223,8 +225,8 @@ class MultiTaskTrees(MultiTaskParameters, TableEstimator):
         return Saved(f"multitask_{self.loss.kind}", model, classes, self._about() | losses | about)
 
 
-class MultiTaskTreesRegressor(RegressorMixin, MultiTaskTrees):  # type: ignore[misc]
-    """Boosted trees for a real target in several related tasks, with a common and a specific part.
+class MultiTaskTreesRegressor(RegressorMixin, MultiTaskRegressorParameters, MultiTaskTrees):  # type: ignore[misc]
+    """Boosted trees for a number in several related tasks, with a common and a specific part.
 
     Stage 1 grows trees on the rows of all tasks; a task leaves them when its own validation rows no longer gain. Stage
     2 gives each task trees of its own, on all its columns, as long as its validation rows gain (Zhang and Li, CIKM
@@ -242,23 +244,33 @@ class MultiTaskTreesRegressor(RegressorMixin, MultiTaskTrees):  # type: ignore[m
     n_rounds_ :
         Most common rounds that a task kept.
     validation_losses_ : (outer_bags,)
-        Mean squared error on each refit's validation rows.
+        Mean squared error on each refit's validation rows; mean deviance for the other objectives.
     """
 
     @property
     def loss(self) -> Loss:
         """The loss that boosting minimises."""
-        return LOSSES["squared"]
+        loss = LOSSES[self.objective]
+        return replace(loss, power=self.power) if isinstance(loss, TweedieLoss) else loss
 
     def _learn_target(self, y: Any) -> NDArray[Any]:
         return read_numeric_target(column(y))
 
+    def _check_target(self, target: NDArray[Any]) -> None:
+        if refusal := self.loss.refusal(target):
+            raise TableError(refusal)
+
     def predict(self, X: Any, task: Any = None) -> Any:
-        """Return the predictions (n,) in the target's units; a dict of tables gives a dict.
+        """Return the predictions (n,) in the target's units, means; a dict of tables gives a dict.
 
         task : (n,) labels, or one for all rows. Rows of an unknown task, or of none, are served by the common trees.
         """
         return self._predicted(X, task, self._fitted().predict)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss.has_log_link
+        return tags
 
 
 class MultiTaskTreesClassifier(ClassifierMixin, MultiTaskTrees):  # type: ignore[misc]
@@ -330,4 +342,6 @@ def task_estimator(saved: Saved, model: TaskModel) -> MultiTaskTreesRegressor | 
     estimator.validation_losses_ = np.array(numbers(saved.about.get("validation_losses")), np.float64)
     if isinstance(estimator, MultiTaskTreesClassifier):
         estimator.classes_ = np.array(saved.classes)
+    else:  # what a file says of its parameters is not trusted
+        estimator.set_params(objective=model.loss.name, **asdict(model.loss))
     return estimator

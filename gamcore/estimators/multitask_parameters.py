@@ -79,7 +79,8 @@ class MultiTaskParameters(CommonParameters):
     )  # fmt: skip
     l2: float = parameter(
         10.0, real(0.0, np.inf, "left"),
-        "Rows of effect 0 that are added to a leaf (lambda, in units of a row's hessian at the start).",
+        "Rows of effect 0 that are added to a leaf (lambda, in units of a row's hessian at the start); rows with an "
+        "event, where counts are rare or amounts have zeros.",
         form=Input("Shrinkage of leaves", "Rows of effect 0 that are added to each leaf (lambda).", 0.0, 1000.0, 1.0),
         paper="lambda",
     )  # fmt: skip
@@ -151,3 +152,19 @@ class MultiTaskParameters(CommonParameters):
             own_quit=self.own_quit,
             depths=depths,
         )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MultiTaskRegressorParameters(MultiTaskParameters):
+    """Settings of the multi-task regressor."""
+
+    objective: Literal["squared", "poisson", "gamma", "tweedie"] = parameter(
+        "squared", one_of("squared", "poisson", "gamma", "tweedie"),
+        "What the target is: a real number; counts; amounts above 0; amounts with many zeros. All but the first "
+        "multiply: trees add to the log of the mean, and predictions of the training rows have the same sum as the "
+        "target, over all tasks.",
+    )  # fmt: skip
+    power: float = parameter(
+        1.5, real(1.0, 2.0, "neither"),
+        'Of "tweedie": the variance is proportional to the mean to this power, 1 for counts and 2 for Gamma amounts.',
+    )  # fmt: skip

@@ -84,7 +84,9 @@ class Readable(BaseEstimator):  # type: ignore[misc]
         if is_classifier(self):
             return _of_chances(self._classes_of(y), np.asarray(self.predict_proba(X, **rows)[:, 1]))
         observed = read_numeric_target(column_or_1d(y)).astype(np.float64)
-        return _of_values(observed, np.asarray(self.predict(X, **rows)), target)
+        if refusal := self.loss.refusal(observed):
+            raise TableError(refusal)
+        return _of_values(self.loss, observed, np.asarray(self.predict(X, **rows)), target)
 
     def _classes_of(self, y: Any) -> Floats:
         """Return 1.0 for the second class, 0.0 for the first."""
@@ -126,7 +128,7 @@ def _of_tasks(estimator: Any, most: int | None) -> Reading:
     summary = (
         f"{count(n_tasks)} task{'s' * (n_tasks != 1)} and {count(len(names))} features; the curves are of {whose}."
     )
-    curves = tuple(estimator.explain_shape(name).on("points") for name in names[:most])
+    curves = tuple(estimator.explain_shape(name).on(estimator.loss.scales[-1]) for name in names[:most])
     return Reading(summary, ranking, _trained(estimator), curves)
 
 
@@ -138,12 +140,23 @@ def _of_chances(y: Floats, chance: Floats) -> tuple[list[Fact], list[Plot]]:
     return facts, [calibration(metrics.calibration(y, chance), chance)]
 
 
-def _of_values(y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], list[Plot]]:
-    square, explained = metrics.deviance(y, predicted, float(y.mean()), binary=False)
-    facts = [("R²", fixed(explained, 3)), ("Root mean squared error", number(float(np.sqrt(square)))),
-             ("Mean absolute error", number(float(np.abs(y - predicted).mean()))), ("Rows", count(y.size))]  # fmt: skip
+def _of_values(loss: Loss, y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], list[Plot]]:
+    facts = _deviances(loss, y, predicted) if loss.has_log_link else _squares(y, predicted)
+    facts += [("Mean absolute error", number(float(np.abs(y - predicted).mean()))), ("Rows", count(y.size))]
     drawn = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_POINTS)).round().astype(np.int64))
     return facts, [actual(predicted[drawn], y[drawn], target)]
+
+
+def _squares(y: Floats, predicted: Floats) -> list[Fact]:
+    square, explained = metrics.deviance(y, predicted, float(y.mean()), binary=False)
+    return [("R²", fixed(explained, 3)), ("Root mean squared error", number(float(np.sqrt(square))))]
+
+
+def _deviances(loss: Loss, y: Floats, predicted: Floats) -> list[Fact]:
+    """Return the share of the deviance that the predictions explain beyond the mean of these rows, and their own."""
+    ours, constant = (float(loss.loss(y, loss.link(mean)).mean()) for mean in (predicted, np.full(y.size, y.mean())))
+    explained = [("Deviance explained", percent(1 - ours / constant))] if constant > 0 else []
+    return [*explained, (loss.error, number(ours))]
 
 
 def _trained(estimator: Readable) -> tuple[Fact, ...]:

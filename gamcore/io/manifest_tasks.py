@@ -17,14 +17,15 @@ from gamcore.io.manifest import (
     bin_arrays,
     codes_entry,
     describe,
+    loss_entry,
     read_about,
     read_bins,
     read_classes,
     read_labels,
+    read_loss,
 )
 from gamcore.kernels import N_CODES
 from gamcore.kernels.tree_predict import N_BYTES, Trees
-from gamcore.model.losses import LOSSES
 from gamcore.multitask.model import TaskModel
 from gamcore.multitask.trees import Forest
 from gamcore.numbers import count
@@ -61,6 +62,7 @@ def task_manifest(saved: Saved, model: TaskModel) -> dict[str, Any]:
     return {
         "kind": saved.kind,
         "loss": model.loss.name,
+        **loss_entry(model.loss),
         "classes": list(saved.classes),
         "features": [describe(bins) for bins in model.bins],
         "tasks": list(model.tasks),
@@ -77,9 +79,8 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     """Return a checked model from a manifest and arrays: no code or node points outside."""
     bins = read_bins(manifest, arrays)
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature has no code left for absent values")
-    kind, loss = manifest["kind"], manifest["loss"]
-    fine = loss in LOSSES and not LOSSES[loss].has_log_link
-    require(fine and kind == f"multitask_{LOSSES[loss].kind}", "kind and loss do not match")
+    kind, loss = manifest["kind"], read_loss(manifest)
+    require(kind == f"multitask_{loss.kind}", "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     tasks = read_labels(manifest["tasks"], "tasks")
     require(bool(tasks) and len({str(task) for task in tasks}) == len(tasks), "tasks have no names of their own")
@@ -103,7 +104,7 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
         own_trees=own_trees,
         means=means,
         counts=_read_counts(arrays["rows"], bins, len(tasks)),
-        loss=LOSSES[loss],
+        loss=loss,
         additive=manifest["additive"],
     )
     return Saved(kind, model, classes, read_about(manifest))

@@ -55,6 +55,9 @@ MOST_ODDS = 1e13
 """Bounds on the odds, about |F| <= 30: beyond, p is 0 or 1 in float32 and hessians vanish. Means and ratios to the mean
 are bounded likewise, in units of `Loss.unit_of`."""
 
+LARGEST_LOG = 600.0
+"""Bound on scores before `exp`: beyond, doubles overflow."""
+
 EMPTY = 1e-8
 """Weight up to which a leaf has value 0."""
 
@@ -337,15 +340,33 @@ def _loss_at(rows: Rows, i: int, loss: Form) -> float:
 
 
 @kernel
+def _parts(y: float, score: float, power: float) -> tuple[float, float]:
+    """Return a = y mu^(1-p) and b = mu^(2-p) of a row with this score, bounded so that they fit float32."""
+    a = y * math.exp(min(max((1.0 - power) * score, -LARGEST_LOG), LARGEST_LOG))
+    return min(a, MOST_ODDS), min(math.exp(min((2.0 - power) * score, LARGEST_LOG)), MOST_ODDS)
+
+
+@kernel
 def descent_of(y: float, score: float, loss: Form) -> tuple[float, float]:
-    """Return minus the gradient, and the hessian, of a row with this score."""
+    """Return minus the gradient of a row with this score, and its weight: the hessian, or S where the link is a log."""
     if loss.code == _LOGISTIC:
         chance = 1.0 / (1.0 + math.exp(-score))
         return y - chance, chance * (1.0 - chance)
-    if _POISSON <= loss.code <= _TWEEDIE:
-        a, b = y * math.exp((1.0 - loss.power) * score), math.exp((2.0 - loss.power) * score)
-        return a - b, (loss.power - 1.0) * a + (2.0 - loss.power) * b
+    if has_log_link(loss):
+        a, b = _parts(y, score, loss.power)
+        return a - b, b + (a - b) * (loss.power / 3.0)
     return y - score, 1.0
+
+
+@trait
+def tree_leaf(g: float, s: float, rate: float, most: float, loss: Form) -> float:
+    """Return the value of a tree's leaf, from the sums of `descent_of` its rows and the learning rate.
+
+    s includes the penalty, which shrinks the exact step, too: lambda is added to A and to B.
+    """
+    if has_log_link(loss):
+        return rate * leaf_value(g, s, most, loss)
+    return rate * g / s if s > 0 else 0.0
 
 
 @kernel
@@ -354,5 +375,15 @@ def loss_of(y: float, score: float, loss: Form) -> float:
     if loss.code == _LOGISTIC:  # -log P(y), without forming 1 - P
         against = -score if y > 0.5 else score
         return max(against, 0.0) + math.log1p(math.exp(-abs(against)))
+    if loss.code == _GAMMA:
+        log_ratio = min(math.log(y) - score, LARGEST_LOG)
+        return 2.0 * (math.expm1(log_ratio) - log_ratio)
+    if loss.code == _POISSON:
+        mean = math.exp(min(score, LARGEST_LOG))
+        return float(2.0 * (mean - y + (y * (math.log(y) - score) if y > 0.0 else 0.0)))
+    if loss.code == _TWEEDIE:
+        a, b = _parts(y, score, loss.power)
+        one, two = loss.power - 1.0, 2.0 - loss.power
+        return float(2.0 * (a / one + b / two - (math.pow(y, two) / (one * two) if y > 0.0 else 0.0)))
     gap = y - score
     return gap * gap

@@ -8,6 +8,8 @@ rows per feature, whatever the number of tasks.
             | node 1 ............ | node 2 ............... |      after the first split
     hist:   (slots, T, p, V) gradient + i hessian of a node's rows; T is 1 if tasks are not distinguished
 
+Where the link is a log, `losses.descent_of` gives S in place of the hessian.
+
 One child takes over its parent's slot: grown depth-first, a tree needs only depth + 1 slots.
 """
 
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
+from gamcore.kernels.losses import Form, tree_leaf
 from gamcore.kernels.tree_splits import (
     FEATURE,
     GAIN,
@@ -44,6 +47,14 @@ class Growth(NamedTuple):
     most_leaves: int
     best_first: bool
     one_feature: bool  # all splits on the root's feature: the tree is a step function of it
+
+
+class Leaves(NamedTuple):
+    """How leaves get their values: the learning rate, the largest step before it, and the loss."""
+
+    rate: float
+    most: float
+    loss: Form
 
 
 class Columns(NamedTuple):
@@ -181,7 +192,7 @@ def next_node(nodes: Nodes, waiting: Ints, n_waiting: int, best_first: bool) -> 
 
 
 @kernel
-def settle(nodes: Nodes, n_nodes: int, rows: Members, penalty: float, rate: float) -> None:
+def settle(nodes: Nodes, n_nodes: int, rows: Members, penalty: float, leaves: Leaves) -> None:
     """Set the weight and value of every node: leaves by their sums, the others as the mean of their leaves."""
     for at in range(n_nodes - 1, -1, -1):
         child = nodes.child[at]
@@ -197,7 +208,7 @@ def settle(nodes: Nodes, n_nodes: int, rows: Members, penalty: float, rate: floa
                 weight += rows.weight[rows.places[i]]
         nodes.weight[at] = weight
         sums = nodes.sums[at]
-        nodes.value[at] = rate * sums.real / (sums.imag + penalty) if sums.imag + penalty > 0 else 0.0
+        nodes.value[at] = tree_leaf(sums.real, sums.imag + penalty, leaves.rate, leaves.most, leaves.loss)
 
 
 @kernel
@@ -206,12 +217,12 @@ def grow(
     rows: Members,
     how: Splitting,
     growth: Growth,
-    rate: float,
+    leaves: Leaves,
     search: Search,
     hist: Sums,
     nodes: Nodes,
 ) -> int:
-    """Grow a tree and return its number of nodes. Leaf values are multiplied by `rate`, the learning rate.
+    """Grow a tree and return its number of nodes.
 
     `rows.places` and `rows.stats` are reordered: a leaf has the rows start : stop of them. hist has a slot for each
     waiting node: depth + 1 of them, or as many as leaves if the best leaf is split first.
@@ -259,5 +270,5 @@ def grow(
             examine(within, how, search, hist, nodes, child)
             waiting[n_waiting] = child
             n_waiting += 1
-    settle(nodes, n_nodes, rows, how.penalty, rate)
+    settle(nodes, n_nodes, rows, how.penalty, leaves)
     return n_nodes

@@ -5,6 +5,7 @@ There may be many tasks with few rows each: a call per tree would take longer th
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.losses import Form, descent_of, loss_of
-from gamcore.kernels.tree_growth import Columns, Growth, Members, Nodes, grow
+from gamcore.kernels.tree_growth import Columns, Growth, Leaves, Members, Nodes, grow
 from gamcore.kernels.tree_predict import Trees, add_leaves
 from gamcore.kernels.tree_splits import Search, Splitting
 from gamcore.types import Floats, Ints
@@ -27,6 +28,7 @@ class Scheme(NamedTuple):
     loss: Form
     patience: int
     tolerance: float  # by how much a round must lower the validation loss
+    most: float = math.inf  # largest value of a leaf, before the rate
 
 
 class Scratch(NamedTuple):
@@ -73,7 +75,8 @@ def plant(table: Columns, rows: Members, scheme: Scheme, scratch: Scratch, score
     """Grow a tree, add it to the scores (n,) of its rows and of `others`, and return its number of nodes."""
     how, nodes = scheme.how, scratch.nodes
     charged = Splitting(how.criterion, how.penalty, how.least_hessian, how.least_gain, how.beta, noise_of(rows))
-    n_nodes = grow(table, rows, charged, scheme.growth, scheme.rate, scratch.search, scratch.hist, nodes)
+    leaves = Leaves(scheme.rate, scheme.most, scheme.loss)
+    n_nodes = grow(table, rows, charged, scheme.growth, leaves, scratch.search, scratch.hist, nodes)
     add_leaves(nodes, n_nodes, rows.places, score)
     for row in others:
         node = 0

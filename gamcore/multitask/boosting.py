@@ -9,6 +9,7 @@ user interface and no data frame.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -56,8 +57,9 @@ class TaskParameters:
     def scheme(self, loss: Loss, tolerance: float) -> Scheme:
         """Return how trees are grown, and when boosting stops."""
         return Scheme(
-            self.how, self.growth, rate=self.learning_rate, loss=loss.form, patience=self.patience, tolerance=tolerance
-        )
+            self.how, self.growth, rate=self.learning_rate, loss=loss.form, patience=self.patience,
+            tolerance=tolerance, most=loss.most_step(math.inf),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ class TaskProblem:
     def losses(self, rows: Ints, score: Floats) -> Floats:
         """Return the weighted loss of each of some rows."""
         return self.weigh(self.loss.loss(self.y[rows], score[rows]), rows)
+
+    def base_score(self, rows: Ints) -> float:
+        """Return the score of the best constant for some rows; an infinite one would swamp the mean of refits."""
+        rows = rows if self.loss.is_bounded(self.y[rows]) else np.arange(self.y.size)
+        return self.loss.base_score(self.y[rows], self.weight[rows] if self.weight.size else np.ones(rows.size))
 
     def total(self, rows: Ints) -> float:
         """Return the total weight of some rows."""
@@ -261,8 +268,7 @@ def boost_tasks(problem: TaskProblem, split: Split, parameters: TaskParameters, 
     started = time.monotonic()
     inside = np.isin(problem.group, split.valid)
     train, valid = np.flatnonzero(~inside), np.flatnonzero(inside)
-    weight = problem.weight[train] if problem.weight.size else np.ones(train.size)
-    base = problem.loss.base_score(problem.y[train], weight)
+    base = problem.base_score(train)
     stage = _Common(problem, parameters, train, valid, np.full(problem.y.size, base))
     total = max(problem.total(valid), 1e-300)
     stopped = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -9,6 +10,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.boosting.balance import shift_to_balance
 from gamcore.boosting.loop import run_all
 from gamcore.boosting.progress import Callback
 from gamcore.data.binning import Bins
@@ -19,7 +21,7 @@ from gamcore.multitask.boosting import MultiTaskRefit, TaskParameters, TaskProbl
 from gamcore.multitask.model import TaskModel, assemble_tasks
 from gamcore.multitask.tables import TaskRows, bin_rows, owned_columns, rows_by_task, task_codes
 from gamcore.multitask.trees import TreeTable
-from gamcore.types import Bools, Floats, Ints
+from gamcore.types import Bools, Codes, Floats, Ints
 
 SLACK: Final = 1.0 - 1e-6
 """Factor of the least hessian of a child: sums are rounded, and five rows must count as five in any order."""
@@ -39,7 +41,7 @@ class TaskTraining:
 class TaskPlan:
     """The settings of a fit.
 
-    parameters : penalty and least hessian of a child are in units of a row's hessian at the start.
+    parameters : penalty and least hessian of a child are in rows; see `_in_weights`.
     common_features, task_column : which features common trees may split on, and whether on the task.
     """
 
@@ -78,6 +80,8 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
     group[dealt.order] = np.repeat(np.arange(dealt.n_groups), np.diff(dealt.starts))
     common = _common(binned.bins, owned, plan.common_features)
     scale = float(data.y.std()) or 1.0 if plan.loss.is_scaled else 1.0
+    weight = np.ones(data.y.size) if data.weight is None else data.weight
+    unit = plan.loss.unit_of(data.y, weight)
     own_rows = rows_by_task(np.arange(data.y.size), rows.task, n_tasks)
     problem = TaskProblem(
         table=TreeTable.of(
@@ -87,7 +91,7 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
         ),
         task=rows.task.astype(np.int32),
         names=tuple(map(str, rows.names)),
-        y=data.y / scale,
+        y=data.y / (scale * unit),
         weight=np.empty(0) if data.weight is None else data.weight,
         loss=plan.loss,
         common=_usable(binned.codes, np.append(common, plan.task_column and n_tasks > 1)),
@@ -96,7 +100,7 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
         ),
         group=group,
     )
-    parameters, watch = _in_hessians(plan.parameters, problem), callback is not None
+    parameters, watch = _in_weights(plan.parameters, problem), callback is not None
     chosen = splits(dealt.n_groups, plan.validation_fraction, plan.n_refits, for_splits)
     tasks = [MultiTaskRefit(problem, split, parameters, watch) for split in chosen]
     refits = run_all(tasks, problem.y.size, plan.n_jobs, callback)
@@ -104,20 +108,34 @@ def fit_tasks(data: TaskTraining, plan: TaskPlan, seed: int, callback: Callback 
         bins=binned.bins, tasks=rows.names, aliases=rows.aliases, of_task=codes_of_tasks, owned=owned, common=common,
         loss=plan.loss, additive=plan.parameters.growth.one_feature,
     )  # fmt: skip
-    model = assemble_tasks(about, refits, scale=scale, codes=binned.codes, task=rows.task, weight=data.weight)
-    return FittedTasks(model, np.array([refit.valid_loss for refit in refits]) * scale**2)
+    units = scale, math.log(unit)
+    model = assemble_tasks(about, refits, units, codes=binned.codes, task=rows.task, weight=data.weight)
+    model = _balanced(model, data, weight, binned.codes)
+    return FittedTasks(model, np.array([refit.valid_loss for refit in refits]) * plan.loss.loss_unit(scale, unit))
 
 
-def _in_hessians(parameters: TaskParameters, problem: TaskProblem) -> TaskParameters:
-    """Convert penalty and least hessian from units of a row's hessian at the start."""
-    weight = problem.weight if problem.weight.size else np.ones(problem.y.size)
-    base = problem.loss.base_score(problem.y, weight)
-    hessian = float(problem.loss.hessian(problem.y[:1], np.array([base]))[0])
-    how = parameters.how
-    return replace(
-        parameters,
-        how=how._replace(penalty=how.penalty * hessian, least_hessian=how.least_hessian * hessian * SLACK),
-    )
+def _in_weights(parameters: TaskParameters, problem: TaskProblem) -> TaskParameters:
+    """Convert penalty and least hessian from rows, as they weigh at the start.
+
+    Of rare counts and of amounts with many zeros, it is rows with an event that are counted.
+    """
+    loss, how = problem.loss, parameters.how
+    base = np.array([problem.base_score(np.arange(problem.y.size))])
+    of_row = float(loss.curvature(loss.inverse_link(base), base)[0])
+    penalty = loss.least_node(how.penalty, how.penalty * of_row, problem.y)
+    least = loss.least_node(how.least_hessian * SLACK, how.least_hessian * of_row * SLACK, problem.y)
+    return replace(parameters, how=how._replace(penalty=penalty, least_hessian=least))
+
+
+def _balanced(model: TaskModel, data: TaskTraining, weight: Floats, codes: Codes) -> TaskModel:
+    """Return the model with base scores for which all predictions and targets have the same sum, as `balance` has it.
+
+    The sums of each task are left as they are: to force them would take back what small tasks borrow.
+    """
+    if not model.loss.is_balanced:
+        return model
+    shift = shift_to_balance(model.loss, data.y, model.score(codes, data.rows.task), weight)
+    return replace(model, base_scores=model.base_scores + shift, means=model.means + shift)
 
 
 def _common(bins: tuple[Bins, ...], owned: Bools, wanted: Literal["all", "shared"] | Sequence[str]) -> Bools:

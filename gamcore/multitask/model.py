@@ -169,12 +169,19 @@ class TaskModel:
 
 
 def assemble_tasks(
-    about: TaskModel, refits: list[TaskRefit], scale: float, codes: Codes, task: Ints, weight: Floats | None
+    about: TaskModel,
+    refits: list[TaskRefit],
+    units: tuple[float, float],
+    codes: Codes,
+    task: Ints,
+    weight: Floats | None,
 ) -> TaskModel:
     """Return the mean of refits as one model.
 
-    scale : unit of the target in boosting. codes (p + 1, n), task (n,) and weight (n,) are those of the training rows.
+    units : that of scores in boosting, and what to add to them. codes (p + 1, n), task (n,) and weight (n,) are those
+    of the training rows.
     """
+    scale, shift = units
     parts, common_trees, own_trees = [], [], []
     n_trees = 0
     for refit in refits:
@@ -191,7 +198,7 @@ def assemble_tasks(
     model = replace(
         about,
         forest=Forest(scaled(concatenate(parts), scale)),
-        base_scores=np.array([refit.base_score for refit in refits]) * scale,
+        base_scores=np.array([refit.base_score for refit in refits]) * scale + shift,
         common_trees=np.array(common_trees, np.int64),
         quits=np.stack([refit.quits for refit in refits]),
         own_trees=np.stack(own_trees).astype(np.int64),

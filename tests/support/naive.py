@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from itertools import pairwise
 
 import numpy as np
@@ -357,9 +358,9 @@ def tree_split(codes, rows, g, h, task, last, nominal, criterion="none", penalty
     return best_by_gain if best is None and criterion.startswith("entropy") else best
 
 
-def tree(codes, rows, g, h, task, last, nominal, depth, rate=1.0, penalty=1.0, **how):
+def tree(codes, rows, g, h, task, last, nominal, depth, rate=1.0, penalty=1.0, leaf=operator.truediv, **how):
     """Grow a tree as nested dicts, level by level to a depth; leaf values are rate G / (H + lambda)."""
-    value = rate * sum(g[i] for i in rows) / (sum(h[i] for i in rows) + penalty)
+    value = rate * leaf(sum(g[i] for i in rows), sum(h[i] for i in rows) + penalty)
     how.setdefault("noise", sum(g[i] ** 2 for i in rows) / sum(h[i] for i in rows))  # of the root's rows
     node = {"value": value, "rows": len(rows)}
     found = tree_split(codes, rows, g, h, task, last, nominal, penalty=penalty, **how) if depth else None
@@ -367,7 +368,9 @@ def tree(codes, rows, g, h, task, last, nominal, depth, rate=1.0, penalty=1.0, *
         return node
     _, node["gain"], node["feature"], node["left"] = found
     sides = [[i for i in rows if (int(codes[found[2]][i]) in found[3]) == side] for side in (True, False)]
-    node["children"] = [tree(codes, side, g, h, task, last, nominal, depth - 1, rate, penalty, **how) for side in sides]
+    node["children"] = [
+        tree(codes, side, g, h, task, last, nominal, depth - 1, rate, penalty, leaf, **how) for side in sides
+    ]
     return node
 
 

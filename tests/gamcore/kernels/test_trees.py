@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from gamcore.estimators.multitask_parameters import CRITERIA
 from gamcore.kernels import tree_splits as kernels
-from gamcore.kernels.losses import LOGISTIC, SQUARED
-from gamcore.kernels.tree_growth import Growth, Members, make_nodes, settle
+from gamcore.kernels.losses import GAMMA, LOGISTIC, POISSON, SQUARED, descent_of, loss_of, tweedie
+from gamcore.kernels.tree_growth import Growth, Leaves, Members, make_nodes, settle
 from gamcore.kernels.tree_rounds import Scheme, keep
 from gamcore.kernels.tree_splits import Splitting, score_tasks
 from gamcore.model.losses import LOSSES
 from gamcore.multitask.trees import Forest, Grower, TreeTable, _buffers, concatenate, empty_trees, scaled
 from tests.support import naive
+from tests.support.fits import outcomes
 
 LAST = np.array([6, 4, 3, 1])
 NOMINAL = np.array([False, True, False, False])
@@ -36,12 +37,19 @@ def make_rows(seed, n=60, n_tasks=2, exact=True):
     return codes, g, h, task
 
 
-def grow(codes, g, h, task, depth=3, criterion="none", rate=1.0, weight=NO_WEIGHT, rows=None, **growth):
+FORMS = {"squared": SQUARED, "logistic": LOGISTIC, "poisson": POISSON, "gamma": GAMMA, "tweedie": tweedie(1.5)}
+POWERS = ["poisson", "gamma", "tweedie"]
+MOST = 2.0
+
+
+def grow(
+    codes, g, h, task, depth=3, criterion="none", rate=1.0, weight=NO_WEIGHT, rows=None, loss=SQUARED, **growth
+):  # fmt: skip
     n = codes.shape[1]
     rows = np.arange(n, dtype=np.int32) if rows is None else rows.astype(np.int32)
     how = Splitting(CRITERIA[criterion], 1.0, 1e-12, 0.0, 0.5)
     shape = Growth(depth, growth.get("most_leaves", 2**31), "most_leaves" in growth, growth.get("one_feature", False))
-    scheme = Scheme(how, shape, rate, SQUARED, 1, 0.0)
+    scheme = Scheme(how, shape, rate, loss, 1, 0.0, MOST if loss.power else np.inf)
     grower = Grower(TreeTable(codes, LAST, NOMINAL), np.arange(len(codes)), task, weight, scheme)
     score = np.zeros(n)
     stats = (g + 1j * h)[rows].astype(np.complex64)
@@ -62,6 +70,58 @@ def test_a_tree_is_that_of_its_twin(criterion, n_tasks, depth):
         walked = np.zeros(g.size)
         Forest(trees).add(codes, np.arange(g.size), 0, 1, walked)
         np.testing.assert_array_equal(walked, score)
+
+
+def log_leaf(power):
+    """Return the value of a leaf with a log link, from G and S + lambda: log((A + lambda) / (B + lambda)), bounded."""
+
+    def leaf(g, s):
+        b = s - g * power / 3
+        if b <= 1e-12 * s or b + g <= 1e-12 * s:
+            return MOST if b <= 1e-12 * s else -MOST
+        return float(np.clip(np.log((b + g) / b), -MOST, MOST))
+
+    return leaf
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_a_tree_with_a_log_link_is_that_of_its_twin(name):
+    clipped = 0
+    for seed in range(4):
+        codes, g, h, task = make_rows(seed, exact=False)
+        trees, score = grow(codes, g, h, task, loss=FORMS[name], rate=0.5)
+        leaf = log_leaf(FORMS[name].power)
+        twin = naive.tree(codes, list(range(g.size)), g, h, task, LAST, NOMINAL, 3, 0.5, leaf=leaf)
+        np.testing.assert_allclose(score, [naive.tree_value(twin, row) for row in codes.T], rtol=1e-12, atol=1e-14)
+        clipped += int((np.abs(trees.value[trees.feature < 0]) == 0.5 * MOST).sum())
+    assert clipped  # else nothing was bounded
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_row_s_descent_is_a_derivative_of_its_loss(name):
+    """The weight is the second derivative, or where the link is a log the S for which G^2 / S is the best drop."""
+    rng = np.random.default_rng(0)
+    loss, form, scores = LOSSES[name], FORMS[name], rng.normal(size=60)
+    y = outcomes(name, rng.normal(size=60), rng)
+    half, step = 0.5 / loss.newton_drop, 1e-5
+    for target, score in zip(y, scores, strict=True):
+        at = [loss_of(target, score + k * step, form) for k in (-1, 0, 1)]
+        gradient, weight = descent_of(target, score, form)
+        assert at[1] == pytest.approx(loss.loss(np.array([target]), np.array([score]))[0], abs=1e-12)
+        assert -gradient == pytest.approx(half * (at[2] - at[0]) / (2 * step), rel=1e-6, abs=1e-7)
+        assert gradient == pytest.approx(-loss.gradient(np.array([target]), np.array([score]))[0], abs=1e-12)
+        assert weight == pytest.approx(loss.curvature(np.array([target]), np.array([score]))[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", POWERS)
+@pytest.mark.parametrize("score", [-5000.0, 5000.0])
+def test_scores_far_off_give_finite_sums(name, score):
+    """As many trees may add up to before validation rows stop them."""
+    for y in (1e-9, 1.0, 1e9):
+        gradient, weight = descent_of(y, score, FORMS[name])
+        assert np.isfinite(np.float32([gradient, weight, gradient**2])).all()
+        assert weight >= 0
+        assert np.inf > loss_of(y, score, FORMS[name]) > abs(loss_of(y, np.log(y), FORMS[name]))
 
 
 @settings(max_examples=40, deadline=None)
@@ -193,7 +253,7 @@ def test_the_worked_example_of_contributions():
         nodes.sums[at] = value * (stop - start) + 1j * (stop - start)
         nodes.goes_left[at, 1] = True
     rows = Members(np.arange(100, dtype=np.int32), *[np.empty(0, t) for t in "FidiF"])
-    settle(nodes, 5, rows, 0.0, 1.0)
+    settle(nodes, 5, rows, 0.0, Leaves(1.0, np.inf, SQUARED))
     found = np.zeros((1, 2))
     kept = _buffers(1, 5)
     keep(nodes, 5, kept, 0)
@@ -264,29 +324,28 @@ def test_many_levels_of_noise_do_not_win_by_chance():
     assert wins >= 18
 
 
-@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
+@pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_many_rounds_in_a_call_are_rounds_one_by_one(loss, weighted):
+def test_many_rounds_in_a_call_are_rounds_one_by_one(name, weighted):
     """Fit trees to the gradients of a loss, with early stopping after five rounds without improvement."""
     codes, g, _, _ = make_rows(21, n=200)
-    y = (g > 0.5) * 1.0 if loss == LOGISTIC else g
-    rng = np.random.default_rng(0)
+    rng, loss = np.random.default_rng(0), LOSSES[name]
+    y = g if name == "squared" else (g > 0.5) * 1.0 if name == "logistic" else outcomes(name, g / 2, rng)
     weight = rng.uniform(0.5, 2.0, 200) if weighted else NO_WEIGHT
     train, valid = np.arange(150), np.arange(150, 200)
     how, shape = Splitting(CRITERIA["none"], 1.0, 1e-12, 0.0, 0.5), Growth(2, 2**31, False, False)
-    scheme = Scheme(how, shape, 0.3, loss, 5, 1e-9)
+    scheme = Scheme(how, shape, 0.3, FORMS[name], 5, 1e-9, loss.most_step(np.inf))
 
     def grower():
         return Grower(TreeTable(codes, LAST, NOMINAL), np.arange(4), np.zeros(200, np.int32), weight, scheme)
 
     told, trees = grower().boost(train.astype(np.int32), y, np.zeros(200), valid, 60)
-    found, made = LOSSES["logistic" if loss == LOGISTIC else "squared"], []
-    score, w = np.zeros(200), weight if weighted else np.ones(200)
-    losses = [(w * found.loss(y, score))[valid].sum()]
+    made, score, w = [], np.zeros(200), weight if weighted else np.ones(200)
+    losses = [(w * loss.loss(y, score))[valid].sum()]
     while len(losses) <= 60 and len(losses) - 1 - int(np.argmin(losses)) < 5:
-        stats = (w * (-found.gradient(y, score) + 1j * found.hessian(y, score)))[train].astype(np.complex64)
+        stats = (w * (-loss.gradient(y, score) + 1j * loss.curvature(y, score)))[train].astype(np.complex64)
         made.append(grower().grow(train.astype(np.int32), stats, score, valid))
-        losses.append((w * found.loss(y, score))[valid].sum())
+        losses.append((w * loss.loss(y, score))[valid].sum())
     best = int(np.argmin(losses))
     assert trees.ends.size - 1 == best
     assert 0 < best < len(made)

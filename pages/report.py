@@ -75,10 +75,13 @@ def pick_recipe() -> Recipe:
         format_func=AUDIENCES.__getitem__,
     )  # fmt: skip
     st.caption(HELP[audience])
+    if model is not None:
+        cards.pick_class(model)
     names = state.additive(model.id).importance().ranked_features() if model is not None else []
     newest = next((one for one in reversed(boards.values()) if one.table in here), None)
     test = next(iter(tests.values()), None) if newest is None else None
-    return recipes.usual(model, names, newest, test, audience)
+    of_class = state.class_in_view(model.id) if model is not None else ""
+    return recipes.usual(model, names, newest, test, audience=audience, of_class=of_class)
 
 
 @st.dialog("Delete this recipe?")

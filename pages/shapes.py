@@ -11,6 +11,8 @@ import numpy as np
 import streamlit as st
 
 from gamcore.data.binning import encode_table
+from gamcore.estimators.gam import GAMClassifier
+from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.observed import Observed, observed
 from gamcore.explain.sentences import read_curve
@@ -74,6 +76,7 @@ def dots(identifier: str, place: int, scale: Scale) -> list[Observed]:
 def switches(curve: Curve) -> tuple[bool, bool]:
     """Show what can be drawn with the curve; return whether observed means and the whole-curve band are."""
     with st.container(horizontal=True, vertical_alignment="center"):
+        cards.pick_class(model)
         cards.pick_scale(curve.loss)
         seen = st.toggle(
             "Observed", key="observed", persist_state="session", disabled=data is None,
@@ -85,6 +88,27 @@ def switches(curve: Curve) -> tuple[bool, bool]:
             help="The wide band holds for the whole curve at once; the narrow one at any single value.",
         )  # fmt: skip
     return seen, whole
+
+
+@state.kept(show_spinner=False, max_entries=64)
+def all_chances(identifier: str, bands: int, feature: str) -> ClassCurves:
+    """Return the chances of all classes along a feature."""
+    fitted = state.whole(identifier)
+    assert isinstance(fitted, GAMClassifier)
+    return fitted.explain_classes(feature)
+
+
+def show_chances() -> None:
+    """Show what the feature does to the chance of every class."""
+    named = state.names_of(model)
+    curves = all_chances(model.id, model.bands, feature)
+    classes = tuple(named.level(model.target, name) for name in curves.classes)
+    plot = plots.chances(replace(curves, classes=classes, shape=shown(curves.shape, named)), named.column(model.target))
+    with above:
+        cards.headline(plot, f"chances-{element}")
+    with drawing:
+        cards.figure(plot, f"chances-{element}", model.name, state.card(model), titled=False)
+    below.caption("Each line is the chance of one class for a row whose other features are average; they add up to 1.")
 
 
 def trial(spec: Spec, slot: st.delta_generator.DeltaGenerator) -> tuple[live.Shown | None, bool]:
@@ -118,6 +142,15 @@ with reading:
         key=brush.ACT, persist_state="session", label_visibility="collapsed",
     )  # fmt: skip
     below = st.container()
+if state.class_names(model.id):
+    with shown_switches:
+        together = st.toggle(
+            "All classes", key="all-classes", persist_state="session",
+            help="The chance of every class along the feature, instead of the curve of one class.",
+        )  # fmt: skip
+    if together:
+        show_chances()
+        st.stop()
 with shown_switches:
     seen, whole = switches(own)
 scale = state.scale(own.loss)

@@ -23,7 +23,8 @@ from gamcore.explain.curves import FEW_ROWS, Curve, explain_shape
 from gamcore.explain.piecewise import LEAST_SHARE, simplify
 from gamcore.explain.surfaces import Rectangle, Surface, SurfaceAxis, explain_pair
 from gamcore.model.additive import AdditiveModel
-from gamcore.stats.intervals import Interval, difference_of_means, newcombe, student, wilson
+from gamcore.stats.intervals import Interval, difference_by_ends, difference_of_means, newcombe, student, wilson
+from gamcore.stats.rates import rate
 from gamcore.types import Bools, Floats
 
 SAME: Final = 0.9
@@ -38,10 +39,11 @@ class Evidence:
     """Evidence for a rule from held-out rows.
 
     rows, inside : held-out rows, and those that match. mean, rest : means of the target inside and outside (rates for
-    a binary one), the first with a 95% interval (Wilson; Student for a number). opportunity : their difference
-    (Newcombe; Welch). contrast : mean change of predictions inside against the average effect of the rule's features;
-    NaN where the model has none of them. agree : share of refits with the model's sign. tried : candidate rules
-    tried to find it.
+    a binary one, and per unit of exposure where there is one), the first with a 95% interval (Wilson; Garwood for a
+    count; Hall for an amount; Student for another number). opportunity : their difference (Newcombe, whose method takes
+    the ends of any intervals; Welch). contrast : mean change of predictions inside against the average effect of the
+    rule's features; NaN where the model has none of them. agree : share of refits with the model's sign. tried :
+    candidate rules tried to find it. exposure : that of the rows inside; NaN where rows have none.
     """
 
     rows: int
@@ -55,6 +57,7 @@ class Evidence:
     agree: float
     tried: int
     binary: bool
+    exposure: float = float("nan")
 
     @property
     def share(self) -> float:
@@ -81,7 +84,7 @@ class HeldOutRows:
     """Held-out rows, encoded once to judge many rules.
 
     y : (n,) target, 0 and 1 where the model's is binary; weight : (n,) or None. offset : (n,) given part of the score;
-    of one of several classes, what takes its score to the log-odds against the others.
+    of one of several classes, what takes its score to the log-odds against the others. exposure : (n,) or None.
     """
 
     def __init__(
@@ -91,7 +94,9 @@ class HeldOutRows:
         y: Floats,
         weight: Floats | None = None,
         offset: Floats | float = 0.0,
+        exposure: Floats | None = None,
     ) -> None:
+        self.exposure = exposure
         self.model, self.table, self.y, self.weight = model, as_table(X), np.asarray(y, np.float64), weight
         self.codes = encode_table(self.table, model.bins)
         self.score = model.score(self.codes) + offset
@@ -105,11 +110,13 @@ class HeldOutRows:
         """Return these rows' evidence for a rule."""
         inside = rule.holds(self.table)
         means = [self._mean(part) for part in (inside, ~inside)]
-        (mean, interval, n), (rest, _, m) = means
+        (mean, interval, n), (rest, outer, m) = means
         apart = float("nan"), float("nan")
         if n > 0 and m > 0:
             if self.binary:
                 apart = newcombe(mean, n, rest, m)
+            elif self.model.loss.outcome_kind != "number":
+                apart = difference_by_ends((mean, interval), (rest, outer))
             else:
                 apart = difference_of_means(self.y[inside], self.y[~inside], *self._weights(inside))
         contrast, agree = self._contrast(rule, inside)
@@ -125,6 +132,7 @@ class HeldOutRows:
             agree=agree,
             tried=tried,
             binary=self.binary,
+            exposure=float("nan") if self.exposure is None else float(self.exposure[inside].sum()),
         )
 
     def _weights(self, inside: Bools) -> tuple[Floats | None, Floats | None]:
@@ -135,8 +143,18 @@ class HeldOutRows:
         y, w = self.y[part], np.ones(int(part.sum())) if self.weight is None else self.weight[part]
         if not w.sum() > 0:
             return float("nan"), (float("nan"), float("nan")), 0.0
-        mean, n = float(np.average(y, weights=w)), float(w.sum() ** 2 / np.square(w).sum())
+        n, kind = float(w.sum() ** 2 / np.square(w).sum()), self.model.loss.outcome_kind
+        if kind in ("count", "amount"):
+            exposure = None if self.exposure is None else self.exposure[part]
+            return *rate(y, kind, exposure, None if self.weight is None else w), n
+        mean = float(np.average(y, weights=w))
         return mean, wilson(mean, n) if self.binary else student(y, None if self.weight is None else w), n
+
+    def _sizes(self, rows: NDArray[np.intp]) -> Floats | None:
+        """Return by how much some rows count in a mean of rates: their weights times exposures; None for 1 each."""
+        if self.exposure is None:
+            return None if self.weight is None else self.weight[rows]
+        return self.exposure[rows] if self.weight is None else self.exposure[rows] * self.weight[rows]
 
     def _contrast(self, rule: Rule, inside: Bools) -> tuple[float, float]:
         """Return the model contrast, and the share of refits that agree with its sign."""
@@ -152,7 +170,7 @@ class HeldOutRows:
             i, j = model.pairs[k].features
             part += model.pairs[k].scores[codes[i], codes[j]]
         score, loss = self.score[rows], model.loss
-        weight = None if self.weight is None else self.weight[rows]
+        weight = self._sizes(rows)
         if weight is not None and not weight.sum() > 0:
             return float("nan"), float("nan")
         moved = loss.inverse_link(score) - loss.inverse_link(score - part)

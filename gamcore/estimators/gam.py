@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -218,6 +218,11 @@ class ClassView(GAMClassifier):
         return view
 
     @property
+    def label(self) -> str:
+        """The name of the class."""
+        return str(self.classes_[self.place_])
+
+    @property
     def n_scores(self) -> int:
         """Scores per row: that of the class."""
         return 1
@@ -244,6 +249,20 @@ class ClassView(GAMClassifier):
     def predict(self, X: Any, init_score: Any = None) -> NDArray[Any]:
         """Return the likeliest class of each row, (n,), of all classes."""
         return self.whole_.predict(X, init_score)
+
+
+Fitted = TypeVar("Fitted")
+
+
+def in_class(fitted: Fitted, label: str) -> Fitted:
+    """Return a fitted estimator, of several classes that of one, named as text: the first where none has this name.
+
+    Any other estimator is returned as it is.
+    """
+    if not isinstance(fitted, GAMClassifier) or fitted.n_scores == 1:
+        return fitted
+    names = {str(name): name for name in fitted.classes_}
+    return cast(Fitted, fitted.of_class(names.get(label, fitted.classes_[0])))
 
 
 ESTIMATORS: Final[dict[str, type[GAMRegressor | GAMClassifier]]] = {

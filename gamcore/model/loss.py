@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class Loss(Boosted):
     is_balanced : whether predictions and targets of the training rows have the same sum.
     newton_drop : how much a Newton leaf reduces it, in units of G^2 / H. Gradient and hessian are derivatives of the
         loss divided by twice that.
+    outcome_kind : what the target is where observed means are shown: "share" of ones, "count" of events, "amount" of 0
+        or more; "number" where it may be below 0.
     units : the unit of an effect on each available scale; empty where that is the target's own.
     """
 
@@ -87,6 +89,7 @@ class Loss(Boosted):
     is_partial: ClassVar[bool] = False
     is_balanced: ClassVar[bool] = False
     newton_drop: ClassVar[float] = 0.5
+    outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "number"
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})
 
     @property

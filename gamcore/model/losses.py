@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from scipy.special import expit, log_expit, logit
@@ -83,6 +83,7 @@ class LogisticLoss(Loss):
     name: ClassVar[str] = "logistic"
     kind: ClassVar[str] = "classifier"
     error: ClassVar[str] = "log-loss"
+    outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "share"
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
         {"link": "log-odds", "ratio": "odds ratio", "points": "percentage points at the base rate"}
     )

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from scipy.special import xlogy
@@ -37,6 +37,7 @@ class PowerLoss(Loss):
     """
 
     kind: ClassVar[str] = "regressor"
+    outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "amount"
     has_log_link: ClassVar[bool] = True
     is_balanced: ClassVar[bool] = True
     newton_drop: ClassVar[float] = 1.0
@@ -134,6 +135,7 @@ class PoissonLoss(PowerLoss):
 
     name: ClassVar[str] = "poisson"
     error: ClassVar[str] = "Poisson deviance"
+    outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "count"
 
     @property
     def variance_power(self) -> float:

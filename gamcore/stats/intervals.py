@@ -60,11 +60,20 @@ def newcombe(rate: float, n: float, other: float, m: float) -> Interval:
     """Return Newcombe's interval (1998, method 10: Wilson's ends) of rate - other, rates of n and m rows."""
     if n <= 0 or m <= 0:
         return UNKNOWN
-    (low, high), (other_low, other_high) = wilson(rate, n), wilson(other, m)
-    difference = rate - other
+    return difference_by_ends((rate, wilson(rate, n)), (other, wilson(other, m)))
+
+
+def difference_by_ends(one: tuple[float, Interval], other: tuple[float, Interval]) -> Interval:
+    """Return the interval of the difference of two independent estimates, each given with its own interval.
+
+    Distances from an estimate to the ends of its interval are taken for reaches in its direction (Zou and Donner 2008,
+    "MOVER"; for Wilson's intervals of rates that is Newcombe's method 10).
+    """
+    (value, (low, high)), (second, (second_low, second_high)) = one, other
+    difference = value - second
     return (
-        difference - math.hypot(rate - low, other_high - other),
-        difference + math.hypot(high - rate, other - other_low),
+        difference - math.hypot(value - low, second_high - second),
+        difference + math.hypot(high - value, second - second_low),
     )
 
 

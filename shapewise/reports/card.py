@@ -92,8 +92,12 @@ def card(space: Workspace, identifier: str) -> Card:
 
 
 def target(model: ModelAbout, names: Names = AS_THEY_ARE) -> str:
-    """Return what a model predicts, in words."""
-    return target_words(model.target, model.spec.get("positive"), names)
+    """Return what a model predicts, in words: per unit of an exposure, or the quantile, where it is one."""
+    said = target_words(model.target, model.spec.get("positive"), names)
+    if model.spec.get("goal") == "quantile":
+        return f"{percent(model.spec['quantile'], 0)} quantile of {said}"
+    exposure = model.spec.get("exposure")
+    return f"{said} per {names.column(exposure)}" if exposure else said
 
 
 def target_words(column: str, positive: list[str] | None, names: Names = AS_THEY_ARE) -> str:

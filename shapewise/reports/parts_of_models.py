@@ -13,6 +13,7 @@ from gamcore.decide.strategies import Strategy
 from gamcore.explain.shown import shown
 from gamcore.numbers import fixed
 from gamcore.stats import metrics as quality
+from gamcore.stats.rates import lift_by_tenth
 from gamcore.viz import plots
 from gamcore.viz.files.parts import ReportPart
 from gamcore.viz.plots.segment import marked
@@ -120,6 +121,19 @@ def residuals(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         gaps = held.y - held.predicted
         drawn = plots.residuals(table, held.predicted[some], gaps[some], source.target)
         yield ReportPart(plot=_named(drawn, source))
+
+
+def lift(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield observed and predicted counts or amounts by tenth, of each model of them."""
+    for source in review.models():
+        held = source.held()
+        kind = held.loss.outcome_kind
+        if kind not in ("count", "amount"):
+            raise StoreError("Lift by tenth is of counts and amounts: show residuals or calibration instead.")
+        size = np.ones(held.y.size) if held.exposure is None else held.exposure
+        weight = None if held.weight is None else held.weight / size  # the exposure is a part of it
+        table = lift_by_tenth(held.y * size, held.predicted * size, kind, exposure=held.exposure, weight=weight)
+        yield ReportPart(plot=_named(plots.lift_by_tenth(table, kind, source.target), source))
 
 
 def cards(review: Review, item: ReportItem | None = None) -> Iterator[ReportPart]:

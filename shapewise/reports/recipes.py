@@ -11,6 +11,8 @@ from gamcore.data.column_names import AS_THEY_ARE, PAIR, Names
 from shapewise.decisions.arm_tests import StoredTest
 from shapewise.decisions.boards import Board
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_name, new_id, now
+from shapewise.training.goals import GOALS
+from shapewise.training.spec import Spec
 
 KINDS: Final[dict[str, str]] = {
     "decision": "The decision",
@@ -32,6 +34,7 @@ KINDS: Final[dict[str, str]] = {
     "ROC": "How well it ranks",
     "calibration": "Calibration",
     "residuals": "Residuals",
+    "lift": "Lift by tenth",
     "card": "Model card",
 }
 OF_BOARD: Final = ("decision", "who", "reach", "overlap", "plan", "lifts", "effects", "risks", "fairness", "proof")
@@ -68,7 +71,7 @@ class ReportItem:
 class Recipe:
     """The contents of a report. board : the board whose strategies it covers; test : a test of arms without a board;
     empty for none. start : the day of the next step, as ISO text. next_step : in somebody's own words, instead of ours.
-    template : the house template of its slides."""
+    template : the house template of its slides. of_class : the class that a model of several is read by."""
 
     id: str
     name: str
@@ -82,6 +85,7 @@ class Recipe:
     start: str = ""
     next_step: str = ""
     template: str = ""
+    of_class: str = ""
 
     @property
     def is_brief(self) -> bool:
@@ -91,20 +95,28 @@ class Recipe:
 
 def usual(
     model: ModelAbout | None, features: list[str], board: Board | None, test: StoredTest | None = None,
-    audience: Audience = "analyst",
+    audience: Audience = "analyst", of_class: str = "",
 ) -> Recipe:  # fmt: skip
     """Return the recipe for most reviews: the decision first, then what was measured, then the models behind it.
 
-    features : of the model in view, the strongest first; their curves are shown where there is no board."""
+    features : of the model in view, the strongest first; their curves are shown where there is no board. of_class : the
+    class that it is read by, if it has several."""
     contents = {"director": _for_director, "analyst": _for_analyst, "audit": _for_audit}[audience]
-    binary = model is not None and model.kind.endswith("classifier")
-    items = contents(features, board, test, ["ROC", "calibration"] if binary else ["residuals"] if model else [])
+    items = contents(features, board, test, quality_of(model) if model else [])
     named = board.name if board is not None else test.name if test is not None else model.name if model else "Report"
     return Recipe(
         "", clean_name(named), created=now(), items=tuple(items), audience=audience,
         board=board.id if board is not None else "", test=test.id if test is not None and board is None else "",
-        subtitle=model.target if model is not None and board is None else "",
+        subtitle=model.target if model is not None and board is None else "", of_class=of_class,
     )  # fmt: skip
+
+
+def quality_of(model: ModelAbout) -> list[str]:
+    """Return the kinds of items that show how good a model is, by what it predicts."""
+    if model.kind.endswith("classifier"):
+        return ["ROC", "calibration"]
+    rated = bool(model.spec) and GOALS[Spec.from_dict(model.spec).kind_of_target].rated
+    return ["lift"] if rated else ["residuals"]
 
 
 def _for_director(

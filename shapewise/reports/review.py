@@ -31,7 +31,7 @@ MAKERS: Final[dict[str, Callable[[Review, ReportItem], Iterable[ReportPart]]]] =
     "risks": of_boards.risks, "fairness": of_boards.fairness, "proof": of_boards.proof,
     "segments": of_boards.segments, "reading": of_models.reading, "importance": of_models.importance,
     "curve": of_models.curve, "pair": of_models.pair, "ROC": of_models.roc, "calibration": of_models.calibration,
-    "residuals": of_models.residuals, "card": of_models.cards,
+    "residuals": of_models.residuals, "lift": of_models.lift, "card": of_models.cards,
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.shown import shown_arms, shown_read_out
 from gamcore.decide.strategies import Ledger, Strategy, StrategySet
-from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
+from gamcore.estimators.gam import ClassView, GAMClassifier, GAMRegressor, from_saved, in_class
 from gamcore.explain.curves import Curve
 from gamcore.model.scales import Scale
 from shapewise.decisions import arm_tests
@@ -39,22 +39,25 @@ DAYS: Final = 30
 class ModelSource:
     """A model in a report."""
 
-    def __init__(self, space: Workspace, about: ModelAbout, scale: str) -> None:
+    def __init__(self, space: Workspace, about: ModelAbout, scale: str, of_class: str = "") -> None:
         if about.of_tasks:
             raise StoreError("A report is of a model of one target: choose another.")
-        self.space, self.about = space, about
-        binary = about.kind.endswith("classifier")
-        self.scale: Scale = scale if binary and scale in ("points", "ratio") else "link"  # type: ignore[assignment]
+        self.space, self.about, self._scale, self._of_class = space, about, scale, of_class
 
     @cached_property
     def estimator(self) -> GAMRegressor | GAMClassifier:
-        """The model itself."""
-        made: GAMRegressor | GAMClassifier = from_saved(self.space.models.load(self.about.id))
-        return made
+        """The model itself; of several classes, that of the report's class, or of the first."""
+        return in_class(from_saved(self.space.models.load(self.about.id)), self._of_class)
+
+    @property
+    def scale(self) -> Scale:
+        """The report's scale of effects, or the one that people read best where the model does not have that."""
+        loss = self.estimator.loss
+        return next((scale for scale in loss.scales if scale == self._scale), loss.usual_scale)
 
     @cached_property
     def _held(self) -> HeldOutPredictions | None:
-        return held_out(self.space, self.about.id)
+        return held_out(self.space, self.about.id, self._of_class)
 
     @cached_property
     def names(self) -> Names:
@@ -64,7 +67,10 @@ class ModelSource:
     @property
     def target(self) -> str:
         """What it predicts, in words."""
-        return target(self.about, self.names)
+        said = target(self.about, self.names)
+        if isinstance(self.estimator, ClassView):
+            return f"{said} = {self.names.level(self.about.target, self.estimator.label)}"
+        return said
 
     def held(self) -> HeldOutPredictions:
         """Return the held-out rows, predicted once."""
@@ -88,7 +94,7 @@ class Review:
     def _source(self, identifier: str) -> ModelSource:
         if identifier not in self._sources:
             about = self.space.models.about(identifier)
-            self._sources[identifier] = ModelSource(self.space, about, self.recipe.scale)
+            self._sources[identifier] = ModelSource(self.space, about, self.recipe.scale, self.recipe.of_class)
         return self._sources[identifier]
 
     @cached_property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gamcore.estimators.gam import from_saved
+from gamcore.estimators.gam import ClassView, from_saved, in_class
 from gamcore.model.losses import Loss
 from gamcore.types import Floats
 from shapewise.store.workspace import StoreError, Workspace
@@ -40,8 +40,11 @@ def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
     return HeldOutPredictions(y[held], said, weights[0], baseline, binary=data.binary, loss=loss, exposure=exposure)
 
 
-def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:
-    """Return the held-out rows of a stored model; None if its table is gone, or nothing is held out."""
+def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPredictions | None:
+    """Return the held-out rows of a stored model; None if its table is gone, or nothing is held out.
+
+    of_class : the class that a model of several is read by; the first if it has no such class.
+    """
     model = space.models.about(identifier)
     if not model.spec or model.of_tasks:
         return None
@@ -54,7 +57,7 @@ def held_out(space: Workspace, identifier: str) -> HeldOutPredictions | None:
         return None
     if not data.measurable:
         return None
-    fitted = from_saved(space.models.load(identifier))
-    if data.classes:
-        return None  # they have no single prediction
+    fitted = in_class(from_saved(space.models.load(identifier)), of_class)
+    if isinstance(fitted, ClassView):
+        data = data.of_class(fitted.label)
     return of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)

@@ -120,7 +120,7 @@ class Spec:
         if wanted in (None, "squared"):
             return {}
         more: dict[str, Any] = {"quantile": self.quantile} if kind == "quantile" else {}
-        return {"objective": wanted, **more, **({"power": "auto"} if kind == "spend" else {})}
+        return {"objective": wanted, **more}
 
 
 def labels_of(series: pd.Series) -> pd.Series:

@@ -184,8 +184,11 @@ def _rectangle(
     rule = rectangle_rule(of_pair, surface, chosen)
     if not is_model:  # a draft, which is not stored
         st.markdown(f"**Rows where** {md(rule.words(state.names_of(about)))}")
-        weight = None if data.weight is None else data.weight[data.held_out]
-        rows = HeldOutRows(estimator.single, data.X[data.held_out], data.y[data.held_out].to_numpy(float), weight)
+        held = data.held_out
+        weight, exposure = (None if of is None else of[held] for of in (data.weight, data.exposure))
+        rows = HeldOutRows(
+            estimator.single, data.X[held], data.y[held].to_numpy(float), weight=weight, exposure=exposure
+        )
         evidence.metrics(rows.evidence(rule))
         return
     if st.checkbox("rounded", key=f"rounded-{key}", help=evidence.ROUNDED):

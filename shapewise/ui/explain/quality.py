@@ -12,12 +12,14 @@ from sklearn.inspection import permutation_importance
 
 from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
+from gamcore.stats.rates import Kind, concentration, lift_by_tenth
 from gamcore.viz import plots
 from shapewise.scoring import held_out as held
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.evaluation import row_losses
 from shapewise.training.task_dataset import predicted
+from shapewise.ui.explain import class_quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
 from shapewise.ui.widgets import cards
@@ -43,7 +45,13 @@ def show(model: ModelAbout) -> None:
     if data is None:
         st.caption("The table of this model has been deleted, so its predictions cannot be shown.")
         return
+    if state.class_names(model.id):
+        class_quality.show(model)
+        return
     held = held_out(model.id)
+    if held.loss.name != "squared" and not held.binary:
+        _by_loss(model, held)
+        return
     losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
     mean = "the base rate" if held.binary else "the mean"
     name = "deviance per row" if held.binary else "squared error per row"
@@ -67,6 +75,46 @@ def show(model: ModelAbout) -> None:
             st.caption(f"{count(some.size)} held-out rows. On the dotted line, predictions are exact.")
         with residuals:
             _residuals(model, held, some)
+
+
+def _by_loss(model: ModelAbout, held: HeldOutPredictions) -> None:
+    """Show counts, amounts and quantiles: lift and calibration by tenth, and concentration."""
+    per = f" per {state.names_of(model).column(model.spec['exposure'])}" if held.exposure is not None else ""
+    goal = f"{state.names_of(model).column(model.target)}{per}"
+    measured = model.metrics
+    st.caption(
+        f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: predictions explain "
+        f"{percent(measured['explained'])} of the {held.loss.error}."
+    )
+    kind: Kind = "count" if held.loss.outcome_kind == "count" else "amount"
+    if held.loss.outcome_kind not in ("count", "amount"):
+        some = _some(held.y.size)
+        _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
+        st.caption(
+            f"{count(some.size)} held-out rows. {percent(measured['below'])} of all are below their prediction; "
+            f"{percent(model.spec['quantile'], 0)} was asked for."
+        )
+        return
+    size = np.ones(held.y.size) if held.exposure is None else held.exposure
+    y, predicted, weight = held.y * size, held.predicted * size, held.weight
+    weight = None if weight is None else weight / size  # the exposure is a part of it
+    lift, calibration, spread = st.tabs(["Lift by tenth", "Calibration", "Concentration"])
+    with lift:
+        table = lift_by_tenth(y, predicted, kind, exposure=held.exposure, weight=weight)
+        _card(plots.lift_by_tenth(table, kind, goal), model)
+        st.caption("Rows in ten parts from the lowest to the highest prediction, each with its 95% interval.")
+    with calibration:
+        table = quality.calibration(y, predicted, weight, kind=kind, exposure=held.exposure)
+        _card(plots.calibration(table, held.predicted, kind=kind), model)
+        st.caption("On the dotted line, predicted and observed means are equal.")
+    with spread:
+        line = concentration(y, predicted, held.exposure, weight)
+        _card(plots.concentration(line, state.names_of(model).column(model.target),
+                                  "rows" if held.exposure is None else "exposure"), model)  # fmt: skip
+        st.caption(
+            "The further the curve bends from the diagonal, the better predictions separate rows with much from rows "
+            "with little. Gini: twice the area between them."
+        )
 
 
 def _card(plot: plots.Plot, model: ModelAbout) -> None:

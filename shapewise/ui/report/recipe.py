@@ -12,7 +12,7 @@ from gamcore.decide.rules import RuleError
 from gamcore.estimators.gam import Estimator
 from gamcore.model.additive import AdditiveModel
 from shapewise.decisions import boards as stored
-from shapewise.reports.recipes import MOST_COMMENT, MOST_SLIDES, OF_BOARD, OF_TEST, Recipe, ReportItem
+from shapewise.reports.recipes import MOST_COMMENT, MOST_SLIDES, OF_BOARD, OF_TEST, Recipe, ReportItem, quality_of
 from shapewise.store.workspace import ModelAbout, StoreError
 from shapewise.ui.session import state
 from shapewise.ui.session.words import md
@@ -46,7 +46,7 @@ def _candidates(recipe: Recipe, model: ModelAbout | None) -> list[ReportItem]:
     items.append(ReportItem("importance"))
     items += [ReportItem("curve", (name,)) for name in estimator.importance().ranked_features()]
     items += [ReportItem("pair", pair) for pair in pairs_of(estimator)]
-    items += [ReportItem("ROC"), ReportItem("calibration")] if binary else [ReportItem("residuals")]
+    items += [ReportItem(kind) for kind in dict.fromkeys([*quality_of(model), *([] if binary else ["residuals"])])]
     return [*items, ReportItem("card")]
 
 

@@ -22,7 +22,7 @@ from gamcore.data.codes import MissingCodes
 from gamcore.data.column_names import Names
 from gamcore.data.table import Table, TableError, as_table
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.gam import Estimator, GAMClassifier, from_saved
+from gamcore.estimators.gam import Estimator, GAMClassifier, from_saved, in_class
 from gamcore.estimators.multitask import MultiTaskTrees
 from gamcore.explain.curves import Curve
 from gamcore.explain.shown import shown
@@ -259,10 +259,7 @@ def estimator(model: str) -> Estimator:
 
 def in_view(fitted: Fitted) -> Fitted:
     """Return a fitted estimator as it is read: one of several classes by the class in view, any other as it is."""
-    if not isinstance(fitted, GAMClassifier) or fitted.n_scores == 1:
-        return fitted
-    names = {str(name): name for name in fitted.classes_}
-    return cast(Fitted, fitted.of_class(names.get(_wanted_class(), fitted.classes_[0])))
+    return in_class(fitted, _wanted_class())
 
 
 def additive(model: str) -> AdditiveEstimator:

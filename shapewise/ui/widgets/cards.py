@@ -106,8 +106,6 @@ def model_in_view(of_tasks: bool = False) -> ModelAbout:
     model, project = any_model_in_view(), current.in_view().project
     if model.of_tasks != of_tasks and project is not None:
         _other_kind(project, of_tasks)
-    if not model.of_tasks:
-        pick_class(model)
     return model
 
 
@@ -172,7 +170,10 @@ def pick_class(model: ModelAbout) -> None:
 def effects_in_view(of_tasks: bool = False) -> tuple[ModelAbout, Scale]:
     """Return the model in view, and the scale that its effects are read on."""
     model = model_in_view(of_tasks)
-    return model, pick_scale(state.estimator(model.id).loss.name)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if not of_tasks:
+            pick_class(model)
+        return model, pick_scale(state.estimator(model.id).loss.name)
 
 
 def metrics(model: ModelAbout) -> None:

@@ -22,7 +22,7 @@ FEW = 30
 ROUNDED = "Rounds the numbers as far as possible while moving under 1% of the rows."
 
 OPPORTUNITY = (
-    "How the held-out rows inside differ from the rest, with a 95% interval (Newcombe; for means, Welch). An "
+    "How the held-out rows inside differ from the rest, with a 95% interval (Newcombe; for other means, Welch). An "
     "association: acting on these customers may have a different effect, which only an experiment measures."
 )
 CONTRAST = (
@@ -73,9 +73,11 @@ def metrics(evidence: Evidence) -> None:
         count(evidence.inside),
         f"{percent(evidence.share)} of {count(evidence.rows)}",
     )
-    name = "Rate inside" if evidence.binary else "Mean inside"
+    rated = math.isfinite(evidence.exposure)
+    name = "Rate inside" if evidence.binary or rated else "Mean inside"
+    of = f" Per unit of exposure, {number(evidence.exposure)} in all." if rated else ""
     tile(row, name, level(evidence.mean, evidence.binary), between(evidence.interval, evidence.binary),
-               hint=f"Of rows never used for fitting. Outside: {level(evidence.rest, evidence.binary)}.")  # fmt: skip
+         hint=f"Of rows never used for fitting. Outside: {level(evidence.rest, evidence.binary)}.{of}")  # fmt: skip
     tile(
             row,
         "Opportunity", points(evidence.opportunity, evidence.binary),

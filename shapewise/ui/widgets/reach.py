@@ -60,7 +60,8 @@ def _held_out(model: str, bands: int) -> HeldOutRows | None:
         state.as_read(about).frame.loc[rows.X.index[held]],
         rows.y[held].to_numpy(float),
         weight,
-        fitted.against_others(rows.X[held]) if isinstance(fitted, ClassView) else 0.0,
+        offset=fitted.against_others(rows.X[held]) if isinstance(fitted, ClassView) else 0.0,
+        exposure=None if rows.exposure is None else rows.exposure[held],
     )
 
 

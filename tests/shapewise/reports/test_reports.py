@@ -115,7 +115,7 @@ def test_steps_are_told_and_may_stop_a_report(hostile):
 def everything(space, made):
     """A recipe of all that there is."""
     model = space.models.about(made.read().strategies[0].model)
-    items = [ReportItem(kind) for kind in MAKERS if kind not in ("curve", "pair", "residuals", "why")]
+    items = [ReportItem(kind) for kind in MAKERS if kind not in ("curve", "pair", "residuals", "lift", "why")]
     items += [ReportItem("curve", ("balance",), "Look here"), ReportItem("curve", ("not there",))]
     return model, recipes.save(space, recipes.Recipe("", "A review", "", tuple(items), "of step", made.id))
 

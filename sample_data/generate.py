@@ -1,4 +1,7 @@
-"""Make the sample tables: `python sample_data/generate.py [FOLDER]`. Seeded; README.md beside this states the truth."""
+"""Make the sample tables: `python -m sample_data.generate [FOLDER]`. Seeded; README.md beside this states the truth.
+
+Those of counts, amounts and several classes are in modules of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from sample_data.choice import choice
+from sample_data.claims import claims
+from sample_data.spend import spend
 
 Floats = NDArray[np.float64]
 HERE = Path(__file__).parent
@@ -214,7 +221,8 @@ def main(folder: Path) -> None:
     renewal().to_parquet(folder / "renewal.parquet", index=False, compression="zstd")
     renewal_experiment().to_parquet(folder / "renewal_experiment.parquet", index=False, compression="zstd")
     (folder / "housing.csv").write_bytes(housing_csv(housing()))
-    loans().to_csv(folder / "loans.csv", index=False, lineterminator="\n")
+    for name, table in (("loans", loans()), ("claims", claims()), ("spend", spend()), ("choice", choice())):
+        table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -7,25 +7,33 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor
+from gamcore.stats.classes import class_losses
+from gamcore.stats.intervals import poisson_rate
 from sample_data import generate
-from shapewise.ingest.doctor import examine
+from sample_data.choice import PLANS, plan_scores
+from sample_data.claims import SHAPE, claim_rate, claim_size
+from sample_data.spend import DISPERSION, POWER, delivery_quantile, delivery_scale, mean_spend
+from shapewise.ingest.doctor import examine, likely_target
 from shapewise.ingest.leaks import leaks
 from shapewise.ingest.read import read_file
+from shapewise.ui.data.loading import CARDS
+
+TABLES = (".csv", ".parquet")
 
 
 @pytest.fixture(scope="module")
 def tables():
-    return {
-        p.name: read_file(p.name, p.read_bytes()) for p in generate.HERE.iterdir() if p.suffix in (".csv", ".parquet")
-    }
+    return {p.name: read_file(p.name, p.read_bytes()) for p in generate.HERE.iterdir() if p.suffix in TABLES}
 
 
 def test_the_generator_makes_the_committed_files(tmp_path):
     generate.main(tmp_path)
-    for name in ("housing.csv", "loans.csv"):
+    for name in ("housing.csv", "loans.csv", "claims.csv", "spend.csv", "choice.csv"):
         assert (tmp_path / name).read_bytes() == (generate.HERE / name).read_bytes()
-    made, kept = (pd.read_parquet(folder / "renewal.parquet") for folder in (tmp_path, generate.HERE))
-    pd.testing.assert_frame_equal(made, kept)
+    for name in ("renewal.parquet", "renewal_experiment.parquet"):
+        made, kept = (pd.read_parquet(folder / name) for folder in (tmp_path, generate.HERE))
+        pd.testing.assert_frame_equal(made, kept)
+    assert {p.name for p in tmp_path.iterdir()} == {p.name for p in generate.HERE.iterdir() if p.suffix in TABLES}
 
 
 def test_what_the_loader_says_of_housing(tables):
@@ -74,3 +82,105 @@ def test_loans_has_two_kinds_with_their_own_columns(tables):
     assert frame["product"].value_counts().to_dict() == {"card": 9000, "boat": 300}
     assert frame.loc[frame["product"] == "card", ["boat_length_m", "mooring"]].isna().all(axis=None)
     assert frame.loc[frame["product"] == "boat", ["card_use", "late_payments"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("name", "ids", "target"),
+    [
+        ("claims.csv", ["policy_id"], "claims"),
+        ("spend.csv", ["customer_id"], "spend"),
+        ("choice.csv", ["customer_id"], "plan"),
+    ],
+)
+def test_the_doctor_reads_the_new_samples_as_they_are_meant(tables, name, ids, target):
+    reports = examine(tables[name].frame)
+    assert [r.name for r in reports if r.role != "feature"] == ids
+    assert likely_target(reports) == target
+    assert not tables[name].notes
+    assert (generate.HERE / name).stat().st_size < 900_000
+
+
+def test_the_cards_of_samples_name_files_and_their_rows(tables):
+    assert {*CARDS} == {*tables} - {"renewal_experiment.parquet"}
+    for name, (_, _, text) in CARDS.items():
+        assert f"{len(tables[name].frame):,} " in text
+
+
+def test_the_amount_of_claims_is_found_to_be_known_too_late(tables):
+    frame = tables["claims.csv"].frame
+    assert list(leaks(frame, "claims", None, [name for name in frame.columns if name != "claims"])) == ["claim_amount"]
+
+
+def test_claims_follow_the_rate_and_amounts_the_size_that_are_stated(tables):
+    frame = tables["claims.csv"].frame
+    number, expected = frame["claims"].to_numpy(float), claim_rate(frame) * frame["exposure_years"].to_numpy(float)
+    assert number.sum() / frame["exposure_years"].sum() == pytest.approx(0.12, abs=0.005)
+    assert (frame["exposure_years"] < 1).mean() > 0.5
+    young = (frame["driver_age"] < 26).to_numpy()
+    powerful = (frame["power_kw"] >= 100).to_numpy()
+    parts = [young & powerful, young & ~powerful, ~young, frame["annual_km"].isna().to_numpy()]
+    parts += [(frame["region"] == name).to_numpy() for name in ("capital", "islands", "forest")]
+    for part in parts:
+        low, high = poisson_rate(number[part].sum(), 1.0)
+        assert low * 0.95 < expected[part].sum() < high * 1.05
+    assert np.sum((number - expected) ** 2 / expected) / len(frame) == pytest.approx(
+        1, abs=0.06
+    )  # no more than Poisson
+    some = number > 0
+    assert ((frame["claim_amount"] > 0) == some).all()
+    each = (frame["claim_amount"].to_numpy(float) / claim_size(frame))[some]
+    assert each.sum() / number.sum() == pytest.approx(1, abs=0.06)
+    ratio = each / number[some]
+    assert np.average((ratio - 1) ** 2 * number[some]) == pytest.approx(1 / SHAPE, rel=0.15)
+
+
+def test_spend_is_tweedie_with_the_power_that_is_stated(tables):
+    frame = tables["spend.csv"].frame
+    y, mean = frame["spend"].to_numpy(float), mean_spend(frame)
+    assert np.mean(y == 0) == pytest.approx(np.exp(-(mean ** (2 - POWER)) / DISPERSION / (2 - POWER)).mean(), abs=0.015)
+    assert 0.4 < np.mean(y == 0) < 0.6
+    fifth = np.argsort(np.argsort(mean)) * 5 // len(mean)
+    for k in range(5):
+        part = fifth == k
+        assert y[part].sum() / mean[part].sum() == pytest.approx(1, abs=0.08)
+        assert np.mean((y - mean)[part] ** 2 / mean[part] ** POWER) == pytest.approx(DISPERSION, rel=0.25)
+
+
+def test_deliveries_arrive_within_their_quantiles_wherever_their_spread(tables):
+    frame = tables["spend.csv"].frame
+    days, scale = frame["delivery_days"].to_numpy(float), delivery_scale(frame)
+    assert scale.max() / scale.min() > 7
+    for share in (0.5, 0.9, 0.95):
+        within = days <= delivery_quantile(frame, share) + 0.05  # days are rounded
+        for part in (scale < 0.5, (scale >= 0.5) & (scale < 1), scale >= 1, (frame["carrier"] == "freight").to_numpy()):
+            assert within[part].mean() == pytest.approx(share, abs=0.04)
+
+
+def test_plans_are_chosen_with_the_probabilities_that_are_stated(tables):
+    frame = tables["choice.csv"].frame
+    chances = np.exp(plan_scores(frame))
+    chances /= chances.sum(axis=1, keepdims=True)
+    codes = np.array([PLANS.index(plan) for plan in frame["plan"]])
+    streaming, much = frame["streaming"].to_numpy(bool), frame["data_gb"].to_numpy(float) >= 15
+    parts = [
+        streaming & much,
+        streaming & ~much,
+        ~streaming & much,
+        ~streaming & ~much,
+        frame["income"].isna().to_numpy(),
+    ]
+    for part in [*parts, *((frame["area"] == name).to_numpy() for name in ("city", "suburb", "village"))]:
+        observed = np.bincount(codes[part], minlength=4) / part.sum()
+        assert observed == pytest.approx(chances[part].mean(axis=0), abs=0.05)
+    base = np.bincount(codes) / codes.size
+    assert class_losses(codes, chances, base).loc["log-loss", "explained"] > 0.1
+
+
+def test_a_truth_is_that_of_any_rows(tables):
+    """Truths do not depend on which other rows there are, nor on how missing cells are kept."""
+    truths = {"claims.csv": claim_rate, "spend.csv": mean_spend, "choice.csv": plan_scores}
+    for name, truth in truths.items():
+        whole = truth(tables[name].frame)
+        some = pd.read_csv(generate.HERE / name).iloc[::7]
+        np.testing.assert_array_equal(truth(some), whole[::7])
+        assert np.isfinite(whole).all()

@@ -30,7 +30,17 @@ CARDS = {
     ),
     "housing.csv": ("Housing", "home", "5,000 flats and their prices, in a spreadsheet-style file."),
     "loans.csv": ("Loans", "credit_card", "9,300 loans of two kinds, one common and one rare: who defaults?"),
+    "claims.csv": (
+        "Claims", "directions_car",
+        "12,000 motor policies, many for part of a year: how many claims, how large?",
+    ),
+    "spend.csv": (
+        "Spend", "shopping_basket",
+        "8,000 customers of a shop, half of whom buy nothing: who spends how much?",
+    ),
+    "choice.csv": ("Choice", "smartphone", "9,000 telephone customers who choose one of four plans: which, and why?"),
 }  # fmt: skip
+PER_ROW = 3
 FOLDER_VARIABLE = "GAMCORE_DATA_FOLDER"
 WAIT_SECONDS = 0.5
 LOADED = "table_just_loaded"
@@ -111,13 +121,19 @@ def _known() -> set[str]:
 def samples(heading: str = "Start with a sample") -> None:
     """Show a card per sample table; one click loads it."""
     st.subheader(heading, anchor=False)
-    for column, (file, (title, icon, text)) in zip(st.columns(3), CARDS.items(), strict=True):
-        with column.container(border=True, height="stretch"):
-            st.markdown(f":material/{icon}: **{title}**")
-            st.caption(text)
-            if st.button(f"Load {title.lower()}", key=f"sample-{file}", width="stretch"):
-                with st.spinner(f"Reading {title.lower()}"):
-                    _keep(partial(_sample, file), _known())
+    cards = list(CARDS.items())
+    for first in range(0, len(cards), PER_ROW):
+        for column, (file, words) in zip(st.columns(PER_ROW), cards[first : first + PER_ROW], strict=False):
+            with column.container(border=True, height="stretch"):
+                _card(file, *words)
+
+
+def _card(file: str, title: str, icon: str, text: str) -> None:
+    st.markdown(f":material/{icon}: **{title}**")
+    st.caption(text)
+    if st.button(f"Load {title.lower()}", key=f"sample-{file}", width="stretch"):
+        with st.spinner(f"Reading {title.lower()}"):
+            _keep(partial(_sample, file), _known())
 
 
 def _sample(file: str) -> TableAbout:

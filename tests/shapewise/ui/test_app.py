@@ -56,7 +56,7 @@ def test_one_primary_button_a_page(full):
         assert len(primary) <= 1, (page, primary)
 
 
-@pytest.mark.parametrize("sample", ["renewal", "housing", "loans"])
+@pytest.mark.parametrize("sample", ["renewal", "housing", "loans", "claims", "spend", "choice"])
 def test_one_click_loads_a_sample(sample, space):
     app = open_page("data")
     button(app, f"Load {sample}").click().run()

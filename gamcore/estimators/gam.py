@@ -19,6 +19,7 @@ from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import ClassifierParameters, RegressorParameters
 from gamcore.estimators.base import check_parameters, column, numbers, revive
+from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
@@ -28,7 +29,7 @@ from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
 
-class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # type: ignore[misc]
+class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # type: ignore[misc]
     """A generalized additive model for a number: intercept + f1(x1) + f2(x2) + ..., or the log of a mean that is so.
 
     Each shape function is boosted in small steps on one feature, every step the mean of shallow trees on subsamples

@@ -18,6 +18,12 @@ and, if the model has pairs, concatenated by pair:
 A model with bands also has its half-sample refits: half_scores, half_intercepts and, with pairs, half_surfaces,
 half_merges and half_effects, each laid out like its namesake.
 
+A model with prediction intervals also has the model of their scale: scale_scores, scale_intercepts, scale_counts; and
+
+    calibration.npy  scores of the calibration rows, ascending, and their weights (2, m)
+
+These are optional members: a reader that does not know them still predicts.
+
 Multi-task trees have, besides edges and display:
 
     rows.npy     training rows by task and code, absent included, (T, sum of sizes + 1)
@@ -61,6 +67,7 @@ from gamcore.io.manifest import (
     manifest_of,
     require,
 )
+from gamcore.io.manifest_intervals import INTERVAL_MEMBERS, interval_arrays, interval_manifest, with_intervals
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
 from gamcore.multitask.model import TaskModel
 from gamcore.numbers import size
@@ -85,18 +92,16 @@ HEADER: Final = re.compile(
 """Header that numpy writes before an array. It is matched, not evaluated as numpy does: no content is run as code."""
 
 PAIRED: Final = (*MEMBERS, *PAIR_MEMBERS)
-CONTENTS: Final = (
-    MEMBERS,
-    PAIRED,
-    (*MEMBERS, *HALF_MEMBERS),
-    (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS),
-    TASK_MEMBERS,
-)
-"""Arrays of an additive model, of one with pairs, of each with bands, and of multi-task trees."""
+ADDITIVE: Final = (MEMBERS, PAIRED, (*MEMBERS, *HALF_MEMBERS), (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS))
+"""Arrays of an additive model, of one with pairs, and of each with bands."""
+
+CONTENTS: Final = (*ADDITIVE, *[(*names, *INTERVAL_MEMBERS) for names in ADDITIVE], TASK_MEMBERS)
+"""Those arrays, of each with prediction intervals, and of multi-task trees."""
 
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
-    "about", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes", "required", "optional",
+    "about", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes", "intervals", "required",
+    "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
@@ -118,8 +123,7 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
 
 def to_bytes(saved: Saved) -> bytes:
     """Return the file's content."""
-    model = saved.model
-    arrays = task_arrays(model) if isinstance(model, TaskModel) else arrays_of(model)
+    arrays, entries = _parts(saved)
     members = {f"arrays/{name}.npy": _npy(array, _type(name)) for name, array in arrays.items()}
     manifest = {
         "format": FORMAT,
@@ -127,7 +131,7 @@ def to_bytes(saved: Saved) -> bytes:
         "members": {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in members.items()
         },
-        **(task_manifest(saved, model) if isinstance(model, TaskModel) else manifest_of(saved, model)),
+        **entries,
     }
     text = json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1).encode()
     if len(text) > MAX_MANIFEST:
@@ -143,6 +147,17 @@ def to_bytes(saved: Saved) -> bytes:
             "use fewer pairs or rounds."
         )
     return out.getvalue()
+
+
+def _parts(saved: Saved) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays of a model, and its entries in the manifest."""
+    model = saved.model
+    if isinstance(model, TaskModel):
+        return task_arrays(model), task_manifest(saved, model)
+    arrays, entries = arrays_of(model), manifest_of(saved, model)
+    if model.intervals is None:
+        return arrays, entries
+    return arrays | interval_arrays(model.intervals), entries | interval_manifest(model.intervals)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -203,7 +218,10 @@ def _said(error: Exception) -> str:
 def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Saved:
     """Return the model; if a newer schema fails the checks, the error asks for a newer version."""
     try:
-        return build_tasks(manifest, arrays) if names == TASK_MEMBERS else build(manifest, arrays)
+        if names == TASK_MEMBERS:
+            return build_tasks(manifest, arrays)
+        saved = build(manifest, arrays)
+        return with_intervals(saved, manifest, arrays) if INTERVAL_MEMBERS[0] in names else saved
     except Exception as error:
         if manifest["schema"] <= list(SCHEMA):
             raise

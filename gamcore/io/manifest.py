@@ -32,7 +32,7 @@ HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", 
 
 WIDE: Final = (
     "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
-    "half_scores", "half_surfaces", "half_merges", "half_effects",
+    "half_scores", "half_surfaces", "half_merges", "half_effects", "scale_scores", "calibration",
 )  # fmt: skip
 """Two-dimensional members, such as those with a row per refit."""
 
@@ -85,7 +85,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
         **bin_arrays(model.bins),
-        **_refit_arrays(model),
+        **refit_arrays(model),
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
     }
     if model.pairs:
@@ -93,11 +93,11 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         filled = np.flatnonzero(counts)
         arrays["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
     if model.halves is not None:
-        arrays |= {HALF + name: array for name, array in _refit_arrays(model.halves).items()}
+        arrays |= {HALF + name: array for name, array in refit_arrays(model.halves).items()}
     return arrays
 
 
-def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
+def refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
     """Return the arrays that differ between a model's refits."""
     pairs, n_refits = model.pairs, model.n_refits
     arrays = {
@@ -286,23 +286,28 @@ def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> S
     require(all(bool(np.all((c >= 0) & (c <= MAX_COUNT))) for c in counts), "a count is out of range")
     scored = [arrays[name] for name in arrays if name.removeprefix(HALF) in SCORED]
     largest = max(float(np.max(np.abs(array), initial=0.0)) for array in scored)
-    base = manifest.get("base")
-    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
     require(largest <= MAX_SCORE, "a score is out of range")
     kind, loss = manifest["kind"], read_loss(manifest)
     require(kind == loss.kind, "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     require([t["feature"] for t in terms] == list(range(len(bins))), "terms do not match features")
-    model = _build_model(manifest, arrays, bins)
+    model = build_model(manifest, arrays, bins)
     if HALF + "scores" in arrays:
         own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
         require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
         shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
-        model = replace(model, halves=_build_model(manifest, own | shared, bins))
-    return Saved(kind, replace(model, base=math.nan if base is None else float(base)), classes, read_about(manifest))
+        model = replace(model, halves=build_model(manifest, own | shared, bins))
+    return Saved(kind, replace(model, base=read_base(manifest)), classes, read_about(manifest))
 
 
-def _build_model(
+def read_base(manifest: dict[str, Any]) -> float:
+    """Return the checked base score of a model; NaN where a file lacks it."""
+    base = manifest.get("base")
+    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
+    return math.nan if base is None else float(base)
+
+
+def build_model(
     manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]], bins: tuple[Bins, ...]
 ) -> AdditiveModel:
     """Return the checked model of some refits."""

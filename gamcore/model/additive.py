@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
+from gamcore.model.intervals import Intervals
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.stats.bands import deviation, simultaneous
@@ -124,6 +125,7 @@ class AdditiveModel:
     base : score of the training rows' mean target; NaN where a file lacks it.
     halves : half-sample refits, as a model with the same bins, counts and pairs. Their spread gives the bands of the
         terms (`stats.bands`). None where there are none yet.
+    intervals : what intervals around predictions are made of; None where they have not been calibrated.
     """
 
     bins: tuple[Bins, ...]
@@ -134,6 +136,7 @@ class AdditiveModel:
     pairs: tuple[PairTerm, ...] = ()
     base: float = float("nan")
     halves: AdditiveModel | None = None
+    intervals: Intervals | None = None
 
     @property
     def n_refits(self) -> int:

@@ -161,7 +161,7 @@ class Encoded:
             dealt = self.deal(2, draw)
             rows = np.sort(dealt.order[: dealt.starts[1]])
             if self._will_do(rows):
-                return self._take(rows)
+                return self.take(rows)
         raise TableError("One group has most of the rows, so halves of them cannot be drawn: leave the groups out.")
 
     def _will_do(self, rows: Ints) -> bool:
@@ -171,7 +171,8 @@ class Encoded:
         several = several and (self.strata is not None or self.loss.is_bounded(self.y[rows]))
         return several and (self.strata is None or np.unique(self.strata[rows]).size == np.unique(self.strata).size)
 
-    def _take(self, rows: Ints) -> Encoded:
+    def take(self, rows: Ints) -> Encoded:
+        """Return some of the rows."""
         return replace(
             self,
             binned=replace(self.binned, codes=np.ascontiguousarray(self.binned.codes[:, rows])),

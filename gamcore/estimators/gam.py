@@ -21,6 +21,7 @@ from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.additive_parameters import ClassifierParameters, RegressorParameters
 from gamcore.estimators.base import check_parameters, column, numbers, revive
+from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.io import gamx
@@ -32,7 +33,7 @@ from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
 
-class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # type: ignore[misc]
+class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # type: ignore[misc]
     """A generalized additive model for a number: intercept + f1(x1) + f2(x2) + ..., or the log of a mean that is so.
 
     Each shape function is boosted in small steps on one feature, every step the mean of shallow trees on subsamples

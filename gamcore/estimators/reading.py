@@ -161,11 +161,12 @@ def _deviances(loss: Loss, y: Floats, predicted: Floats) -> list[Fact]:
 
 def _trained(estimator: Readable) -> tuple[Fact, ...]:
     """Return how an estimator was trained: what was measured, and the settings that differ from the defaults."""
-    losses = estimator.validation_losses_
+    losses = getattr(estimator, "validation_losses_", ())
     defaults = type(estimator)().get_params(deep=False)
     chosen = {name: value for name, value in estimator.get_params(deep=False).items() if name != "callback"}
     changed = {name: cut(repr(value), LONGEST) for name, value in chosen.items() if repr(value) != repr(defaults[name])}
-    facts = [("Refits", count(len(losses))), ("Rounds kept, at most", count(estimator.n_rounds_))]
+    facts = [("Refits", count(estimator.model_.n_refits))]
     if len(losses):
+        facts.append(("Rounds kept, at most", count(estimator.n_rounds_)))
         facts.append(("Validation loss", f"{number(float(np.mean(losses)))}, {estimator.loss.error}, mean over refits"))
     return (*facts, *changed.items(), *(() if changed else [("Settings", "all defaults")]))

@@ -18,6 +18,12 @@ and, if the model has pairs, concatenated by pair:
 A model with bands also has its half-sample refits: half_scores, half_intercepts and, with pairs, half_surfaces,
 half_merges and half_effects, each laid out like its namesake.
 
+A model with prediction intervals also has the model of their scale: scale_scores, scale_intercepts, scale_counts; and
+
+    calibration.npy  scores of the calibration rows, ascending, and their weights (2, m)
+
+These are optional members: a reader that does not know them still predicts.
+
 Multi-task trees have, besides edges and display:
 
     rows.npy     training rows by task and code, absent included, (T, sum of sizes + 1)
@@ -64,8 +70,8 @@ from gamcore.io.manifest import (
     manifest_of,
 )
 from gamcore.io.manifest_classes import build_classes, class_arrays, class_manifest
+from gamcore.io.manifest_intervals import INTERVAL_MEMBERS, interval_arrays, interval_manifest, with_intervals
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
-from gamcore.model.additive import AdditiveModel
 from gamcore.model.classes import ClassesModel
 from gamcore.multitask.model import TaskModel
 from gamcore.numbers import size
@@ -90,19 +96,16 @@ HEADER: Final = re.compile(
 """Header that numpy writes before an array. It is matched, not evaluated as numpy does: no content is run as code."""
 
 PAIRED: Final = (*MEMBERS, *PAIR_MEMBERS)
-CONTENTS: Final = (
-    MEMBERS,
-    PAIRED,
-    (*MEMBERS, *HALF_MEMBERS),
-    (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS),
-    TASK_MEMBERS,
-)
-"""Arrays of an additive model, of one with pairs, of each with bands, and of multi-task trees."""
+ADDITIVE: Final = (MEMBERS, PAIRED, (*MEMBERS, *HALF_MEMBERS), (*PAIRED, *HALF_MEMBERS, *HALF_PAIR_MEMBERS))
+"""Arrays of an additive model, of one with pairs, and of each with bands."""
+
+CONTENTS: Final = (*ADDITIVE, *[(*names, *INTERVAL_MEMBERS) for names in ADDITIVE], TASK_MEMBERS)
+"""Those arrays, of each with prediction intervals, and of multi-task trees."""
 
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "required", "optional",
+    "intervals", "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""
@@ -124,8 +127,7 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
 
 def to_bytes(saved: Saved) -> bytes:
     """Return the file's content."""
-    model = saved.model
-    arrays = _arrays(model)
+    arrays, entries = _parts(saved)
     members = {f"arrays/{name}.npy": _npy(array, _type(name)) for name, array in arrays.items()}
     manifest = {
         "format": FORMAT,
@@ -133,7 +135,7 @@ def to_bytes(saved: Saved) -> bytes:
         "members": {
             name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in members.items()
         },
-        **_entries(saved),
+        **entries,
     }
     text = json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1).encode()
     if len(text) > MAX_MANIFEST:
@@ -151,19 +153,17 @@ def to_bytes(saved: Saved) -> bytes:
     return out.getvalue()
 
 
-def _arrays(model: AdditiveModel | ClassesModel | TaskModel) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a model of any kind."""
-    if isinstance(model, AdditiveModel):
-        return arrays_of(model)
-    return class_arrays(model) if isinstance(model, ClassesModel) else task_arrays(model)
-
-
-def _entries(saved: Saved) -> dict[str, Any]:
-    """Return the manifest's entries for a model of any kind."""
+def _parts(saved: Saved) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays of a model, and its entries in the manifest."""
     model = saved.model
-    if isinstance(model, AdditiveModel):
-        return manifest_of(saved, model)
-    return class_manifest(saved, model) if isinstance(model, ClassesModel) else task_manifest(saved, model)
+    if isinstance(model, TaskModel):
+        return task_arrays(model), task_manifest(saved, model)
+    if isinstance(model, ClassesModel):
+        return class_arrays(model), class_manifest(saved, model)
+    arrays, entries = arrays_of(model), manifest_of(saved, model)
+    if model.intervals is None:
+        return arrays, entries
+    return arrays | interval_arrays(model.intervals), entries | interval_manifest(model.intervals)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -226,7 +226,8 @@ def _build(manifest: dict[str, Any], names: tuple[str, ...], arrays: dict[str, N
     try:
         if names == TASK_MEMBERS:
             return build_tasks(manifest, arrays)
-        return (build_classes if "bases" in manifest else build)(manifest, arrays)
+        saved = (build_classes if "bases" in manifest else build)(manifest, arrays)
+        return with_intervals(saved, manifest, arrays) if INTERVAL_MEMBERS[0] in names else saved
     except Exception as error:
         if manifest["schema"] <= list(SCHEMA):
             raise

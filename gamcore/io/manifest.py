@@ -35,7 +35,7 @@ HALF_PAIR_MEMBERS: Final = tuple(HALF + name for name in ("surfaces", "merges", 
 
 WIDE: Final = (
     "scores", "surfaces", "merges", "effects", "cells", "rows", "nodes", "left", "refits",
-    "half_scores", "half_surfaces", "half_merges", "half_effects",
+    "half_scores", "half_surfaces", "half_merges", "half_effects", "scale_scores", "calibration",
 )  # fmt: skip
 """Two-dimensional members, such as those with a row per refit."""
 
@@ -73,7 +73,7 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         raise ModelFileError(f"The model has {len(model.pairs)} pairs, more than a file can hold: use fewer.")
     arrays: Arrays = {
         **bin_arrays(model.bins),
-        **_refit_arrays(model),
+        **refit_arrays(model),
         "counts": np.concatenate([np.empty(0), *[term.counts for term in model.terms]]),
     }
     if model.pairs:
@@ -81,11 +81,11 @@ def arrays_of(model: AdditiveModel) -> Arrays:
         filled = np.flatnonzero(counts)
         arrays["cells"] = np.stack([filled, counts[filled]]).astype(np.float64)
     if model.halves is not None:
-        arrays |= {HALF + name: array for name, array in _refit_arrays(model.halves).items()}
+        arrays |= {HALF + name: array for name, array in refit_arrays(model.halves).items()}
     return arrays
 
 
-def _refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
+def refit_arrays(model: AdditiveModel) -> dict[str, NDArray[Any]]:
     """Return the arrays that differ between a model's refits."""
     pairs, n_refits = model.pairs, model.n_refits
     arrays = {
@@ -275,12 +275,11 @@ def read_about(manifest: dict[str, Any]) -> dict[str, Any]:
 def build(manifest: dict[str, Any], arrays: dict[str, NDArray[np.float64]]) -> Saved:
     """Return the checked model of a file."""
     bins = read_bins(manifest, arrays)
-    base, kind, loss = manifest.get("base"), manifest["kind"], check_arrays(manifest, arrays, bins)
-    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
+    kind, loss = manifest["kind"], check_arrays(manifest, arrays, bins)
     classes = read_classes(manifest["classes"], kind)
     require(not loss.is_partial, "it is one of several classes")
     model = build_model(manifest, arrays, bins)
-    model = replace(model, base=math.nan if base is None else float(base), given=read_given(manifest))
+    model = replace(model, base=read_base(manifest), given=read_given(manifest))
     return Saved(kind, model, classes, read_about(manifest))
 
 
@@ -310,6 +309,13 @@ def build_model(
     require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
     shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
     return replace(model, halves=_build_refits(manifest, own | shared, bins))
+
+
+def read_base(manifest: dict[str, Any]) -> float:
+    """Return the checked base score of a model; NaN where a file lacks it."""
+    base = manifest.get("base")
+    require(base is None or (type(base) in (int, float) and abs(base) <= MAX_SCORE), "its base score is invalid")
+    return math.nan if base is None else float(base)
 
 
 def read_given(manifest: dict[str, Any]) -> tuple[Given, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins, merge_bins
+from gamcore.model.intervals import Intervals
 from gamcore.model.losses import Loss
 from gamcore.model.purification import CellWeights, two_way
 from gamcore.stats.bands import deviation, simultaneous
@@ -129,6 +130,7 @@ class AdditiveModel:
     given : what the score of a row adds to: "exposure" (its log), "init_score", both, or nothing.
     halves : half-sample refits, as a model with the same bins, counts and pairs. Their spread gives the bands of the
         terms (`stats.bands`). None where there are none yet.
+    intervals : what intervals around predictions are made of; None where they have not been calibrated.
     """
 
     bins: tuple[Bins, ...]
@@ -140,6 +142,7 @@ class AdditiveModel:
     base: float = float("nan")
     halves: AdditiveModel | None = None
     given: tuple[Given, ...] = ()
+    intervals: Intervals | None = None
 
     @property
     def n_refits(self) -> int:

@@ -98,6 +98,11 @@ class Loss(Boosted):
         return self.kind == "classifier"
 
     @property
+    def variance_power(self) -> float:
+        """Power of the mean that the variance is proportional to; 0 where it is not taken to change with the mean."""
+        return 0.0
+
+    @property
     def is_valid(self) -> bool:
         """Whether its parameters are in range."""
         return True

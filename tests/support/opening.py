@@ -110,6 +110,8 @@ def answers(estimator: Any) -> list[np.ndarray]:
         for pair in model.pairs:
             curves.append(estimator.explain_pair(*pair.features))
         estimator.smallest_changes(X.iloc[:1], 0.0)
+        if model.intervals is not None:
+            curves += [estimator.uncertainty_.explain_shape(name) for name in names]
     for curve in curves:
         curve.frame()
         plots.describe(curve.on("points" if model.loss.name == "logistic" else "link"), target="target")
@@ -117,6 +119,9 @@ def answers(estimator: Any) -> list[np.ndarray]:
     found = [estimator.predict(X, **asked), estimator.explain_rows(X, **asked).contributions]
     if model.loss.name == "logistic":
         found += [estimator.predict_proba(X, **asked), estimator.decision_function(X, **asked)]
+    if not isinstance(model, TaskModel) and model.intervals is not None and model.intervals.most_coverage > 0:
+        ends = estimator.predict_interval(X, min(0.9, model.intervals.most_coverage))
+        found.append(np.clip(ends, -sys.float_info.max, sys.float_info.max))  # an end may be infinite, but is a number
     return [np.asarray(one) for one in [*found, *(curve.scores for curve in curves)]]
 
 
@@ -177,6 +182,8 @@ def computations(estimator: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "pair worth", lambda: estimator.pair_worth(X, y)
     yield "segments", lambda: suggest_segments(estimator, X, y)
     yield "fit", lambda: clone(estimator).set_params(callback=stop).fit(X, y)
+    if not model.loss.is_binary:
+        yield "intervals", lambda: estimator.fit_intervals(X, y).predict_interval(X, 0.8)
     yield "sql", lambda: scoring.to_sql(estimator, table="t")
     yield "json", lambda: scoring.from_json(scoring.to_json(estimator)).predict(X)
     yield "python", lambda: scoring.to_python(estimator)

@@ -9,7 +9,9 @@ import pytest
 
 from gamcore import ModelFileError
 from gamcore.estimators.gam import from_saved
+from gamcore.io import gamx
 from gamcore.io.gamx import SCHEMA, from_bytes, to_bytes
+from gamcore.io.manifest_intervals import OPTIONAL
 from gamcore.model.losses import LOSSES
 from tests.support import golden
 from tests.support.golden.make import additive, multitask
@@ -52,7 +54,7 @@ def test_every_schema_and_kind_is_there():
     pairs = one | {f"{kind}-pairs" for kind in one}
     tasks = pairs | {f"multitask-{kind}" for kind in one}
     bands = tasks | {f"{kind}-bands" for kind in pairs}
-    assert kinds == {"1.0": one, "1.1": pairs, "1.2": tasks, "1.3": bands}
+    assert kinds == {"1.0": one, "1.1": pairs, "1.2": tasks, "1.3": bands | {"regressor-intervals"}}
     assert f"{SCHEMA[0]}.{SCHEMA[1]}" in kinds, "a new schema needs golden files: python -m tests.support.golden.make"
     assert all((golden.FOLDER / f"{name}.gamx.gz").stat().st_size < 20_000 for name in golden.NAMES)
 
@@ -67,6 +69,21 @@ def test_golden_files_are_what_this_version_writes():
         assert list(members) == list(held)
         assert list(manifest["features"][0]) == list(before["features"][0])
         assert manifest["features"][2]["levels"] == before["features"][2]["levels"]
+
+
+def test_a_reader_that_knows_no_intervals_still_predicts(monkeypatch):
+    """Version 1.3 had readers before it had intervals."""
+    name = "1.3-regressor-intervals"
+    known = from_saved(from_bytes(golden.read(name)))
+    ends = known.predict_interval(golden.probe(), 0.8)
+    assert (ends[:, 0] < answers(known, name)).all()
+    assert (answers(known, name) < ends[:, 1]).all()
+    before = frozenset(named for named in gamx.UNDERSTOOD if named not in OPTIONAL)
+    monkeypatch.setattr(gamx, "UNDERSTOOD", before)
+    monkeypatch.setattr(gamx, "CONTENTS", (*gamx.ADDITIVE, gamx.TASK_MEMBERS))
+    model = from_saved(from_bytes(golden.read(name)))
+    assert model.model_.intervals is None
+    assert answers(model, name).tobytes() == golden.scores(name).tobytes()
 
 
 # Later schemas

@@ -1,0 +1,320 @@
+"""Prediction intervals: how often they hold, where they are narrow, and what they refuse."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from gamcore import GAMClassifier, GAMRegressor, TableError, load_model
+from gamcore.io.gamx import from_bytes, to_bytes
+from gamcore.model.intervals import Intervals, calibrated
+from tests.support.fits import friendly, outcomes
+
+QUICK = {"outer_bags": 2, "max_rounds": 40, "random_state": 0}
+COVERAGES = (0.8, 0.9, 0.95)
+CALIBRATING = 200
+
+
+def draw(kind, n, rng):
+    """Make rows whose noise is wide at high x, but for `even`; return the table, the target and the noise's sd."""
+    X = pd.DataFrame({"x": rng.uniform(-2, 2, n).round(2), "c": rng.choice(list("abc"), n)})
+    mean, spread = np.sin(2 * X["x"]) + (X["c"] == "b"), 0.4 * np.exp(0.6 * X["x"] + 0.5 * (X["c"] == "a"))
+    if kind in ("poisson", "gamma", "tweedie"):
+        return X, outcomes(kind, mean.to_numpy(), rng), spread.to_numpy()
+    noise = rng.exponential(size=n) - 1.0 if kind == "skewed" else rng.normal(size=n)
+    spread = np.full(n, 0.5) if kind == "even" else spread.to_numpy()
+    return X, mean.to_numpy() + spread * noise, spread
+
+
+def fitted(kind="wide", seed=0, n=600, **settings):
+    rng = np.random.default_rng(seed)
+    objective = {"objective": kind} if kind in ("poisson", "gamma", "tweedie") else {}
+    model = GAMRegressor(**{**QUICK, **objective, "random_state": seed, **settings}).fit(*draw(kind, n, rng)[:2])
+    return model, rng
+
+
+def beyond(model, X, y, coverage):
+    """Return the shares of rows below and above their intervals."""
+    lower, upper = model.predict_interval(X, coverage).T
+    return np.array([np.mean(y < lower), np.mean(y > upper)])
+
+
+@pytest.mark.parametrize("kind", ["even", "wide", "skewed", "gamma"])
+def test_either_end_is_missed_as_often_as_it_may_be(kind):
+    """Over tables: how often a table's own intervals are missed has an error of about sqrt(a (1 - a) / m)."""
+    missed = []
+    for seed in range(30):
+        model, rng = fitted(kind, seed)
+        model.fit_intervals(*draw(kind, 2 * CALIBRATING, rng)[:2])
+        X, y, _ = draw(kind, 2000, rng)
+        missed.append([beyond(model, X, y, coverage) for coverage in COVERAGES])
+    for coverage, shares in zip(COVERAGES, np.mean(missed, axis=0), strict=True):
+        tail = (1 - coverage) / 2
+        error = 3 * np.sqrt(tail * (1 - tail) * (1 / CALIBRATING + 1 / 2000) / 30)
+        assert (shares < tail + error).all(), (coverage, shares)
+        assert (shares > tail - 1 / (CALIBRATING + 1) - error).all(), (coverage, shares)
+
+
+def test_intervals_are_narrow_where_noise_is():
+    model, rng = fitted("wide", n=2000)
+    model.fit_intervals(*draw("wide", 2000, rng)[:2])
+    X, y, spread = draw("wide", 4000, rng)
+    lower, upper = model.predict_interval(X).T
+    assert np.corrcoef(np.log(upper - lower), np.log(spread))[0, 1] > 0.85
+    quiet = spread < np.quantile(spread, 0.25)
+    assert 0.85 < np.mean((y >= lower) & (y <= upper), where=quiet) < 0.95
+    assert (upper - lower)[quiet].mean() < 0.4 * (upper - lower)[~quiet].mean()
+
+
+def test_what_makes_it_uncertain_is_a_model_with_curves():
+    model, rng = fitted("wide", n=2000, outer_bags=8, interactions=[("x", "c")])
+    model.fit_intervals(*draw("wide", 4000, rng)[:2])
+    scale = model.uncertainty_
+    curve = scale.explain_shape("x").on("ratio")
+    assert curve.has_band
+    assert curve.edges[0] == model.explain_shape("x").edges[0]
+    truth = np.exp(0.6 * curve.display)
+    assert np.corrcoef(np.log(curve.scores), np.log(truth))[0, 1] > 0.95
+    assert curve.scores[-5:].mean() / curve.scores[:5].mean() == pytest.approx(np.exp(0.6 * 3.8), rel=0.35)
+    assert scale.importance("ratio").ranked_features() == ["x", "c"]
+    assert scale.explain_shape("c").on("ratio").scores[0] > 1.2  # level a
+    assert scale.model_.pairs == ()
+    assert scale.outer_bags == 4
+    assert dict(scale.reading().facts)["Refits"] == "4"
+    assert "gamcore" in scale._repr_html_()  # and its curves, in a notebook
+    assert scale.predict(draw("wide", 5, rng)[0]).min() > 0
+
+
+@pytest.mark.parametrize("rows", [9, 19, 20, 39, 57, 200])
+def test_ends_are_the_ranks_of_split_conformal(rows):
+    rng = np.random.default_rng(rows)
+    scores = rng.normal(size=rows)
+    made = calibrated(None, scores, None, None)
+    for coverage in ("0.5", "0.8", "0.9", "0.95", "0.99"):
+        rank = ceil((rows + 1) * (1 + Fraction(coverage)) / 2)
+        if rank > rows:
+            with pytest.raises(ValueError, match="calibration rows"):
+                made.factors(float(coverage))
+            continue
+        lower, upper = made.factors(float(coverage))
+        assert upper == sorted(scores)[rank - 1]
+        assert lower == -sorted(-scores)[rank - 1]
+
+
+def naive_end(scores, weights, share):
+    """Return the lowest score at which the calibration rows up to it have a share of all weight and one more row's."""
+    for score in sorted(scores):
+        if sum(w for s, w in zip(scores, weights, strict=True) if s <= score) >= share * (sum(weights) + 1) - 1e-9:
+            return score
+    return np.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_and_clusters_count_as_their_definition_says(seed):
+    rng = np.random.default_rng(seed)
+    scores, weight, clusters = rng.normal(size=90), rng.uniform(0.5, 2.0, 90), rng.permutation(np.arange(90) % 40)
+    alike = np.array([weight[i] / weight[clusters == clusters[i]].sum() for i in range(90)])
+    for made, weights in (
+        (calibrated(None, scores, weight, None), weight / weight.max()),
+        (calibrated(None, scores, weight, clusters), alike),
+    ):
+        for coverage in (0.5, 0.8, 0.9):
+            lower, upper = made.factors(coverage)
+            share = (1 + coverage) / 2
+            assert upper == naive_end(scores, weights, share)
+            assert lower == -naive_end(-scores, weights, share)
+
+
+def test_more_coverage_is_a_wider_interval_around_the_same():
+    model, rng = fitted("skewed")
+    model.fit_intervals(*draw("skewed", 800, rng)[:2])
+    X, _, _ = draw("skewed", 300, rng)
+    inner, outer = model.predict_interval(X, 0.5), model.predict_interval(X, 0.99)
+    assert (outer[:, 0] < inner[:, 0]).all()
+    assert (inner[:, 0] < inner[:, 1]).all()
+    assert (inner[:, 1] < outer[:, 1]).all()
+    longer, shorter = outer[:, 1] - model.predict(X), model.predict(X) - outer[:, 0]
+    assert (longer > 1.5 * shorter).all()  # the noise has a long upper tail
+
+
+@pytest.mark.parametrize("objective", ["poisson", "gamma", "tweedie"])
+def test_what_cannot_be_negative_has_no_lower_end_below_0(objective):
+    model, rng = fitted(objective)
+    model.fit_intervals(*draw(objective, 600, rng)[:2])
+    X, y, _ = draw(objective, 3000, rng)
+    ends = model.predict_interval(X, 0.95)
+    assert ends.min() >= 0.0
+    assert np.mean((y >= ends[:, 0]) & (y <= ends[:, 1])) > 0.93
+
+
+class Exposed(GAMRegressor):
+    """A model whose predictions an exposure multiplies."""
+
+    def predict(self, X, exposure=None):
+        return super().predict(X) * (1.0 if exposure is None else exposure)
+
+
+@pytest.mark.parametrize(("objective", "factor"), [("poisson", 2.0), ("gamma", 4.0), ("squared", 1.0)])
+def test_a_mean_four_times_as_high_has_its_root_of_variance(objective, factor):
+    rng = np.random.default_rng(0)
+    X, y, _ = draw("gamma", 1200, rng)
+    y = np.ceil(y) if objective == "poisson" else y
+    model = Exposed(objective=objective, **QUICK).fit(X[:600], y[:600])
+    model.fit_intervals(X[600:], y[600:], exposure=np.ones(600))
+    one, four = (model._moved(X, {"exposure": np.full(1200, times)}) for times in (1.0, 4.0))
+    if objective == "squared":
+        assert one is four is None
+    else:
+        np.testing.assert_allclose(np.exp(four - one), factor)
+    ends = [model.predict_interval(X, 0.8, exposure=np.full(1200, times)) for times in (1.0, 4.0)]
+    above = [upper - mean for (_, upper), mean in zip((e.T for e in ends), (model.predict(X), 4 * model.predict(X)),
+                                                      strict=True)]  # fmt: skip
+    np.testing.assert_allclose(above[1], factor * above[0], rtol=1e-9)
+
+
+def test_groups_stay_together_and_a_new_group_is_promised():
+    covered = []
+    for seed in range(30):
+        model, rng = fitted("even", seed)
+        groups = np.repeat(np.arange(120), rng.integers(1, 9, 120))
+        X, y, _ = draw("even", groups.size, rng)
+        y = y + rng.normal(size=120)[groups]  # what the rows of a group share
+        model.fit_intervals(X, y, groups=groups)
+        assert model.model_.intervals.total == pytest.approx(60.0)
+        fresh, outcome, _ = draw("even", 1000, rng)
+        lower, upper = model.predict_interval(fresh, 0.8).T
+        outcome = outcome + rng.normal(size=1000)
+        covered.append(np.mean((outcome >= lower) & (outcome <= upper)))
+    error = 3 * np.sqrt(0.8 * 0.2 * (1 / 60 + 1 / 1000) / 30)
+    assert 0.8 - error < np.mean(covered) < 0.8 + 2 / 61 + error
+
+
+def test_weights_promise_rows_drawn_by_weight():
+    covered = []
+    for seed in range(30):
+        model, rng = fitted("even", seed)
+        X, y, _ = draw("wide", 800, rng)
+        weight = np.exp(0.5 * X["x"])
+        model.fit_intervals(X, y, sample_weight=weight)
+        fresh, outcome, _ = draw("wide", 4000, rng)
+        chosen = rng.choice(4000, 2000, p=np.exp(0.5 * fresh["x"]) / np.exp(0.5 * fresh["x"]).sum())
+        covered.append(1.0 - beyond(model, fresh.iloc[chosen], outcome[chosen], 0.9).sum())
+    assert 0.89 < np.mean(covered) < 0.92
+
+
+def test_rows_of_weight_0_are_left_out():
+    model, rng = fitted()
+    X, y, _ = draw("wide", 400, rng)
+    weight = np.where(np.arange(400) % 5 == 0, 0.0, 1.0)
+    spoilt = np.where(weight == 0, 1e6, y)
+    with_weights = model.fit_intervals(X, spoilt, sample_weight=weight).predict_interval(X)
+    without = model.fit_intervals(X[weight > 0], y[weight > 0]).predict_interval(X)
+    np.testing.assert_allclose(with_weights, without, rtol=1e-12)
+
+
+def test_a_file_brings_intervals_back_to_the_bit(tmp_path):
+    model, rng = fitted("skewed", interactions=[("x", "c")], bands=10)
+    model.fit_intervals(*draw("skewed", 300, rng)[:2])
+    model.save(tmp_path / "model.gamx")
+    again = load_model(tmp_path / "model.gamx")
+    X, _, _ = draw("skewed", 200, rng)
+    for coverage in (0.5, 0.9):
+        np.testing.assert_array_equal(again.predict_interval(X, coverage), model.predict_interval(X, coverage))
+    one, other = (found.uncertainty_.explain_shape("x").on("ratio").frame() for found in (model, again))
+    pd.testing.assert_frame_equal(one, other)
+    assert again.uncertainty_.model_.base == model.uncertainty_.model_.base
+    assert to_bytes(again.to_saved()) == to_bytes(model.to_saved())
+
+
+def test_bands_leave_intervals_and_a_fit_takes_them_away():
+    model, rng = fitted()
+    X, y, _ = draw("wide", 300, rng)
+    before = model.fit_intervals(X, y).predict_interval(X)
+    model.add_bands(X, y, n_refits=10)
+    np.testing.assert_array_equal(model.predict_interval(X), before)
+    model.fit(X, y)
+    assert not hasattr(model, "uncertainty_")
+    with pytest.raises(NotFittedError, match="call fit_intervals with rows that it has not seen"):
+        model.predict_interval(X)
+
+
+def test_the_same_seed_and_any_threads_give_the_same_intervals():
+    ends = []
+    for n_jobs in (1, 2):
+        model, rng = fitted(n_jobs=n_jobs)
+        X, y, _ = draw("wide", 300, rng)
+        ends += [model.fit_intervals(X, y).predict_interval(X) for _ in range(2)]
+    for other in ends[1:]:
+        np.testing.assert_array_equal(other, ends[0])
+
+
+def test_rows_of_every_kind_are_taken():
+    X, y = friendly(900, binary=False)  # with missing cells
+    model = GAMRegressor(**QUICK).fit(X[:500], y[:500]).fit_intervals(X[500:], y[500:])
+    hard = pd.DataFrame({"a": [np.nan, 1e300, 0.0], "b": [np.nan, 0.5, -1e300], "c": ["new", None, "p"]})
+    ends = model.predict_interval(hard)
+    assert ends.shape == (3, 2)
+    assert np.isfinite(ends).all()
+    exact = GAMRegressor(**QUICK).fit(X[:500], np.ones(500)).fit_intervals(X[500:], np.ones(400))
+    np.testing.assert_allclose(exact.predict_interval(hard), 1.0)  # nothing is uncertain
+
+
+def test_levels_that_the_model_never_saw_are_as_uncertain_as_missing_cells():
+    rng = np.random.default_rng(0)
+    X, y, _ = draw("even", 1600, rng)
+    model = GAMRegressor(**QUICK).fit(X[:800], y[:800])
+    later, odd = X[800:].copy(), rng.random(800) < 0.3
+    later.loc[odd, "c"] = rng.choice(["new", "newer", None], odd.sum())
+    model.fit_intervals(later, y[800:] + 2.0 * odd * rng.normal(size=800))
+    curve = model.uncertainty_.explain_shape("c").on("ratio")
+    assert curve.missing[:3] == curve.unseen[:3]
+    assert curve.missing[0] > 1.5 * curve.scores.max()
+    lower, upper = model.predict_interval(pd.DataFrame({"x": 0.0, "c": ["a", "never", None]})).T
+    assert upper[1] - lower[1] == pytest.approx(upper[2] - lower[2])
+    assert upper[1] - lower[1] > 1.5 * (upper[0] - lower[0])
+    again = from_bytes(to_bytes(model.to_saved())).model.intervals.scale
+    assert again.terms[1].scores[-1] == again.terms[1].scores[0]
+
+
+@pytest.mark.parametrize("coverage", [0, 1, -0.1, 1.5, "0.9", None, float("nan")])
+def test_what_is_no_coverage_is_refused(coverage):
+    model, rng = fitted()
+    model.fit_intervals(*draw("wide", 100, rng)[:2])
+    with pytest.raises(ValueError, match="must be a number between 0 and 1"):
+        model.predict_interval(draw("wide", 3, rng)[0], coverage)
+
+
+def test_too_few_rows_are_told_with_the_way_out():
+    model, rng = fitted()
+    X, y, _ = draw("wide", 60, rng)
+    with pytest.raises(NotFittedError, match="has no intervals"):
+        model.predict_interval(X)
+    with pytest.raises(TableError, match="fit_intervals has 6 rows: pass at least 10"):
+        model.fit_intervals(X[:6], y[:6])
+    with pytest.raises(TableError, match="fit_intervals has 4 groups: pass at least 10"):
+        model.fit_intervals(X, y, groups=np.arange(60) % 4)
+    model.fit_intervals(X, y)
+    wanted = r"0.95 needs 39 calibration rows \(or groups\), and there are 30: .* or ask for at most 0.935\.$"
+    with pytest.raises(ValueError, match=wanted):
+        model.predict_interval(X, 0.95)
+    assert model.predict_interval(X, 0.935).shape == (60, 2)
+    with pytest.raises(TableError, match="The table has 60 rows and the target 59"):
+        model.fit_intervals(X, y[:59])
+    with pytest.raises(TableError, match="negative in 60 rows"):
+        fitted("poisson")[0].fit_intervals(X, np.full(60, -1.0))
+    with pytest.raises(NotFittedError):
+        GAMRegressor().fit_intervals(X, y)
+    assert not hasattr(GAMClassifier, "fit_intervals")
+
+
+def test_the_most_that_can_be_asked_for_is_allowed():
+    for rows in (5, 10, 33, 99):
+        made = Intervals(None, np.sort(np.random.default_rng(0).normal(size=rows)), np.ones(rows))
+        assert made.factors(made.most_coverage) == (made.scores[0], made.scores[-1])
+        with pytest.raises(ValueError, match="ask for at most"):
+            made.factors(made.most_coverage + 1e-6)

@@ -1,0 +1,119 @@
+"""Prediction intervals in files: checked number by number, and refused where anything is amiss."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from gamcore import GAMClassifier, GAMRegressor, ModelFileError
+from gamcore.io.gamx import from_bytes, to_bytes
+from gamcore.io.manifest_intervals import INTERVAL_MEMBERS
+from tests.support.fits import friendly
+from tests.support.model_files import array_of, put, rewrite
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = friendly(700, binary=False)
+    model = GAMRegressor(outer_bags=2, max_rounds=15, interactions=[("a", "b")], bands=10, random_state=0)
+    return to_bytes(model.fit(X[:400], y[:400]).fit_intervals(X[400:], y[400:]).to_saved())
+
+
+def test_the_same_model_gives_the_same_bytes(data):
+    assert to_bytes(from_bytes(data)) == data
+    assert from_bytes(rewrite(data)).model.intervals.scale.halves is None
+
+
+def test_a_model_without_intervals_is_written_as_before():
+    X, y = friendly(300, binary=False)
+    manifest = {}
+    written = to_bytes(GAMRegressor(outer_bags=1, max_rounds=5, random_state=0).fit(X, y).to_saved())
+    rewrite(written, manifest.update)
+    assert not {"intervals", "optional"} & set(manifest)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put(["intervals"], []), "not a table"),
+        (put(["intervals"], None), "not a table"),
+        (put(["intervals"], {}), "lacks 'loss'"),
+        (put(["intervals", "loss"], "squared"), "may be negative"),
+        (put(["intervals", "loss"], "logistic"), "may be negative"),
+        (put(["intervals", "loss"], "gauss"), "its loss is unknown"),
+        (put(["intervals", "loss"], "tweedie"), "has no parameters"),
+        (put(["intervals", "base"], "1"), "base score is invalid"),
+        (put(["intervals", "base"], 1e300), "base score is invalid"),
+        (lambda manifest: manifest.pop("intervals"), "lacks 'intervals'"),
+    ],
+)
+def test_a_manifest_that_does_not_fit_is_refused(data, change, words):
+    with pytest.raises(ModelFileError, match=words):
+        from_bytes(rewrite(data, change))
+
+
+def changed(array, place, value):
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "words"),
+    [
+        ("scale_counts", 1, -1.0, "a count is out of range"),
+        ("scale_counts", 1, 1e20, "a count is out of range"),
+        ("scale_scores", (0, 0), 1e201, "a score is out of range"),
+        ("scale_scores", (0, 0), np.nan, "not finite"),
+        ("scale_intercepts", 0, -1e201, "a score is out of range"),
+        ("calibration", (0, 5), 1e201, "do not ascend"),
+        ("calibration", (0, -1), -1e9, "do not ascend"),
+        ("calibration", (0, 0), np.inf, "not finite"),
+        ("calibration", (1, 3), 0.0, "weight of a calibration row"),
+        ("calibration", (1, 3), -0.5, "weight of a calibration row"),
+        ("calibration", (1, 3), 1.5, "weight of a calibration row"),
+    ],
+)
+def test_numbers_that_could_not_be_are_refused(data, name, place, value, words):
+    with pytest.raises(ModelFileError, match=words):
+        from_bytes(rewrite(data, arrays={name: changed(array_of(data, name), place, value)}))
+
+
+@pytest.mark.parametrize("name", INTERVAL_MEMBERS)
+@pytest.mark.parametrize("damage", ["longer", "other type", "empty", "another shape", "gone"])
+def test_arrays_that_do_not_fit_are_refused(data, name, damage):
+    array = array_of(data, name)
+    if damage == "gone":
+        broken = rewrite(data, keep=lambda member: name not in member)
+    else:
+        made = {"longer": np.concatenate([array, array], axis=-1), "other type": array.astype(np.float32),
+                "empty": array[..., :0], "another shape": array[None]}[damage]  # fmt: skip
+        broken = rewrite(data, arrays={name: made})
+    with pytest.raises(ModelFileError):
+        from_bytes(broken)
+
+
+def test_a_classifier_has_none(data):
+    X, y = friendly(400)
+    other = to_bytes(GAMClassifier(outer_bags=2, max_rounds=5, random_state=0).fit(X, y).to_saved())
+    arrays = {name: array_of(data, name) for name in INTERVAL_MEMBERS}
+    with pytest.raises(ModelFileError, match="only a model of a number has intervals"):
+        from_bytes(rewrite(other, put(["intervals"], {"loss": "gamma", "base": 0.0}), arrays=arrays))
+
+
+def test_mutants_are_read_or_refused_and_never_crash(data):
+    """Any number of a file may change; a file that is still read gives ends that are numbers."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        name = INTERVAL_MEMBERS[rng.integers(len(INTERVAL_MEMBERS))]
+        array = array_of(data, name)
+        place = tuple(rng.integers(side) for side in array.shape)
+        value = float(rng.choice([-1, 0, 0.5, 1, 2, 1e3, 1e150, -1e200]))
+        with contextlib.suppress(ModelFileError):
+            model = from_bytes(rewrite(data, arrays={name: changed(array, place, value)})).model
+            codes = np.stack([rng.integers(0, of_feature.size, 30) for of_feature in model.bins]).astype(np.uint8)
+            ends = model.intervals.around(model.predict(codes), codes, model.intervals.most_coverage)
+            assert not np.isnan(ends).any()
+            assert (ends[:, 0] <= ends[:, 1]).all()

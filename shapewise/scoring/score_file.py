@@ -43,14 +43,15 @@ DAY: Final = 24 * 3600 * SECOND
 
 @dataclass(frozen=True)
 class Wanted:
-    """The requested output: the kind of file, the number `top` of reasons per row, and the columns to `keep`, all if
-    empty."""
+    """The requested output: the kind of file, the number `top` of reasons per row, the columns to `keep`, all if empty,
+    and the column of exposures."""
 
     space: Workspace
     table: str
     kind: FileKind
     top: int = 3
     keep: tuple[str, ...] = ()
+    exposure: str | None = None
 
     @property
     def path(self) -> Path:
@@ -99,7 +100,7 @@ def write(
     step : called with the share done, after each batch."""
     like, schema = beginning(wanted.space.tables.shown_path(wanted.table)), pq.read_schema(wanted.path)
     keep = wanted.columns(schema.names)
-    scorer = Scorer(estimator, wanted.top, keep)
+    scorer = Scorer(estimator, wanted.top, keep, wanted.exposure)
     read = list(dict.fromkeys([*keep, *(name for name in scorer.columns if name in schema.names)]))
     rows, codes = wanted.space.tables.about(wanted.table).rows, wanted.space.tables.names(wanted.table).codes()
 

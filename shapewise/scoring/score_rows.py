@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.table import Kind as ColumnKind
 from gamcore.data.table import Table, TableError, read_dates, read_numbers, read_texts, without_codes
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.explain.curves import Breakdown
 
 
 class ScoreError(ValueError):
@@ -78,11 +80,15 @@ def _levels(names: list[str], strange: np.ndarray) -> str:
 class Scorer:
     """Scores rows: a model's prediction, the score, and the largest effects with their names.
 
-    top : the number of effects. taken : names that no new column may have. Columns that the table lacks count as
+    top : the number of effects. taken : names that no new column may have. exposure : the column that a rate is
+    multiplied by, for the expected total. For several classes there is a chance for each, and score, reasons and
+    effects are those of the likeliest. Columns that the table lacks count as
     missing cells; ScoreError if one is of another kind than in training."""
 
-    def __init__(self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str]) -> None:
-        self._estimator, self._top = estimator, top
+    def __init__(
+        self, estimator: GAMRegressor | GAMClassifier, top: int, taken: Collection[str], exposure: str | None = None
+    ) -> None:
+        self._estimator, self._top, self._exposure = estimator, top, exposure
         self._kinds: dict[str, ColumnKind] = {}
         for of in estimator.model_.bins:
             self._kinds.setdefault(of.feature.column, of.feature.kind if of.feature.part == "value" else "date")
@@ -91,17 +97,28 @@ class Scorer:
     def _new(self) -> list[str]:
         model = self._estimator.model_
         parts = min(self._top, len(model.terms) + len(model.pairs))
-        return ["prediction", "score", *(f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))]
+        expected = ["expected"] if self._exposure else []
+        chances = [f"chance of {name}" for name in self._classes]
+        reasons = (f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))
+        return ["prediction", *expected, *chances, "score", *reasons]
+
+    @property
+    def _classes(self) -> list[str]:
+        """Names of the classes if there are more than two."""
+        fitted = self._estimator
+        several = isinstance(fitted, GAMClassifier) and fitted.n_scores > 1
+        return [str(name) for name in fitted.classes_] if several else []
 
     @property
     def columns(self) -> list[str]:
-        """Columns of a table that the model uses."""
-        return list(self._kinds)
+        """Columns of a table that scoring reads."""
+        return [*self._kinds, *([self._exposure] if self._exposure else [])]
 
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the new columns."""
-        return pa.schema([(name, pa.string() if plain.startswith("reason") else pa.float64())
+        texts = ("reason", "prediction") if self._classes else ("reason",)
+        return pa.schema([(name, pa.string() if plain.startswith(texts) else pa.float64())
                           for plain, name in self._names.items()])  # fmt: skip
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -112,18 +129,37 @@ class Scorer:
         if stops:
             raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
         X = _columns(frame, self._kinds)
-        parts = self._estimator.explain_rows(X)
+        columns, parts = self._of_classes(X) if self._classes else self._of_score(X)
+        if self._exposure:
+            there = self._exposure in frame.columns
+            exposure = read_numbers(frame[self._exposure]) if there else np.full(len(frame), np.nan)
+            columns["expected"] = columns["prediction"] * exposure
         names = np.array(parts.features, object)
         order = np.argsort(-np.abs(parts.contributions), axis=1, kind="stable")[:, : self._top]
         chosen = np.take_along_axis(parts.contributions, order, axis=1)
-        binary = isinstance(self._estimator, GAMClassifier)
-        predicted = (
-            self._estimator.predict_proba(X)[:, 1] if binary else self._estimator.loss.inverse_link(parts.scores)
-        )
-        columns = {"prediction": predicted, "score": parts.scores}
         for k in range(order.shape[1]):
             columns |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
         return pd.DataFrame({self._names[name]: values for name, values in columns.items()}, index=frame.index)
+
+    def _of_score(self, X: pd.DataFrame) -> tuple[dict[str, Any], Breakdown]:
+        """Return prediction and score of rows, and the parts of the score."""
+        parts, fitted = self._estimator.explain_rows(X), self._estimator
+        binary = isinstance(fitted, GAMClassifier)
+        predicted = fitted.predict_proba(X)[:, 1] if binary else fitted.loss.inverse_link(parts.scores)
+        return {"prediction": predicted, "score": parts.scores}, parts
+
+    def _of_classes(self, X: pd.DataFrame) -> tuple[dict[str, Any], Breakdown]:
+        """Return the likeliest class of rows with its score, the chance of each, and the parts of that score."""
+        fitted = self._estimator
+        assert isinstance(fitted, GAMClassifier)
+        chances, rows = fitted.predict_proba(X), np.arange(len(X))
+        best = chances.argmax(axis=1)
+        each = [fitted.of_class(name).explain_rows(X) for name in fitted.classes_]
+        parts = np.stack([one.contributions for one in each])[best, rows]
+        score = np.stack([one.scores for one in each])[best, rows]
+        columns = {"prediction": np.array(self._classes, object)[best], "score": score}
+        columns |= {f"chance of {name}": chances[:, k] for k, name in enumerate(self._classes)}
+        return columns, replace(each[0], contributions=parts, scores=score)
 
 
 def _columns(part: pd.DataFrame, kinds: dict[str, ColumnKind]) -> pd.DataFrame:

@@ -57,7 +57,9 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
         tell(share, "Scoring the rows")
         space.check_room(size_of(making))  # an exceeded quota is noticed before the disk is full
 
-    wanted = Wanted(space, about["table"], about["kind"], about["top"], tuple(about.get("keep", ())))
+    exposure = space.models.about(about["model"]).spec.get("exposure")
+    keep = tuple(about.get("keep", ()))
+    wanted = Wanted(space, about["table"], about["kind"], about["top"], keep=keep, exposure=exposure)
     write(wanted, estimator, making, card(space, about["model"]).text(), step)
 
 

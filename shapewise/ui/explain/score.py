@@ -11,8 +11,11 @@ from gamcore import ModelFileError
 from gamcore import io as scoring
 from gamcore.data.table import TableError
 from gamcore.decide.rules_code import kinds_of
+from gamcore.estimators.gam import GAMRegressor
+from gamcore.estimators.relativities import relativities
 from gamcore.io import ScoringError
 from gamcore.viz import files as export
+from gamcore.viz.files.spreadsheets import to_xlsx
 from shapewise.reports import file_jobs as packs
 from shapewise.scoring import score_file as scorefile
 from shapewise.scoring import score_rows as scored
@@ -102,6 +105,13 @@ def code(model: ModelAbout) -> None:
         for form, label in writers.items():
             name = export.file_name(model.name, "model", form)
             downloads.button(label, partial(_encoded, made[form]), name, f"{form}-{model.id}", ":material/download:")
+        if not model.of_tasks and state.estimator(model.id).loss.has_log_link:
+            made_of = partial(_relativities, model.id, model.bands)
+            name = export.file_name(model.name, "relativities", "xlsx")
+            downloads.button("Relativities", made_of, name, f"relativities-{model.id}", ":material/download:")
+    if exposure := model.spec.get("exposure"):
+        named = md(state.names_of(model).column(exposure))
+        st.caption(f"Predictions of SQL are totals: the rate times {named}. Python takes the exposure as an argument.")
 
 
 def _encoded(text: str) -> bytes:
@@ -111,7 +121,7 @@ def _encoded(text: str) -> bytes:
 @state.kept(copies=True, show_spinner="Writing the model", max_entries=12)
 def _written(identifier: str, form: str) -> str:
     """Return a stored model as code or JSON; as SQL, with the column types of its table if that is still here."""
-    model, estimator = state.workspace().models.about(identifier), state.estimator(identifier)
+    model, estimator = state.workspace().models.about(identifier), state.whole(identifier)
     behind = computed.steps_behind(model)
     if form == "json":
         return scoring.to_json(estimator, 1, [step.to_dict() | {"needs": step.needs()} for step in behind])
@@ -123,5 +133,18 @@ def _written(identifier: str, form: str) -> str:
     used = {bins.feature.column for bins in estimator.model_.bins}
     kinds = kinds_of(state.frame(model.table), [name for name in names if name in used]) if names else {}
     return scoring.to_sql(
-        estimator, model.table_name or "table", kinds=kinds, title=model.name, columns=names, computed=steps
-    )
+        estimator, model.table_name or "table", kinds=kinds, title=model.name, columns=names, computed=steps,
+        exposure=model.spec.get("exposure"),
+    )  # fmt: skip
+
+
+@state.kept(copies=True, show_spinner="Writing the relativities", max_entries=4)
+def _relativities(identifier: str, bands: int) -> bytes:
+    """Return the rating factors of a model as a workbook, compared on its held-out rows where there are any."""
+    model, estimator = state.workspace().models.about(identifier), state.whole(identifier)
+    assert isinstance(estimator, GAMRegressor)
+    data = state.data(model)
+    if data is None:
+        return to_xlsx(relativities(estimator))
+    beside = {name: of for name, of in data.of_rows(data.held_out).items() if name != "groups"}
+    return to_xlsx(relativities(estimator, data.X[data.held_out], data.y[data.held_out], **beside))

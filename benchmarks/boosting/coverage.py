@@ -13,18 +13,25 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
-from scipy.stats import norm
 
+from benchmarks.boosting.known_truths import (
+    SCENARIOS,
+    TARGETS,
+    Known,
+    Scenario,
+    Target,
+    draw,
+    known_curves,
+    places,
+)
+from benchmarks.harness.available import lack
 from benchmarks.harness.cells import Cell, keep, load, load_all
 from benchmarks.harness.machine import code, describe
 from benchmarks.harness.page import markdown, put_between
@@ -34,116 +41,6 @@ from gamcore.types import Floats
 
 MARKS: Final = ("<!-- measured -->", "<!-- /measured -->")
 FEWEST_ROWS: Final = 12
-QUANTILES: Final = np.linspace(0.02, 0.98, 49)
-LEVELS: Final = ("a", "b", "c", "d", "e", "f")
-SHARES: Final = np.array([0.3, 0.25, 0.2, 0.12, 0.08, 0.05])
-EFFECTS: Final = np.array([0.5, -0.4, 0.1, -0.8, 0.6, 0.9])
-CORRELATION: Final = 0.6
-CLUSTER: Final = 8
-"""Rows of a cluster."""
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """A kind of table: its number of rows, and what is special about them."""
-
-    n: int
-    binary: bool = False
-    weights: bool = False
-    clusters: bool = False
-    rounded: bool = False  # to round numbers, so that even small tables have several rows per value
-    runs: int = 100
-
-    @property
-    def name(self) -> str:
-        kind = "binary" if self.binary else "gaussian"
-        special = "".join(f"-{word}" for word in ("weights", "clusters", "rounded") if getattr(self, word))
-        return f"{kind}-{self.n}{special}"
-
-
-SIZES: Final = ((1_000, 200), (2_000, 200), (10_000, 120), (50_000, 40))
-SCENARIOS: Final = [
-    *[Scenario(n, binary, rounded=n < 5_000, runs=runs) for binary in (False, True) for n, runs in SIZES],
-    Scenario(4_000, weights=True, rounded=True),
-    Scenario(4_000, clusters=True, rounded=True),
-    Scenario(4_000, binary=True, clusters=True, rounded=True),
-]
-STEPS: Final = {"wave": 0.02, "straight": 0.1, "bend": 0.1, "flat": 0.02, "slow": 0.1}
-"""Units of rounded numbers."""
-
-Truth = Callable[[Any], Floats]
-TRUTHS: Final[dict[str, Truth]] = {
-    "wave": lambda x: np.sin(2 * np.pi * x),
-    "straight": lambda x: 0.6 * x,
-    "bend": lambda x: np.tanh(x) ** 2 * 1.2,
-    "flat": lambda x: 0.0 * x,
-    "slow": lambda x: np.log1p(x),
-    "levels": lambda x: EFFECTS[np.searchsorted(LEVELS, x)],
-}
-"""Known curves; straight and bend are of correlated features."""
-
-
-def places() -> dict[str, NDArray[Any]]:
-    """Return the places at which each curve is evaluated."""
-    normal = norm.ppf(QUANTILES)
-    quantiles = {
-        "wave": QUANTILES,
-        "straight": normal,
-        "bend": normal,
-        "flat": QUANTILES,
-        "slow": -np.log1p(-QUANTILES),
-    }
-    return {**quantiles, "levels": np.array(LEVELS)}
-
-
-def features(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Return the features of n rows."""
-    first = rng.standard_normal(n)
-    second = CORRELATION * first + np.sqrt(1 - CORRELATION**2) * rng.standard_normal(n)
-    return {
-        "wave": rng.uniform(size=n), "straight": first, "bend": second, "flat": rng.uniform(size=n),
-        "slow": rng.exponential(size=n), "levels": rng.choice(LEVELS, n, p=SHARES),
-    }  # fmt: skip
-
-
-@cache
-def centres() -> dict[str, float]:
-    """Return the population means of the known curves."""
-    many = features(1_000_000, np.random.default_rng(0))
-    return {name: float(truth(many[name]).mean()) for name, truth in TRUTHS.items()}
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A table drawn from a scenario."""
-
-    X: pd.DataFrame
-    y: Floats
-    weight: Floats | None
-    groups: NDArray[np.int64] | None
-
-
-def draw(scenario: Scenario, seed: int) -> Drawn:
-    """Return a table; the rows of a cluster share half of the noise variance and half of the features."""
-    rng, n = np.random.default_rng([seed, scenario.n]), scenario.n
-    table = features(n, rng)
-    groups = np.arange(n) // CLUSTER if scenario.clusters else None
-    noise = rng.standard_normal(n)
-    if groups is not None:
-        first = groups * CLUSTER
-        for name in ("wave", "slow", "levels"):
-            table[name] = table[name][first]
-        noise = np.sqrt(0.5) * noise + np.sqrt(0.5) * rng.standard_normal(n)[first]
-    if scenario.rounded:
-        table |= {name: np.round(table[name] / step) * step for name, step in STEPS.items()}
-    weight = rng.choice([0.5, 1.0, 3.0], n) if scenario.weights else None
-    score = sum(truth(table[name]) for name, truth in TRUTHS.items())
-    if scenario.binary:  # the noise, shared within clusters, decides the class: rows of a cluster are alike
-        latent = norm.cdf(noise)
-        y = (latent < expit(score - 1.0)).astype(np.float64)
-    else:
-        y = score + noise * (1.0 if weight is None else 1 / np.sqrt(weight))
-    return Drawn(pd.DataFrame(table), y, weight, groups)
 
 
 def codes_at(curve: Curve, at: NDArray[Any]) -> NDArray[np.int64]:
@@ -153,22 +50,39 @@ def codes_at(curve: Curve, at: NDArray[Any]) -> NDArray[np.int64]:
     return np.searchsorted(curve.edges[1:-1], at.astype(np.float64), side="right")
 
 
+def lacking(target: Target) -> str:
+    """Return what our estimators lack for a kind of target, in words; empty where they lack nothing."""
+    return lack(target.parameters or {}, classes=target.several)
+
+
+def unfitted(target: Target, **settings: Any) -> GAMRegressor | GAMClassifier:
+    """Return our model of a kind of target."""
+    if target.parameters is None:
+        return GAMClassifier(**settings)
+    return GAMRegressor(**target.parameters, **settings)
+
+
+def shape(model: GAMRegressor | GAMClassifier, known: Known) -> Curve:
+    """Return the fitted curve that belongs to a known one."""
+    return (model if known.label is None else model.of_class(known.label)).explain_shape(known.feature)
+
+
 def replicate(scenario: Scenario, seed: int) -> Cell:
     """Fit one table; return the score, both bands and the rows at every place of every curve."""
-    drawn = draw(scenario, seed)
-    model = (GAMClassifier if scenario.binary else GAMRegressor)(random_state=seed, n_jobs=2)
+    drawn, every = draw(scenario, seed), known_curves(scenario.of)
+    model = unfitted(scenario.of, random_state=seed, n_jobs=2)
     started = time.perf_counter()
     model.fit(drawn.X, drawn.y, drawn.weight, drawn.groups)
     fitted = time.perf_counter()
-    quick = {name: model.explain_shape(name) for name in TRUTHS}
+    quick = {known.key: shape(model, known) for known in every}
     model.add_bands(drawn.X, drawn.y, drawn.weight, drawn.groups)
     ended = time.perf_counter()
     curves: dict[str, Any] = {}
-    for name, at in places().items():
-        curve = model.explain_shape(name)
-        k, thin = codes_at(curve, at), quick[name]
-        rows = np.bincount(_bins_of(curve, drawn.X[name]), minlength=curve.scores.size)
-        curves[name] = {
+    for known in every:
+        curve, thin = shape(model, known), quick[known.key]
+        k = codes_at(curve, places()[known.feature])
+        rows = np.bincount(_bins_of(curve, drawn.X[known.feature]), minlength=curve.scores.size)
+        curves[known.key] = {
             "score": curve.scores[k].tolist(),
             "half": ((curve.upper - curve.lower) / 2)[k].tolist(),
             "whole": ((curve.whole[1] - curve.whole[0]) / 2)[k].tolist(),
@@ -187,8 +101,8 @@ def replicate_peer(scenario: Scenario, seed: int) -> Cell:
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
     drawn = draw(scenario, seed)
-    kind = ExplainableBoostingClassifier if scenario.binary else ExplainableBoostingRegressor
-    model = kind(interactions=0, random_state=seed, n_jobs=2)
+    kind = ExplainableBoostingClassifier if scenario.of.parameters is None else ExplainableBoostingRegressor
+    model = kind(objective=scenario.of.ebm, interactions=0, random_state=seed, n_jobs=2)
     started = time.perf_counter()
     with warnings.catch_warnings(action="ignore"):
         model.fit(drawn.X, drawn.y, sample_weight=drawn.weight)
@@ -205,14 +119,18 @@ def replicate_peer(scenario: Scenario, seed: int) -> Cell:
 
 
 def measure(asked: argparse.Namespace) -> None:
-    """Measure every missing cell."""
+    """Measure every missing cell of the scenarios asked for."""
     for scenario in SCENARIOS:
-        for seed in range(asked.runs or scenario.runs):
+        if scenario.target not in asked.targets or scenario.n > asked.rows:
+            continue
+        if reason := lacking(scenario.of):
+            print(f"{scenario.name}: not available, since {reason}.", flush=True)
+        for seed in range(0 if reason else asked.runs or scenario.runs):
             out = asked.json / f"{scenario.name}-{seed}.json"
             about = {"scenario": asdict(scenario), "name": scenario.name, "model": "ours", "seed": seed, "code": code()}
             if not about.items() <= load(out).items():
                 keep(out, about | replicate(scenario, seed))
-        for seed in range(0 if scenario.n > asked.peer_rows else asked.peer_runs):
+        for seed in range(asked.peer_runs if scenario.of.ebm and scenario.n <= asked.peer_rows else 0):
             out = asked.json / f"{scenario.name}-{seed}-ebm.json"
             cell = {"scenario": asdict(scenario), "name": scenario.name, "model": "ebm", "seed": seed}
             if not cell.items() <= load(out).items():
@@ -231,21 +149,16 @@ def _share(inside: NDArray[np.bool_], seen: NDArray[np.bool_]) -> tuple[float, f
     return 100 * float(each.mean()), 100 * float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else np.nan
 
 
-def truth_at(name: str) -> Floats:
-    """Return the known curve, centred, at its places."""
-    return TRUTHS[name](places()[name]) - centres()[name]
-
-
-def coverage(cells: pd.DataFrame) -> dict[str, Any]:
+def coverage(cells: pd.DataFrame, every: list[Known]) -> dict[str, Any]:
     """Return the coverage of one scenario in percent, over all its curves."""
     parts: dict[str, list[NDArray[np.bool_]]] = {key: [] for key in ("truth", "mean", "quick", "seen")}
     at_once: list[NDArray[np.bool_]] = []
-    for name in TRUTHS:
-        score, half, whole = (_stack(cells, name, what) for what in ("score", "half", "whole"))
-        truth, seen = truth_at(name), _stack(cells, name, "rows") >= FEWEST_ROWS
+    for known in every:
+        score, half, whole = (_stack(cells, known.key, what) for what in ("score", "half", "whole"))
+        truth, seen = known.scores, _stack(cells, known.key, "rows") >= FEWEST_ROWS
         parts["truth"].append(np.abs(score - truth) <= half)
         parts["mean"].append(np.abs(score - score.mean(axis=0)) <= half)
-        parts["quick"].append(np.abs(score - truth) <= _stack(cells, name, "quick"))
+        parts["quick"].append(np.abs(score - truth) <= _stack(cells, known.key, "quick"))
         parts["seen"].append(seen)
         at_once.append(((np.abs(score - truth) <= whole) | ~seen).all(axis=1))
     whole_of = np.stack(at_once, axis=1)
@@ -265,22 +178,52 @@ def coverage(cells: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def by_curve(cells: pd.DataFrame, every: list[Known]) -> dict[str, str]:
+    """Return how often the truth of each curve is covered point by point, in percent, and why not more often.
+
+    After the percentage: the size of the bias of the mean fit, and the mean half-width of the band, both in standard
+    deviations of the fitted score over replications. Without bias, 95% need a half-width of 1.96.
+    """
+    shown = {}
+    for known in every:
+        score, half = (_stack(cells, known.key, what) for what in ("score", "half"))
+        seen = _stack(cells, known.key, "rows") >= FEWEST_ROWS
+        share, _ = _share(np.abs(score - known.scores) <= half, seen)
+        spread = np.maximum(score.std(axis=0, ddof=1), np.finfo(float).tiny)
+        bias = np.sqrt(np.mean(np.square((score.mean(axis=0) - known.scores) / spread)))
+        shown[known.key] = f"{share:.1f} ({bias:.1f}, {np.mean(half / spread):.1f})"
+    return shown
+
+
 def _percent(value: float, error: float) -> str:
     return f"{value:.1f} ± {error:.1f}" if np.isfinite(value) else ""
 
 
-def peer_coverage(cells: pd.DataFrame) -> str:
+def peer_coverage(cells: pd.DataFrame, every: list[Known]) -> str:
     """Return how often EBM's bars cover the truth."""
     inside = np.concatenate(
-        [np.abs(_stack(cells, name, "score") - truth_at(name)) <= _stack(cells, name, "half") for name in TRUTHS],
+        [np.abs(_stack(cells, one.key, "score") - one.scores) <= _stack(cells, one.key, "half") for one in every],
         axis=1,
     )
     return _percent(*_share(inside, np.ones_like(inside)))
 
 
-def shape_error(cells: pd.DataFrame, name: str) -> Floats:
+def shape_error(cells: pd.DataFrame, known: Known) -> Floats:
     """Return each replication's mean squared distance from the truth."""
-    return np.square(_stack(cells, name, "score") - truth_at(name)).mean(axis=1)
+    return np.square(_stack(cells, known.key, "score") - known.scores).mean(axis=1)
+
+
+def _beside_ebm(ours: pd.DataFrame, ebm: pd.DataFrame, every: list[Known]) -> list[dict[str, Any]]:
+    """Return our mean squared distance to each known curve next to EBM's, on the tables of both."""
+    same, ebm = ours[ours["seed"].isin(ebm["seed"])].sort_values("seed"), ebm.sort_values("seed")
+    seconds = f"{same['fit'].median():.2f} / {ebm['fit'].median():.1f}"
+    rows = []
+    for known in every:
+        a, b = shape_error(same, known), shape_error(ebm, known)
+        gap, error = (a - b).mean(), (a - b).std(ddof=1) / np.sqrt(a.size)
+        row = {"truth": known.key, "ours": a.mean(), "EBM": b.mean(), "gap": gap, "error": error, "seconds": seconds}
+        rows.append(row)
+    return rows
 
 
 def tables(folder: Path) -> list[str]:
@@ -288,20 +231,14 @@ def tables(folder: Path) -> list[str]:
     everything = load_all(folder)
     covered, errors = {}, []
     for scenario in SCENARIOS:
-        mine = everything[everything["name"] == scenario.name]
+        mine, every = everything[everything["name"] == scenario.name], known_curves(scenario.of)
         ours, ebm = mine[mine["model"] == "ours"], mine[mine["model"] == "ebm"]
         if ours.empty:
             continue
-        covered[scenario.name] = coverage(ours) | {"EBM ± 1 SD": peer_coverage(ebm) if len(ebm) else ""}
-        if ebm.empty:
-            continue
-        same = ours[ours["seed"].isin(ebm["seed"])].sort_values("seed")
-        seconds = f"{same['fit'].median():.2f} / {ebm['fit'].median():.1f}"
-        for name in TRUTHS:
-            a, b = shape_error(same, name), shape_error(ebm.sort_values("seed"), name)
-            gap, error = (a - b).mean(), (a - b).std(ddof=1) / np.sqrt(a.size)
-            row = {"truth": name, "ours": a.mean(), "EBM": b.mean(), "gap": gap, "error": error, "seconds": seconds}
-            errors.append({"scenario": scenario.name, **row})
+        bars = peer_coverage(ebm, every) if len(ebm) else ""
+        covered[scenario.name] = coverage(ours, every) | {"EBM ± 1 SD": bars}
+        if len(ebm):
+            errors += [{"scenario": scenario.name, **row} for row in _beside_ebm(ours, ebm, every)]
     lines = [*markdown(pd.DataFrame(covered).T.rename_axis("scenario"))]
     if errors:
         frame = pd.DataFrame(errors)
@@ -310,19 +247,39 @@ def tables(folder: Path) -> list[str]:
     return lines
 
 
+def curve_tables(folder: Path) -> list[str]:
+    """Return the coverage of each curve, a table per kind of target."""
+    everything = load_all(folder)
+    ours = everything[everything["model"] == "ours"]
+    lines = []
+    for name, target in TARGETS.items():
+        every = known_curves(target)
+        rows = {
+            scenario.name: by_curve(cells, every)
+            for scenario in SCENARIOS
+            if scenario.target == name and len(cells := ours[ours["name"] == scenario.name])
+        }
+        if rows:
+            lines += ["", *markdown(pd.DataFrame(rows).T.rename_axis("coverage (bias, half-width), in SD of fits"))]
+    return lines
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--json", type=Path, required=True, help="folder of the cells; those of the same code are kept")
     asked.add_argument("--doc", type=Path, help="a page whose marks get the tables")
+    asked.add_argument("--targets", nargs="*", default=list(TARGETS), choices=list(TARGETS), help="kinds to measure")
+    asked.add_argument("--rows", type=int, default=50_000, help="most rows of a scenario")
     asked.add_argument("--runs", type=int, default=0, help="replications of each scenario instead of its own number")
     asked.add_argument("--peer-runs", type=int, default=12, help="replications that EBM is fitted to")
     asked.add_argument("--peer-rows", type=int, default=10_000, help="rows up to which EBM is fitted")
+    asked.add_argument("--curves", action="store_true", help="print the coverage of each curve as well")
     options = asked.parse_args()
     measure(options)
     lines = tables(options.json)
     if options.doc:
         put_between(options.doc, MARKS, lines)
-    print("\n".join(lines))
+    print("\n".join(lines + (curve_tables(options.json) if options.curves else [])))
 
 
 if __name__ == "__main__":

@@ -13,18 +13,18 @@ import argparse
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score, root_mean_squared_error
+from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from benchmarks.boosting import standing
 from benchmarks.harness.cells import Cell, keep, load, load_all, quietest, run_module
 from benchmarks.harness.contenders import Contender, contenders
 from benchmarks.harness.machine import code, describe
-from benchmarks.harness.tables import BINARY, REGRESSION, RealTable, parser, read
+from benchmarks.harness.tables import BINARY, REGRESSION, parser, read
 from benchmarks.harness.watch import Watch
 
 WARM_ROWS = 300
@@ -32,15 +32,31 @@ TEST_SHARE = 0.2
 PREDICTIONS = 5
 
 
-def measure(table: RealTable, contender: Contender, seed: int) -> dict[str, Any]:
+class Measured(Protocol):
+    """A table that models are fitted to, and its metric."""
+
+    X: pd.DataFrame
+    y: pd.Series
+
+    @property
+    def classifier(self) -> bool: ...
+
+    def score(self, X: pd.DataFrame, y: NDArray[Any], predicted: NDArray[Any]) -> float: ...
+
+
+def split(table: Measured, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return the features to fit and those to test, then the targets to fit and those to test."""
+    strata = table.y if table.classifier else None
+    parts = train_test_split(table.X, table.y.to_numpy(), test_size=TEST_SHARE, random_state=seed, stratify=strata)
+    return tuple(parts)
+
+
+def measure(table: Measured, contender: Contender, seed: int) -> dict[str, Any]:
     """Fit one model and score it on its test rows."""
-    strata = table.y if table.binary else None
-    X, X_test, y, y_test = train_test_split(
-        table.X, table.y.to_numpy(), test_size=TEST_SHARE, random_state=seed, stratify=strata
-    )
-    X, X_test = contender.prepare(X, X_test)
+    X, X_given, y, y_test = split(table, seed)
+    X, X_test = contender.prepare(X, X_given)
     # Compiled code, thread pools and worker processes must exist before the clock starts.
-    few, model = contender.make(table.binary, seed, warming=True), contender.make(table.binary, seed)
+    few, model = contender.make(table.classifier, seed, warming=True), contender.make(table.classifier, seed)
     contender.fit(few, X[:WARM_ROWS], y[:WARM_ROWS], seed)
     contender.ask(few, X[:WARM_ROWS])
     with Watch() as watch:
@@ -48,11 +64,10 @@ def measure(table: RealTable, contender: Contender, seed: int) -> dict[str, Any]
         contender.fit(model, X, y, seed)
         seconds = time.perf_counter() - started
     scores = contender.ask(model, X_test)
-    metric = roc_auc_score(y_test, scores) if table.binary else root_mean_squared_error(y_test, scores)
     return {
         "seconds": seconds,
         "predict_seconds": float(np.median([_timed(contender.ask, model, X_test) for _ in range(PREDICTIONS)])),
-        "metric": float(metric),
+        "metric": table.score(X_given, y_test, scores),
         "memory_mib": watch.mib,
         "others_cores": watch.others,
         "rounds": contender.rounds(model),

@@ -67,14 +67,15 @@ class Contender:
     seeded: bool = True
     most_seconds: float = math.inf  # after which a cell is given up, whatever the run allows
 
-    def make(self, binary: bool, seed: int, warming: bool = False) -> Any:
+    def make(self, classifier: bool, seed: int, warming: bool = False) -> Any:
         """Return an unfitted model."""
-        kind = getattr(importlib.import_module(self.module), self.classes[binary])
+        kind = getattr(importlib.import_module(self.module), self.classes[classifier])
         seeded = {"random_state": seed} if self.seeded else {}
         return kind(**{**self.parameters, **(self.few if warming else {}), **seeded})
 
 
-def _ours(preset: str, n_jobs: int) -> Contender:
+def make_ours(preset: str, n_jobs: int) -> Contender:
+    """Return our model with a preset."""
     return Contender(
         (),
         "gamcore",
@@ -85,7 +86,8 @@ def _ours(preset: str, n_jobs: int) -> Contender:
     )
 
 
-def _ebm(**parameters: Any) -> Contender:
+def make_ebm(**parameters: Any) -> Contender:
+    """Return an EBM, without pairs unless `parameters` ask for them."""
     return Contender(
         ("interpret",),
         "interpret.glassbox",
@@ -102,7 +104,8 @@ def _as_categories(X: pd.DataFrame, X_test: pd.DataFrame) -> Frames:
     return X.astype(kinds), X_test.astype(kinds)
 
 
-def _held_out(X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, Any, Any, Any]:
+def held_out(X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return rows to fit, then rows that stop the fit: X, y, X, y."""
     classes = y if len(np.unique(y)) == 2 else None
     X, X_held, y, y_held = train_test_split(X, y, test_size=HELD_OUT, random_state=seed, stratify=classes)
     return X, y, X_held, y_held
@@ -111,17 +114,18 @@ def _held_out(X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, Any, An
 def _fit_lightgbm(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int, patience: int = PATIENCE) -> None:
     from lightgbm import early_stopping
 
-    X, y, *held = _held_out(X, y, seed)
+    X, y, *held = held_out(X, y, seed)
     with warnings.catch_warnings(action="ignore"):  # newer versions want eval_X and eval_y, which older ones lack
         model.fit(X, y, eval_set=[tuple(held)], callbacks=[early_stopping(patience, verbose=False)])
 
 
 def _fit_xgboost(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> None:
-    X, y, *held = _held_out(X, y, seed)
+    X, y, *held = held_out(X, y, seed)
     model.fit(X, y, eval_set=[tuple(held)], verbose=False)
 
 
-def _lightgbm(patience: int = PATIENCE, **parameters: Any) -> Contender:
+def make_lightgbm(patience: int = PATIENCE, **parameters: Any) -> Contender:
+    """Return LightGBM, with its defaults or, where there are `parameters`, stopped by held-out rows."""
     additive = bool(parameters)
     return Contender(
         ("lightgbm",),
@@ -225,7 +229,7 @@ def with_pairs(n_features: int, binary: bool) -> dict[str, Contender]:
             rounds=lambda model: [len(model.model_.pairs)],
         )
 
-    ebm = _ebm(interactions=f"{3 if binary else 5}x")
+    ebm = make_ebm(interactions=f"{3 if binary else 5}x")
     return {
         "ours": ours(interactions=n_pairs),
         "ours-joint": ours(interactions=n_pairs, joint=True),
@@ -241,20 +245,20 @@ def contenders(table: str) -> dict[str, Contender]:
     slow = {"learning_rate": 0.1, "n_estimators": 20_000}
     default = GAMRegressor()
     quick = {"learning_rate": default.learning_rate, "patience": default.early_stopping_rounds}
-    listed = {f"{name}-{n_jobs}": _ours(name.removeprefix("ours-"), n_jobs) for n_jobs in JOBS for name in OURS}
+    listed = {f"{name}-{n_jobs}": make_ours(name.removeprefix("ours-"), n_jobs) for n_jobs in JOBS for name in OURS}
     listed |= {
-        "ebm": _ebm(),
-        "ebm-8": _ebm(outer_bags=8),
-        "ebm-matched": _ebm(outer_bags=8, max_bins=256, max_leaves=default.max_leaves),
+        "ebm": make_ebm(),
+        "ebm-8": make_ebm(outer_bags=8),
+        "ebm-matched": make_ebm(outer_bags=8, max_bins=256, max_leaves=default.max_leaves),
     }
     if table == "compact":
-        listed["ebm-256"] = _ebm(max_bins=256)
+        listed["ebm-256"] = make_ebm(max_bins=256)
     if table in REGRESSION:
         listed |= {"gpgam": _gpgam(), "gpgam-64": _gpgam(n_bins=64, n_pairs=0)}
     return listed | {
-        "lightgbm": _lightgbm(),
-        "lightgbm-additive": _lightgbm(num_leaves=2, **slow),
-        "lightgbm-additive-quick": _lightgbm(num_leaves=2, **(slow | quick)),
+        "lightgbm": make_lightgbm(),
+        "lightgbm-additive": make_lightgbm(num_leaves=2, **slow),
+        "lightgbm-additive-quick": make_lightgbm(num_leaves=2, **(slow | quick)),
         "xgboost": _xgboost(),
         "xgboost-additive": _xgboost(max_depth=1, early_stopping_rounds=PATIENCE, **slow),
         "pygam": _pygam(),

@@ -6,8 +6,11 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score, root_mean_squared_error
 
 REGRESSION = ("compact", "pole", "bike", "calhousing")
 BINARY = ("magic", "letter", "bank", "adult")
@@ -36,6 +39,15 @@ class RealTable:
     X: pd.DataFrame
     y: pd.Series
     binary: bool
+
+    @property
+    def classifier(self) -> bool:
+        """Whether a classifier is fitted to it."""
+        return self.binary
+
+    def score(self, X: pd.DataFrame, y: NDArray[Any], predicted: NDArray[Any]) -> float:
+        """Return the metric of predictions for some rows: AUC, or root mean squared error."""
+        return float((roc_auc_score if self.binary else root_mean_squared_error)(y, predicted))
 
 
 def read(folder: Path, name: str) -> RealTable:

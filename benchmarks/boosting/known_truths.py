@@ -90,12 +90,14 @@ class Target:
     parameters : of `GAMRegressor`; None for a classifier. ebm : an objective; empty where EBM has none, or none whose
     curves can be compared.
     loadings : (K, curves) of each curve in each score.
+    precise : whether the noise of a row of weight w has the variance 1 / w; else weights say nothing of the noise.
     """
 
     draw: Draw
     ebm: str
     parameters: Mapping[str, Any] | None = field(default_factory=dict)
     loadings: tuple[tuple[float, ...], ...] = ((1.0,) * len(TRUTHS),)
+    precise: bool = False
 
     @property
     def several(self) -> bool:
@@ -105,7 +107,7 @@ class Target:
 
 THREE: Final = tuple(tuple((1.0, -1.0, 0.0)[(k + j) % 3] for j in range(len(TRUTHS))) for k in range(3))
 TARGETS: Final[dict[str, Target]] = {
-    "gaussian": Target(lambda score, noise, rng: score + noise, ebm="rmse"),
+    "gaussian": Target(lambda score, noise, rng: score + noise, ebm="rmse", precise=True),
     "binary": Target(_binary, ebm="log_loss", parameters=None),
     "poisson": Target(_counts, ebm="poisson_deviance", parameters={"objective": "poisson"}),
     "gamma": Target(_amounts, ebm="gamma_deviance", parameters={"objective": "gamma"}),
@@ -243,6 +245,7 @@ def draw(scenario: Scenario, seed: int) -> Drawn:
     if scenario.rounded:
         table |= {name: np.round(table[name] / step) * step for name, step in STEPS.items()}
     weight = rng.choice([0.5, 1.0, 3.0], n) if scenario.weights else None
-    noise = noise * (1.0 if weight is None else 1 / np.sqrt(weight))
+    if weight is not None and scenario.of.precise:
+        noise = noise * (1 / np.sqrt(weight))
     y = scenario.of.draw(scores_of(table, scenario.of), noise, rng)
     return Drawn(pd.DataFrame(table), y, weight, groups)

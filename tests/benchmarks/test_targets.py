@@ -84,6 +84,16 @@ def test_scores_are_sums_of_the_known_curves():
     np.testing.assert_allclose(alone - scores[:, 0], scores_of(X, TARGETS["gaussian"]) - scores[:, 0])
 
 
+def test_weights_are_precisions_of_numbers_and_nothing_else():
+    for name, shares in (("gaussian", [2.0, 1.0, 1 / 3]), ("gamma", [1.0, 1.0, 1.0])):
+        scenario = Scenario(MANY, name, weights=True)
+        drawn = draw(scenario, 0)
+        score = scores_of({column: drawn.X[column].to_numpy() for column in drawn.X}, scenario.of)
+        noise = drawn.y - score if name == "gaussian" else drawn.y / np.exp(score + BASE)
+        found = [noise[drawn.weight == weight].var() for weight in (0.5, 1.0, 3.0)]
+        np.testing.assert_allclose(found, shares, rtol=0.08)
+
+
 def test_scenarios_have_names_of_their_own():
     names = [scenario.name for scenario in SCENARIOS]
     assert len(set(names)) == len(names)

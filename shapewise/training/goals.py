@@ -73,7 +73,7 @@ def suggest(table: Table, target: str) -> tuple[GoalKind, str]:
             return "classes", f"it has {n_levels} levels"
         return "binary", f"it has {count(n_levels)} levels" if n_levels > 2 else "it has two values"
     values = read_numbers(series.dropna())
-    n_values, least = np.unique(values).size, float(values.min(initial=0.0))
+    n_values, least = np.unique(values).size, float(values.min()) if values.size else 0.0
     whole = bool(np.all(values == np.floor(values)))
     if n_values <= 2:
         return "binary", "it has two values"
@@ -103,7 +103,7 @@ def possible(table: Table, target: str) -> list[GoalKind]:
     if table.kind(target) not in ("number", "boolean"):
         return levels
     values = read_numbers(series)
-    least = float(values.min(initial=0.0))
+    least = float(values.min()) if values.size else 0.0
     fitting: dict[GoalKind, bool] = {
         "number": True, "count": least >= 0, "amount": least > 0, "spend": least >= 0 and bool((values > 0).any()),
         "quantile": True,

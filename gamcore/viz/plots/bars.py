@@ -161,7 +161,7 @@ def waterfall(
         np.array([0.0, *drawn[:-1], 0.0]), roles=roles, lying=True, texts=ticks,
     )  # fmt: skip
     low, high = min(float(drawn.min()), 0.0), max(float(drawn.max()), 0.0)
-    margin = 0.12 * (high - low or 1.0)  # room for the numbers beside the bars
+    margin = (0.24 if low < 0 else 0.12) * (high - low or 1.0)  # room for the numbers beside the bars
     x = Axis(_axis(breakdown.loss, scale, target), limits=(low - margin, high + margin), grid=True)
     y = levels([cut(name, LONGEST) for name in ("average row", *names, "this row")])
     numbers = pd.DataFrame({"part": ["average row", *names, "this row"], "score": [at[0], *np.diff(at), at[-1]]})

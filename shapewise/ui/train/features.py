@@ -35,6 +35,8 @@ def choose(table: TableAbout, chosen: Target) -> list[ColumnReport]:
     roles = {name: role for name, (_, role) in known.items()}
     usable = [r for r in reports if r.kind is not None and roles[r.name] in ("feature", "ignore", "target", "task")]
     asked: list[list[str] | None] = [outcome.positive for outcome in chosen.tasks.outcomes] or [chosen.positive]
+    if chosen.goal == "classes":
+        asked = [[level] for level in chosen.classes or chosen.levels]
     suspects: dict[str, str] = {}
     for identifier in chosen.tasks.tables.values() or [table.id]:
         there = {r.name for r in state.reports(identifier)}

@@ -61,7 +61,8 @@ def test_samples_are_seen_for_what_they_are(name, target, kind):
 def test_kinds_of_odd_columns():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({
-        "age": rng.integers(18, 90, 500), "sold": rng.random(500) < 0.5, "price": rng.lognormal(3, 2.5, 500),
+        "age": rng.integers(18, 90, 500), "sold": rng.random(500) < 0.5,
+        "price": rng.lognormal(3, 2.5, 500).round(2) + 0.01,
         "visits": rng.poisson(20, 500), "code": rng.choice([1, 2, 7], 500), "gain": rng.normal(size=500),
         "name": [f"n{k}" for k in range(500)],
     })  # fmt: skip

@@ -1,0 +1,82 @@
+"""From a CSV of claims to a curve of factors, a segment with its rate per year, a report, and SQL that says the same."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from gamcore.estimators.gam import from_saved
+from gamcore.io.gamx import from_bytes
+from tests.support.places import ROOT
+from tests.support.serving import settle
+from tests.support.steps import press, upload
+
+pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+
+CLAIMS = ROOT / "sample_data" / "claims.csv"
+
+
+def saved(page, press_it):
+    """Press what downloads a file, and return its bytes."""
+    with page.expect_download() as waiting:
+        press_it()
+    return waiting.value.path().read_bytes()
+
+
+def test_from_a_csv_of_claims_to_sql(page):
+    page.goto("/")
+    settle(page)
+    upload(page, CLAIMS)
+    press(page, "Train on this table")
+    page.get_by_role("button", name="Train", exact=True).wait_for()
+    settle(page)
+    assert page.get_by_role("combobox", name="Predict").input_value() == "claims"
+    assert page.get_by_role("combobox", name="Treat it as").input_value() == "A count"
+    assert page.get_by_role("combobox", name="Per unit of").input_value() == "exposure_years"
+    page.get_by_text("Fast", exact=True).click()
+    settle(page)
+    press(page, "Train")
+    page.get_by_role("button", name="Read the curves").wait_for()
+    settle(page)
+    press(page, "Read the curves")
+    page.wait_for_url("**/shapes?*")
+    settle(page)
+    assert page.get_by_text("factor of the mean").first.is_visible()
+    assert "per exposure_years" in page.get_by_test_id("stMain").inner_text()
+
+    page.get_by_text("Mark a segment").click()
+    settle(page)
+    model = page.url.split("model=")[1].split("&")[0]
+    page.goto(f"/strategies?model={model}")
+    settle(page)
+    assert page.get_by_test_id("stAlertContentError").count() == 0
+
+    page.goto(f"/models?model={model}")
+    settle(page)
+    file = saved(page, lambda: press(page, "Download"))
+    page.goto(f"/rows?model={model}")
+    settle(page)
+    page.get_by_role("tab", name="Code").click() if page.get_by_role("tab", name="Code").count() else None
+    settle(page)
+    sql = saved(page, lambda: press(page, "SQL")).decode()
+    book = saved(page, lambda: press(page, "Relativities"))
+    assert book[:2] == b"PK"
+    fitted, rows = from_saved(from_bytes(file)), pd.read_csv(CLAIMS)
+    with duckdb.connect() as base:
+        base.register("given", rows.convert_dtypes(dtype_backend="numpy_nullable"))
+        base.execute('CREATE TABLE "claims" AS SELECT * FROM given')
+        said = base.execute(sql).fetchdf()["prediction"]
+    np.testing.assert_allclose(said, fitted.predict(rows, exposure=rows["exposure_years"]), rtol=0, atol=1e-9)
+
+    page.goto(f"/report?model={model}")
+    settle(page)
+    page.get_by_text("Web page", exact=True).click()
+    settle(page)
+    press(page, "Make the report")
+    page.get_by_role("button", name="Download").last.wait_for()
+    report = saved(page, lambda: page.get_by_role("button", name="Download").last.click()).decode()
+    assert "claims per exposure_years" in report
+    assert "factor of the mean" in report

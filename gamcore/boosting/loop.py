@@ -53,7 +53,8 @@ def boost(state: RefitState, executor: Executor | None = None, watch: bool = Fal
             before, known = state.done, (int(state.course.counts[BEST_ROUND]), float(state.course.losses[BEST]))
             most = min(clock.at_once, REFRESH - before % REFRESH, end - before)
             clock.begin()
-            ran, stalled = rounds.run(stage.settings, stage.n_greedy, stage.rule, state.course, most)
+            settings = stage.settings._replace(loss=state.loss)  # which follows the rows
+            ran, stalled = rounds.run(settings, stage.n_greedy, stage.rule, state.course, most)
             clock.took(ran)
             train_loss = clock.watched(state.train_loss, before == 0)
             stop = False

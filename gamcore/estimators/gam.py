@@ -23,7 +23,6 @@ from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTree
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.losses import LOSSES, Loss, default_loss
-from gamcore.model.power_losses import TweedieLoss
 from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
@@ -44,7 +43,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
     best_rounds_ : (outer_bags,)
         The round that each refit kept; n_rounds_ is the largest.
     validation_losses_ : (outer_bags,)
-        Mean squared error on each refit's validation rows; mean deviance for the other objectives.
+        Mean squared error on each refit's validation rows; mean deviance or pinball loss for the other objectives.
     pair_ranking_ :
         Frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
     pair_worth_ : (pairs,)
@@ -59,7 +58,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
     def loss(self) -> Loss:
         """The loss that boosting minimises."""
         loss = LOSSES[self.objective]
-        return replace(loss, power=self.power) if isinstance(loss, TweedieLoss) else loss
+        return replace(loss, **{name: getattr(self, name) for name in asdict(loss)})
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit to a table (n, p) and a numeric target (n,).
@@ -86,7 +85,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, AdditiveEstimator):  # t
         return target
 
     def predict(self, X: Any) -> Floats:
-        """Return the predictions (n,) in the target's units: means."""
+        """Return the predictions (n,) in the target's units: means, or quantiles."""
         return self._predict(X)
 
     def __sklearn_tags__(self) -> Any:
@@ -171,12 +170,13 @@ Estimator = GAMRegressor | GAMClassifier | MultiTaskTreesRegressor | MultiTaskTr
 def rank_pairs(
     X: Any,
     y: Any,
-    objective: Literal["auto", "squared", "logistic", "poisson", "gamma", "tweedie"] = "auto",
+    objective: Literal["auto", "squared", "logistic", "poisson", "gamma", "tweedie", "quantile"] = "auto",
     strength: Literal["purified", "rss"] = "purified",
     sample_weight: Any = None,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
     progress: Callable[[int, int], None] | None = None,
+    quantile: float = 0.5,
 ) -> pd.DataFrame:
     """Return all pairs of features of a table (n, p) by the strength of their interaction (FAST; Lou et al., KDD 2013).
 
@@ -184,7 +184,7 @@ def rank_pairs(
     counts how much a cross reduces the loss beyond main effects; "rss" is the paper's drop of the residual sum of
     squares, under which two features whose main effects are not fitted to the end make a strong pair as well.
 
-    objective : "auto" is logistic for a target of two values, else squared.
+    objective : "auto" is logistic for a target of two values, else squared. quantile : of objective "quantile".
 
     progress : called with the number of grids done and their total.
 
@@ -197,7 +197,7 @@ def rank_pairs(
     kind = LOSSES[loss].kind
     model = ESTIMATORS[kind](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
     if isinstance(model, GAMRegressor):
-        model.set_params(objective=loss)
+        model.set_params(objective=loss, quantile=quantile)
     return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
 
 

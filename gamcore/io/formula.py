@@ -36,7 +36,7 @@ class Prediction:
 
 
 PREDICTIONS: Final[dict[str, Prediction]] = {
-    "squared": Prediction(sql="{score}", python="return {score}"),
+    **dict.fromkeys(("squared", "quantile"), Prediction(sql="{score}", python="return {score}")),
     **dict.fromkeys(("poisson", "gamma", "tweedie"), Prediction(sql="EXP({score})", python="return math.exp({score})")),
     "logistic": Prediction(  # never EXP of a large number, which some databases reject
         sql="CASE WHEN {score} >= 0 THEN 1 / (1 + EXP(-{score})) ELSE EXP({score}) / (1 + EXP({score})) END",
@@ -51,9 +51,9 @@ class Formula:
     """An additive model as tables: score = intercept + a score per feature + a score per pair, looked up by code.
 
     bins : one per feature; code 0 is missing, 1 to K its values, K + 1 unseen (`binning`). terms : feature index and
-    scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared", where the prediction is
-    the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score)); "poisson", "gamma" or
-    "tweedie", where the mean is exp(score).
+    scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared" or "quantile", where the
+    prediction is the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score));
+    "poisson", "gamma" or "tweedie", where the mean is exp(score).
     """
 
     bins: tuple[Bins, ...]

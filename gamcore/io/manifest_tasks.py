@@ -79,7 +79,7 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     bins = read_bins(manifest, arrays)
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature has no code left for absent values")
     kind, loss = manifest["kind"], manifest["loss"]
-    fine = loss in LOSSES and not LOSSES[loss].has_log_link
+    fine = loss in LOSSES and LOSSES[loss].has_trees
     require(fine and kind == f"multitask_{LOSSES[loss].kind}", "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     tasks = read_labels(manifest["tasks"], "tasks")

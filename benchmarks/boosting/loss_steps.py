@@ -33,7 +33,7 @@ from benchmarks.harness.synthetic import (
 FEATURES = 10
 N_BAGS = 16
 REFERENCE = {"squared": "squared", "poisson": "squared", "gamma": "squared", "logistic": "logistic",
-             "tweedie": "logistic"}  # fmt: skip
+             "tweedie": "logistic", "quantile": "logistic"}  # fmt: skip
 
 
 def step_nanoseconds(name: str, n_rows: int, seconds: float) -> float:

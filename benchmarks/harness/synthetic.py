@@ -35,10 +35,12 @@ from gamcore.kernels.losses import (
     is_paired,
     n_states,
     no_change,
+    quantile,
     tweedie,
 )
 
-LOSSES = {"logistic": LOGISTIC, "squared": SQUARED, "poisson": POISSON, "gamma": GAMMA, "tweedie": tweedie(1.5)}
+LOSSES = {"logistic": LOGISTIC, "squared": SQUARED, "poisson": POISSON, "gamma": GAMMA, "tweedie": tweedie(1.5),
+          "quantile": quantile(0.9, 0.1)}  # fmt: skip
 LAST = N_CODES - 2
 """The largest value code where all 256 are in use: 0 is the missing bin, LAST + 1 the unseen one."""
 

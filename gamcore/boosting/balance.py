@@ -1,7 +1,8 @@
-"""The intercept for which predictions and targets have the same sum over the training rows.
+"""The intercept for which a model keeps what its loss promises of the training rows.
 
 A mean of refits, each stopped early on its own rows, is close to that and misses it. Where the link is a logarithm the
-sums are what a model is used for (claims, amounts), so the intercept is set at the end; no curve changes.
+sums are what a model is used for (claims, amounts), and where a quantile is modelled the share of rows below it. So the
+intercept is set at the end; no curve changes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gamcore.model.losses import Loss
 from gamcore.types import Floats
 
 CLOSE: Final = 1e-13
-"""A step of the intercept that is no more than rounding."""
+"""A step of the intercept that is no more than rounding, in units of 1 and of the largest score."""
 
 MOST_STEPS: Final = 20
 
@@ -26,7 +27,7 @@ Parts = Callable[[], Iterator[Part]]
 
 
 def balanced(model: AdditiveModel, parts: Parts) -> AdditiveModel:
-    """Return the model with the intercept at which sums agree; `parts` yields the training rows, each time anew."""
+    """Return the model with the intercept that its loss asks for; `parts` yields the training rows, each time anew."""
     if not model.loss.is_balanced:
         return model
     rows = [_scored(model, part) for part in parts()]
@@ -36,11 +37,11 @@ def balanced(model: AdditiveModel, parts: Parts) -> AdditiveModel:
 
 def shift_to_balance(loss: Loss, y: Floats, score: Floats, weight: Floats) -> float:
     """Return what to add to the scores (n,) for predictions and targets to have the same weighted sum."""
-    total = 0.0
+    total, close = 0.0, CLOSE * max(1.0, float(np.abs(score).max(initial=0.0)))
     for _ in range(MOST_STEPS):
         step = loss.imbalance(y, score + total, weight)
         total += step
-        if abs(step) <= CLOSE:
+        if abs(step) <= close:
             break
     return total
 

@@ -46,7 +46,7 @@ class ClassesState:
 
     def __init__(self, problem: Problem, split: Split, states: Sequence[RefitState]) -> None:
         self.problem, self.split, self.states = problem, split, states
-        self.parameters = states[0].parameters
+        self.parameters, self.loss = states[0].parameters, states[0].loss
         self.loss_unit = 1.0
         dtype, n_rows = self.parameters.dtype, problem.y.size
         self.n_lines, n_codes = states[0].fit.curves.shape

@@ -22,6 +22,7 @@ from gamcore.boosting.refit import Refit, RefitState, RoundStage
 from gamcore.boosting.rounds import Rounds
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MOST_AT_ONCE, Course
 from gamcore.kernels.layout import Fit
+from gamcore.kernels.losses import Form
 
 REFRESH = 50
 """Rounds after which row scores are recomputed from the curves: float32 products drift by about 1e-3 in 400 rounds."""
@@ -45,6 +46,7 @@ class Boostable(Protocol):
     problem: Problem
     fit: Fit
     course: Course
+    loss: Form
     loss_unit: float
 
     @property
@@ -90,7 +92,8 @@ def boost(state: Boostable, executor: Executor | None = None, watch: bool = Fals
             before, known = state.done, (int(state.course.counts[BEST_ROUND]), float(state.course.losses[BEST]))
             most = min(clock.at_once, REFRESH - before % REFRESH, end - before)
             clock.begin()
-            ran, stalled = rounds.run(stage.settings, stage.n_greedy, stage.rule, state.course, most)
+            settings = stage.settings._replace(loss=state.loss)  # which follows the rows
+            ran, stalled = rounds.run(settings, stage.n_greedy, stage.rule, state.course, most)
             clock.took(ran)
             train_loss = clock.watched(state.train_loss, before == 0)
             stop = False

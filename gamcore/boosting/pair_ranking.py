@@ -36,6 +36,9 @@ MOST_RANKED: Final = 1000
 
 SHUFFLE_SEED: Final = 0
 
+LEAST_SCALE: Final = 1e-150
+"""Smallest spread of residuals whose square is above 0."""
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -189,8 +192,10 @@ def _statistics(problem: Problem, score: Floats) -> tuple[NDArray[np.complex64],
     """Return the weighted negative gradient + i hessian (n,) at a score, and the unit of strengths in the loss."""
     weight, loss = problem.row_weight, problem.loss
     descent, curvature = -loss.gradient(problem.y, score), loss.curvature(problem.y, score)
-    scale = float(np.std(descent)) or 1.0 if loss.is_scaled else 1.0
-    unit = loss.loss_unit(1.0, problem.unit)
+    scale = 1.0
+    if loss.is_scaled:
+        scale = max(loss.scale_of(loss.response(problem.y, score, problem.unit), weight), LEAST_SCALE)
+    unit = loss.loss_unit(scale, problem.unit) / scale**2
     statistics = (descent / scale / unit * weight + 1j * (curvature / unit * weight)).astype(np.complex64)
     return statistics, loss.newton_drop * scale**2 * unit / float(weight.sum())
 

@@ -87,7 +87,7 @@ class PairState(RefitState):
         response = problem.loss.response(problem.y, self._score, problem.unit)
         if not problem.loss.is_scaled:
             return 0.0, 1.0, response
-        scale = float(np.std(response[train])) or 1.0
+        scale = problem.loss.scale_of(response[train], problem.row_weight[train]) or 1.0
         return 0.0, scale, response / scale
 
     @property

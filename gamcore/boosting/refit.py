@@ -73,8 +73,8 @@ class RefitState:
     def _start(self, train: NDArray[np.int64]) -> tuple[float, float, NDArray[np.float64]]:
         """Return the base score, the unit of the scores, and what `rescore` starts from.
 
-        Residuals are boosted in units of the target's standard deviation: squares of their sums then fit float32
-        whatever the target's unit.
+        Residuals are boosted in units of their spread: squares of their sums then fit float32 whatever the target's
+        unit.
         """
         problem, loss = self.problem, self.problem.loss
         base = problem.base_score(train)
@@ -83,7 +83,7 @@ class RefitState:
             return base, 1.0, response
         residual = response
         spread = float(np.max(np.abs(residual))) or 1.0  # first, so that squares neither overflow nor vanish
-        scale = spread * float(np.std(residual / spread)) or 1.0
+        scale = spread * loss.scale_of(residual / spread, problem.row_weight) or 1.0
         return base, scale, residual / scale
 
     @cached_property
@@ -94,9 +94,10 @@ class RefitState:
         return float(self.problem.row_weight[rows_of(self.problem.table, groups)].sum())
 
     def refresh(self) -> None:
-        """Recompute the row scores from the curves."""
+        """Recompute the row scores from the curves, and let the loss follow them."""
         table, sums = self.problem.table, np.empty(CHUNK)
         row_kernels.rescore(table, self.rows, self._response, self.fit.curves, self.loss, sums)
+        self.loss = self.problem.loss.form_at(self.rows.score, self.rows.weight)
         self._nothing_pending()
         self.fit.moved[:] = 0.0
 

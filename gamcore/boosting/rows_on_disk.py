@@ -105,9 +105,9 @@ class Spilled:
         return sums.reshape(shape)
 
     def base(self) -> float:
-        """Return the score of the mean target, or of its mean per unit of exposure."""
-        if self.whole or self.exposed:  # the columns of one refit's rows fit into memory
-            end = self.n_rows
+        """Return the score of the mean target, or of its mean per unit of exposure; of quantiles, the best constant."""
+        if self.whole or self.exposed or not self.loss.is_of_mean:  # the columns of one refit's rows fit into memory
+            end = self.n_rows if self.loss.is_of_mean else self.files.n_rows  # as they do in `parts`, of all rows
             y, weight = self.files.column("y", np.float64, 0, end), self._weight(0, end)
             return self.loss.base_score(y, np.ones(end) if weight is None else weight, self._offset(0, end, 0.0))
         total = np.zeros(2)

@@ -201,11 +201,15 @@ class AdditiveParameters(CommonParameters):
 class RegressorParameters(AdditiveParameters):
     """Settings of the regressor."""
 
-    objective: Literal["squared", "poisson", "gamma", "tweedie"] = parameter(
-        "squared", one_of("squared", "poisson", "gamma", "tweedie"),
-        "What the target is: a real number; counts; amounts above 0; amounts with many zeros. All but the first "
-        "multiply: the log of the mean is additive, and predictions of the training rows have the same sum as the "
-        "target.",
+    objective: Literal["squared", "poisson", "gamma", "tweedie", "quantile"] = parameter(
+        "squared", one_of("squared", "poisson", "gamma", "tweedie", "quantile"),
+        "What is predicted: the mean of a real number; of counts; of amounts above 0; of amounts with many zeros; or a "
+        "quantile of a real number. Counts and amounts multiply: the log of the mean is additive, and predictions of "
+        "the training rows have the same sum as the target.",
+    )  # fmt: skip
+    quantile: float = parameter(
+        0.5, real(0.0, 1.0, "neither"),
+        'Of "quantile": the share of rows whose target is below the prediction. Of the training rows it is exact.',
     )  # fmt: skip
     power: float = parameter(
         1.5, real(1.0, 2.0, "neither"),

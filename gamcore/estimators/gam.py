@@ -28,7 +28,6 @@ from gamcore.io import gamx
 from gamcore.io.manifest import Saved
 from gamcore.model.classes import ClassesModel, against_rest
 from gamcore.model.losses import LOSSES, Loss, default_loss
-from gamcore.model.power_losses import TweedieLoss
 from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
@@ -49,7 +48,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
     best_rounds_ : (outer_bags,)
         The round that each refit kept; n_rounds_ is the largest.
     validation_losses_ : (outer_bags,)
-        Mean squared error on each refit's validation rows; mean deviance for the other objectives.
+        Mean squared error on each refit's validation rows; mean deviance or pinball loss for the other objectives.
     pair_ranking_ :
         Frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
     pair_worth_ : (pairs,)
@@ -64,7 +63,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
     def loss(self) -> Loss:
         """The loss that boosting minimises."""
         loss = LOSSES[self.objective]
-        return replace(loss, power=self.power) if isinstance(loss, TweedieLoss) else loss
+        return replace(loss, **{name: getattr(self, name) for name in asdict(loss)})
 
     def fit(
         self,
@@ -101,7 +100,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
         return target
 
     def predict(self, X: Any, exposure: Any = None, init_score: Any = None) -> Floats:
-        """Return the predictions (n,) in the target's units: means.
+        """Return the predictions (n,) in the target's units: means, or quantiles.
 
         exposure, init_score : as for `fit`. Without an exposure, predictions are rates: means per unit of exposure.
         """
@@ -278,12 +277,13 @@ Estimator = GAMRegressor | GAMClassifier | MultiTaskTreesRegressor | MultiTaskTr
 def rank_pairs(
     X: Any,
     y: Any,
-    objective: Literal["auto", "squared", "logistic", "softmax", "poisson", "gamma", "tweedie"] = "auto",
+    objective: Literal["auto", "squared", "logistic", "softmax", "poisson", "gamma", "tweedie", "quantile"] = "auto",
     strength: Literal["purified", "rss"] = "purified",
     sample_weight: Any = None,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
     progress: Callable[[int, int], None] | None = None,
+    quantile: float = 0.5,
 ) -> pd.DataFrame:
     """Return all pairs of features of a table (n, p) by the strength of their interaction (FAST; Lou et al., KDD 2013).
 
@@ -291,7 +291,8 @@ def rank_pairs(
     counts how much a cross reduces the loss beyond main effects; "rss" is the paper's drop of the residual sum of
     squares, under which two features whose main effects are not fitted to the end make a strong pair as well.
 
-    objective : "auto" is logistic for a target of two values, softmax for one of names, else squared.
+    objective : "auto" is logistic for a target of two values, softmax for one of names, else squared. quantile : of
+    objective "quantile".
 
     progress : called with the number of grids done and their total.
 
@@ -304,7 +305,7 @@ def rank_pairs(
     kind = LOSSES[loss].kind
     model = ESTIMATORS[kind](outer_bags=2, strength=strength, n_jobs=n_jobs, random_state=random_state)
     if isinstance(model, GAMRegressor):
-        model.set_params(objective=loss)
+        model.set_params(objective=loss, quantile=quantile)
     return model.fit(X, y, sample_weight).rank_pairs(X, y, sample_weight, progress=progress)
 
 

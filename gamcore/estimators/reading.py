@@ -86,7 +86,8 @@ class Readable(BaseEstimator):  # type: ignore[misc]
         observed = read_numeric_target(column_or_1d(y)).astype(np.float64)
         if refusal := self.loss.refusal(observed):
             raise TableError(refusal)
-        return _of_values(self.loss, observed, np.asarray(self.predict(X, **rows)), target)
+        predicted = np.asarray(self.predict(X, **rows))
+        return (_of_values if self.loss.is_of_mean else _of_quantiles)(self.loss, observed, predicted, target)
 
     def _classes_of(self, y: Any) -> Floats:
         """Return 1.0 for the second class, 0.0 for the first."""
@@ -115,7 +116,8 @@ def _summary(model: AdditiveModel) -> str:
     parts = [f"{count(n)} {name}{'s' * (n != 1)}" for name, n in kept.items() if n]
     rows = max((float(term.counts.sum()) for term in model.terms), default=0.0)
     base = float(model.loss.inverse_link(np.array(model.base_score)))
-    rate = f"base rate {percent(base)}" if model.loss.is_binary else f"mean {number(base, 4)}"
+    middle = "mean" if model.loss.is_of_mean else model.loss.name
+    rate = f"base rate {percent(base)}" if model.loss.is_binary else f"{middle} {number(base, 4)}"
     bands = f"bands from {count(model.halves.n_refits)} half-sample refits" if model.halves else "no bands yet"
     return f"{' and '.join(parts) or 'No curve'} from {count(rows)} rows; {rate}; {bands}."
 
@@ -143,8 +145,22 @@ def _of_chances(y: Floats, chance: Floats) -> tuple[list[Fact], list[Plot]]:
 def _of_values(loss: Loss, y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], list[Plot]]:
     facts = _deviances(loss, y, predicted) if loss.has_log_link else _squares(y, predicted)
     facts += [("Mean absolute error", number(float(np.abs(y - predicted).mean()))), ("Rows", count(y.size))]
+    return facts, [_points(y, predicted, target)]
+
+
+def _of_quantiles(loss: Loss, y: Floats, predicted: Floats, target: str) -> tuple[list[Fact], list[Plot]]:
+    """Return how many targets are below the predictions, and the loss beside that of the best constant."""
+    constant = np.full(y.size, loss.base_score(y, np.ones(y.size)))
+    mean, least = (float(loss.loss(y, loss.link(of)).mean()) for of in (predicted, constant))
+    explained = percent(1.0 - mean / least) if least > 0 else "none to explain"
+    facts = [("Rows below the prediction", percent(float(np.mean(y <= predicted)))), ("Rows", count(y.size)),
+             (loss.error.capitalize(), number(mean)), (f"{loss.error.capitalize()} explained", explained)]  # fmt: skip
+    return facts, [_points(y, predicted, target)]
+
+
+def _points(y: Floats, predicted: Floats, target: str) -> Plot:
     drawn = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_POINTS)).round().astype(np.int64))
-    return facts, [actual(predicted[drawn], y[drawn], target)]
+    return actual(predicted[drawn], y[drawn], target)
 
 
 def _squares(y: Floats, predicted: Floats) -> list[Fact]:

@@ -1,7 +1,7 @@
 """What was observed along a feature, beside what a model says of it: the mean of the target in each part of its axis.
 
 A curve is the effect of one feature, all else equal; the observed mean also has what goes along with the feature. Where
-the two differ, other features explain the difference.
+the two differ, other features explain the difference. Of a model of a quantile, that quantile stands for the mean.
 """
 
 from __future__ import annotations
@@ -64,10 +64,18 @@ def observed(
     of_rows, of_mass = total(rows), total(mass)
     there = of_mass > 0
     means = total(sums)[there] / of_mass[there]
+    if not loss.is_of_mean:
+        of_part = [groups[place] == part for part in np.flatnonzero(there)]
+        means = np.array([_middle(y[inside][rows], w[inside][rows], loss) for rows in of_part])
     axis = np.arange(k, dtype=np.float64) if bins.feature.is_category else bins.display
     at = total(axis * mass)[there] / of_mass[there]
-    whole = float(np.average(y, weights=w)) if w.any() else float("nan")
+    whole = _middle(y, w, loss) if w.any() else float("nan")
     return Observed(at, _effects(means, whole, loss, scale), means, of_rows[there], name)
+
+
+def _middle(y: Floats, w: Floats, loss: Loss) -> float:
+    """Return the prediction of the best constant."""
+    return float(np.average(y, weights=w)) if loss.is_of_mean else loss.base_score(y, w)
 
 
 def _joined(rows: Floats, fewest: int) -> NDArray[np.int64]:

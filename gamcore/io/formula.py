@@ -44,7 +44,7 @@ SQUASHED: Final = Prediction(  # never EXP of a large number, which some databas
 )
 
 PREDICTIONS: Final[dict[str, Prediction]] = {
-    "squared": Prediction(sql="{score}", python="return {score}"),
+    **dict.fromkeys(("squared", "quantile"), Prediction(sql="{score}", python="return {score}")),
     **dict.fromkeys(("poisson", "gamma", "tweedie"), Prediction(sql="EXP({score})", python="return math.exp({score})")),
     "logistic": SQUASHED,
 }
@@ -55,9 +55,10 @@ class Formula:
     """An additive model as tables: score = intercept + a score per feature + a score per pair, looked up by code.
 
     bins : one per feature; code 0 is missing, 1 to K its values, K + 1 unseen (`binning`). terms : feature index and
-    scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared", where the prediction is
-    the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score)); "poisson", "gamma" or
-    "tweedie", where the mean is exp(score). given : what scores are added to; with "exposure", predictions are rates.
+    scores (size,); pairs : two feature indices and scores (size_1, size_2). loss : "squared" or "quantile", where the
+    prediction is the score; "logistic", where the chance of the second of `classes` is 1 / (1 + exp(-score));
+    "poisson", "gamma" or "tweedie", where the mean is exp(score). given : what scores are added to; with "exposure",
+    predictions are rates.
     """
 
     bins: tuple[Bins, ...]

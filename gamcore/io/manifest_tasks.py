@@ -80,7 +80,7 @@ def build_tasks(manifest: dict[str, Any], arrays: Arrays) -> Saved:
     bins = read_bins(manifest, arrays)
     require(max(of_feature.size for of_feature in bins) < N_CODES, "a feature has no code left for absent values")
     kind, loss = manifest["kind"], read_loss(manifest)
-    require(kind == f"multitask_{loss.kind}", "kind and loss do not match")
+    require(loss.has_trees and kind == f"multitask_{loss.kind}", "kind and loss do not match")
     classes = read_classes(manifest["classes"], kind)
     tasks = read_labels(manifest["tasks"], "tasks")
     require(bool(tasks) and len({str(task) for task in tasks}) == len(tasks), "tasks have no names of their own")

@@ -10,6 +10,7 @@ over every bin; a loss with one channel has a second sum per bin that never chan
     Gamma     q = y / mu              state * exp(-step)       q             weight
     Tweedie   a = y mu^(1-p) and      a * exp((1-p) step)      a, b
               b = mu^(2-p)            b * exp((2-p) step)
+    quantile  residual  y - F         state - step             gradient, weight
 
 There is one exponential per *bin* instead of one per row. For logistic loss p = E / (1 + E), r = y - p, h = p (1 - p).
 
@@ -18,6 +19,8 @@ and B be the sums of a and b over a leaf (Poisson: y and mu; Gamma: q and the we
 minus the gradient is G = A - B. That step lowers the deviance by G^2 / S with S = B + (A - B) p / 3, up to terms of
 fourth order in log(A / B) (an algorithm of this project: the hessian in place of S overrates leaves with few events,
 by a factor of about y / mu for a single one). S is linear in the sums, so lines are cut as for any other loss.
+
+The check loss of a quantile is smoothed, and a weight stands in place of its hessian: see `model/quantile_loss.py`.
 
 The other half of a loss, its link and its traits, is in `model/losses.py`.
 """
@@ -39,9 +42,11 @@ class Form(NamedTuple):
 
     code: int
     power: float = 0.0  # p of the losses with a log link
+    level: float = 0.0  # tau of the quantile
+    width: float = 0.0  # of the quantile's smoothing, in units of the scores
 
 
-_SQUARED, _LOGISTIC, _POISSON, _GAMMA, _TWEEDIE = range(5)
+_SQUARED, _LOGISTIC, _POISSON, _GAMMA, _TWEEDIE, _QUANTILE = range(6)
 
 SQUARED: Final = Form(_SQUARED)
 LOGISTIC: Final = Form(_LOGISTIC)
@@ -57,6 +62,7 @@ are bounded likewise, in units of `Loss.unit_of`."""
 
 LARGEST_LOG = 600.0
 """Bound on scores before `exp`: beyond, doubles overflow."""
+MOST_RESIDUAL = 1e18  # its square fits into float32
 
 EMPTY = 1e-8
 """Weight up to which a leaf has value 0."""
@@ -73,6 +79,11 @@ def tweedie(power: float) -> Form:
     return Form(_TWEEDIE, power=power)
 
 
+def quantile(level: float, width: float) -> Form:
+    """Return the form of a quantile 0 < level < 1 with its check loss smoothed over a width above 0."""
+    return Form(_QUANTILE, level=level, width=width)
+
+
 def kept_target(y: NDArray[np.float64], loss: Form) -> NDArray[Any]:
     """Return the contents of `Rows.target`: the target (n,), or an empty array."""
     return y.astype(KEPT_TARGETS[loss.code]) if loss.code in KEPT_TARGETS else np.empty(0, np.uint8)
@@ -81,7 +92,13 @@ def kept_target(y: NDArray[np.float64], loss: Form) -> NDArray[Any]:
 @trait
 def is_paired(loss: Form) -> bool:
     """Return whether rows have two channels, so that histograms keep two sums per bin that change between rounds."""
-    return bool(loss.code == _LOGISTIC or loss.code == _TWEEDIE)
+    return bool(loss.code == _LOGISTIC or loss.code == _TWEEDIE or loss.code == _QUANTILE)
+
+
+@trait
+def is_residual(loss: Form) -> bool:
+    """Return whether the state of a row is its residual, so that updates are subtracted."""
+    return bool(loss.code == _SQUARED or loss.code == _QUANTILE)
 
 
 @trait
@@ -99,13 +116,13 @@ def n_states(loss: Form) -> int:
 @trait
 def no_change(loss: Form) -> float:
     """Return the factor that leaves a row's state as it is."""
-    return 0.0 if loss.code == _SQUARED else 1.0
+    return 0.0 if is_residual(loss) else 1.0
 
 
 @trait
 def factors_of(step: float, loss: Form) -> tuple[float, float]:
     """Return the factors that apply a step of the score to a row's state; the second is that of Tweedie's b."""
-    if loss.code == _SQUARED:
+    if is_residual(loss):
         return step, 0.0
     if loss.code == _TWEEDIE:
         return math.exp((1.0 - loss.power) * step), math.exp((2.0 - loss.power) * step)
@@ -171,6 +188,8 @@ def advance(
         gathered[i] = factor[code[i]]
     if loss.code == _LOGISTIC:
         _to_odds(score, gathered, target, n, gradient)
+    elif loss.code == _QUANTILE:
+        _to_slopes(score, gathered, n, loss, gradient)
     elif loss.code == _SQUARED:
         for i in range(n):
             residual = score[i] - gathered[i]
@@ -185,7 +204,7 @@ def advance(
             state = high if state > high else state
             score[i] = state
             gradient[i] = state
-    if loss.code == _LOGISTIC:
+    if is_paired(loss):
         _weigh_both(weight, gradient)
     else:
         for i in range(weight.size):
@@ -223,6 +242,21 @@ def _to_odds(
 
 
 @kernel
+def _to_slopes(
+    score: NDArray[np.floating], gathered: NDArray[np.floating], n: int, loss: Form, gradient: NDArray[np.floating]
+) -> None:
+    """Update residuals; write minus the gradients of the smoothed check loss, and weights."""
+    kind = score.dtype.type
+    half, lean, square = kind(0.5), kind(loss.level - 0.5), kind(loss.width * loss.width)
+    for i in range(n):
+        residual = score[i] - gathered[i]
+        score[i] = residual
+        share = half / math.sqrt(residual * residual + square)
+        gradient[2 * i] = residual * share + lean
+        gradient[2 * i + 1] = half * share
+
+
+@kernel
 def _advance_both(
     code: NDArray[np.uint8],
     factor: NDArray[np.floating],
@@ -250,7 +284,7 @@ def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[
     """Apply `factor[code]` to the states of one run of rows, without gradients."""
     kind = score.dtype.type
     low, high = kind(LEAST_ODDS), kind(MOST_ODDS)
-    if loss.code == _SQUARED:
+    if is_residual(loss):
         for i in range(code.size):
             score[i] -= factor[code[i]]
     elif loss.code == _TWEEDIE:
@@ -268,7 +302,7 @@ def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[
 @kernel
 def shift_by(steps: NDArray[np.float64], score: NDArray[np.floating], loss: Form) -> None:
     """Apply a separate step to the state of each row; there may be more steps than rows."""
-    if loss.code == _SQUARED:
+    if is_residual(loss):
         for i in range(score.size):
             score[i] -= steps[i]
     elif loss.code == _TWEEDIE:
@@ -285,8 +319,8 @@ def shift_by(steps: NDArray[np.float64], score: NDArray[np.floating], loss: Form
 @kernel
 def put_state(rows: Rows, i: int, total: float, response: float, loss: Form) -> None:
     """Write the state of row i, whose curves add up to `total`; for `response`, see `rescore`."""
-    if loss.code == _SQUARED:
-        rows.score[i] = response - total
+    if is_residual(loss):
+        rows.score[i] = min(max(response - total, -MOST_RESIDUAL), MOST_RESIDUAL)
     elif loss.code == _TWEEDIE:
         given = total + response
         rows.score[2 * i] = min(rows.outcome[i] * math.exp((1.0 - loss.power) * given), MOST_ODDS)
@@ -329,6 +363,8 @@ def _loss_at(rows: Rows, i: int, loss: Form) -> float:
     state = float(rows.score[n_states(loss) * i])
     if loss.code == _SQUARED:
         return state * state
+    if loss.code == _QUANTILE:
+        return state * (loss.level - (1.0 if state < 0.0 else 0.0))
     if loss.code == _GAMMA:
         return 2.0 * (state - 1.0 - math.log(state))
     y = rows.outcome[i]

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gamcore.kernels import losses as kernels
 from gamcore.kernels.losses import Form
@@ -30,10 +31,18 @@ class Boosted(ABC):
     def form(self) -> Form:
         """Its compiled half."""
 
+    def form_at(self, state: NDArray[np.floating], weight: NDArray[np.floating]) -> Form:
+        """Return the compiled half that suits the states of some rows; weight : (n,), or empty for 1 each."""
+        return self.form
+
     @property
     def is_paired(self) -> bool:
         """Whether rows have two channels, such as gradient and hessian; otherwise `constant` is the second."""
         return bool(kernels.is_paired(self.form))
+
+    def scale_of(self, residual: Floats, weight: Floats) -> float:
+        """Return the unit of scores in boosting, where the loss is scaled; 0 where residuals have no spread."""
+        return float(np.std(residual))
 
     def unit_of(self, y: Floats, w: Floats) -> float:
         """Return what targets are divided by in boosting, so that sums fit float32 and floors mean the same."""
@@ -70,10 +79,12 @@ class Loss(Boosted):
 
     kind : of the estimator that minimises it.
     error : name of its mean over rows.
-    is_scaled : whether it depends on the target's unit, and so is boosted in units of the target's standard deviation.
+    is_scaled : whether it depends on the target's unit, and so is boosted in units of `scale_of` the target.
     has_log_link : whether the score is the log of the mean, so that an exposure multiplies the prediction.
     is_partial : whether it is of one of several classes, so that a prediction needs the scores of all.
-    is_balanced : whether predictions and targets of the training rows have the same sum.
+    is_balanced : whether the intercept is set at the end, for what `imbalance` says of the training rows.
+    is_of_mean : whether the best constant is the mean.
+    has_trees : whether multi-task trees can minimise it.
     newton_drop : how much a Newton leaf reduces it, in units of G^2 / H. Gradient and hessian are derivatives of the
         loss divided by twice that.
     outcome_kind : what the target is where observed means are shown: "share" of ones, "count" of events, "amount" of 0
@@ -88,6 +99,8 @@ class Loss(Boosted):
     has_log_link: ClassVar[bool] = False
     is_partial: ClassVar[bool] = False
     is_balanced: ClassVar[bool] = False
+    is_of_mean: ClassVar[bool] = True
+    has_trees: ClassVar[bool] = False
     newton_drop: ClassVar[float] = 0.5
     outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "number"
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})
@@ -148,9 +161,10 @@ class Loss(Boosted):
         """Return the score of the best constant, beside an offset."""
 
     def imbalance(self, y: Floats, score: Floats, w: Floats) -> float:
-        """Return how far to raise the intercept for predictions and targets to have the same sum, to first order.
+        """Return how far to raise the intercept, to first order, for what the loss promises of the training rows.
 
-        Raising it by this, again and again, ends at equal sums; 0 where the loss promises none.
+        That is the same sum of predictions and targets, or a share of targets below the prediction. Raising it by this,
+        again and again, ends there; 0 where the loss promises nothing.
         """
         return 0.0
 

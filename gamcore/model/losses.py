@@ -14,6 +14,7 @@ from gamcore.kernels import losses as kernels
 from gamcore.kernels.losses import Form
 from gamcore.model.loss import Loss
 from gamcore.model.power_losses import GammaLoss, PoissonLoss, TweedieLoss
+from gamcore.model.quantile_loss import QuantileLoss
 from gamcore.model.scales import Scale
 from gamcore.types import Floats
 
@@ -33,6 +34,7 @@ class SquaredLoss(Loss):
     kind: ClassVar[str] = "regressor"
     error: ClassVar[str] = "squared error"
     is_scaled: ClassVar[bool] = True
+    has_trees: ClassVar[bool] = True
     newton_drop: ClassVar[float] = 1.0
 
     @property
@@ -84,6 +86,7 @@ class LogisticLoss(Loss):
     kind: ClassVar[str] = "classifier"
     error: ClassVar[str] = "log-loss"
     outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "share"
+    has_trees: ClassVar[bool] = True
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
         {"link": "log-odds", "ratio": "odds ratio", "points": "percentage points at the base rate"}
     )
@@ -158,13 +161,23 @@ class ClassLoss(LogisticLoss):
 
     name: ClassVar[str] = "softmax"
     is_partial: ClassVar[bool] = True
+    has_trees: ClassVar[bool] = False
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType(
         {"link": "log-odds beside the average class", "ratio": "odds beside the average class"}
     )
 
 
 LOSSES: Final[dict[str, Loss]] = {
-    loss.name: loss for loss in (SquaredLoss(), LogisticLoss(), PoissonLoss(), GammaLoss(), TweedieLoss(), ClassLoss())
+    loss.name: loss
+    for loss in (
+        SquaredLoss(),
+        LogisticLoss(),
+        PoissonLoss(),
+        GammaLoss(),
+        TweedieLoss(),
+        QuantileLoss(),
+        ClassLoss(),
+    )
 }
 """One of each; those with parameters have their defaults."""
 

@@ -39,6 +39,7 @@ class PowerLoss(Loss):
     kind: ClassVar[str] = "regressor"
     outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "amount"
     has_log_link: ClassVar[bool] = True
+    has_trees: ClassVar[bool] = True
     is_balanced: ClassVar[bool] = True
     newton_drop: ClassVar[float] = 1.0
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType(

@@ -26,7 +26,7 @@ def friendly(n=1500, seed=0, binary=True):
 
 def outcomes(loss, score, rng):
     """Draw targets of a loss whose scores are known."""
-    if loss == "squared":
+    if loss in ("squared", "quantile"):
         return score + rng.normal(size=score.size)
     if loss == "logistic":
         return (rng.random(score.size) < 1 / (1 + np.exp(-score))).astype(float)

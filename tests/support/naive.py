@@ -55,6 +55,25 @@ def power_deviance(y, score, power):
     return np.array(made)
 
 
+def check_loss(residual, level, width=0.0):
+    """Return the check loss of each residual, smoothed over a width."""
+    return np.array([(level - 0.5) * r + math.sqrt(r * r + width * width) / 2 for r in residual])
+
+
+def check_state(residual, level, width, weight):
+    """Return minus the gradient of the smoothed check loss and the weight of each row, weighted."""
+    g = [w * (level - 0.5 + r / (2 * math.sqrt(r * r + width * width))) for r, w in zip(residual, weight, strict=True)]
+    s = [w / (4 * math.sqrt(r * r + width * width)) for r, w in zip(residual, weight, strict=True)]
+    return np.array(g), np.array(s)
+
+
+def share_below(values, weight, level):
+    """Return the smallest value with at least a share `level` of the weight up to it."""
+    return min(
+        v for v in values if sum(w for u, w in zip(values, weight, strict=True) if u <= v) >= level * sum(weight)
+    )
+
+
 def reduction(g, s, left, low, high):
     """Return the drop in squared error when places low..high-1 are cut before `left`."""
 

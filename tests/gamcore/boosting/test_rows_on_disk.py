@@ -15,8 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from gamcore import GAMClassifier, TableError, load_model
+from gamcore.boosting.row_files import Files
+from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.sampling import BUCKETS, buckets, runs_of_buckets
 from gamcore.decide.rules import Levels, Range
+from gamcore.model.losses import SquaredLoss
+from gamcore.model.quantile_loss import QuantileLoss
 from shapewise.jobs.process import StoppedError
 from shapewise.reports import card
 from shapewise.store.atomic_files import scratch_folder
@@ -94,6 +98,10 @@ CASES = {
     "groups": {"group": "who"},
     "time": {"time": "day"},
     "regression": {"target": "amount", "positive": None, "features": FEATURES[:3]},
+    "quantile": {
+        "target": "amount", "positive": None, "features": FEATURES[:3], "weight": "w",
+        "changes": {"max_rounds": 15, "objective": "quantile", "quantile": 0.8},
+    },
     "categories and date parts": {"categories": ["n"], "changes": {"max_rounds": 15, "date_parts": True}},
     "rows and levels": {
         "conditions": [Range("b", 0.2), Levels("c", ("p", "q", "r", "s"))], "negative": ["bad"],
@@ -115,6 +123,20 @@ def test_where_all_rows_fit_the_model_is_that_of_memory_to_the_bit(case, tmp_pat
     assert counts["set_aside"] == counts["held_out"] == known.held_out.sum()
     assert counts["without_target"] == known.dropped
     assert not learnt_from(counts)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_best_constant_is_that_of_all_rows_even_where_refits_see_some(weighted, tmp_path):
+    rng = np.random.default_rng(0)
+    y, weight, files = rng.normal(size=1000), rng.uniform(0.5, 2.0, 1000), Files(tmp_path, 1)
+    for rows in np.array_split(np.arange(1000), 7):
+        files.write(np.ones((1, rows.size), np.uint8), y=y[rows], weight=weight[rows])
+    mass = weight if weighted else np.ones(1000)
+    for loss in (SquaredLoss(), QuantileLoss(0.9)):
+        spilled = Spilled(files, (), sizes=np.array([1000]), most=100, loss=loss, weighted=weighted)
+        assert not spilled.whole
+        assert spilled.base() == pytest.approx(loss.base_score(y, mass), abs=1e-12)
+    files.close()
 
 
 def marked(rows, every, basis):

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gamcore.model.losses import LOSSES
+from gamcore.model.quantile_loss import QuantileLoss, weighted_quantile
 from tests.support import naive
 from tests.support.fits import outcomes
 
@@ -59,6 +62,30 @@ def test_losses_with_a_log_link_are_deviances(name):
     np.testing.assert_allclose(loss.curvature(y, score), b + (a - b) * loss.variance_power / 3)
     shift = loss.imbalance(y, score, np.ones(50))
     assert loss.inverse_link(score + shift).sum() == pytest.approx(y.sum(), rel=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 4)), min_size=1, max_size=12), st.floats(0.01, 0.99))
+def test_a_weighted_quantile_has_its_share_of_the_weight_up_to_it(rows, level):
+    values, weight = np.array(rows, float).T
+    assert weighted_quantile(values, weight, level) == naive.share_below(values, weight, level - 1e-12)
+    repeated = np.repeat(values, weight.astype(int))
+    assert weighted_quantile(repeated, np.ones(repeated.size), level) == weighted_quantile(values, weight, level)
+
+
+def test_the_width_of_a_quantile_follows_the_residuals():
+    loss, residual = QuantileLoss(0.9), np.random.default_rng(0).normal(size=1000)
+    width = loss.width(residual, np.empty(0))
+    assert width == pytest.approx(1.5 * (np.log(1000) / 1000) ** 0.4 * np.sort(np.abs(residual))[499])
+    assert loss.width(3.0 * residual, np.empty(0)) == pytest.approx(3.0 * width)
+    doubled = loss.width(np.repeat(residual, 2), np.empty(0))
+    assert loss.width(residual, np.full(1000, 2.0)) == pytest.approx(doubled, rel=1e-12)
+    mostly = np.r_[np.zeros(90), np.ones(10)]
+    assert loss.scale_of(mostly, np.empty(0)) == pytest.approx(0.1)
+    assert loss.form_at(np.zeros(4, np.float32), np.empty(0, np.float32)).width > 0
+    rows = loss.curvature(residual, np.zeros(1000))
+    np.testing.assert_allclose(rows, naive.check_state(residual, 0.9, width, np.ones(1000))[1])
+    assert loss.spread(residual, None) == pytest.approx(1.71, rel=0.15)  # .3 over the density at 1.28
+    assert QuantileLoss(0.5).spread(np.r_[np.zeros(99), 1.0], None) == pytest.approx(0.0995, rel=1e-3)
 
 
 @pytest.mark.parametrize(

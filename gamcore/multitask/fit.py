@@ -130,7 +130,7 @@ def _in_weights(parameters: TaskParameters, problem: TaskProblem) -> TaskParamet
 def _balanced(model: TaskModel, data: TaskTraining, weight: Floats, codes: Codes) -> TaskModel:
     """Return the model with base scores for which all predictions and targets have the same sum, as `balance` has it.
 
-    The sums of each task are left as they are: to force them would take back what small tasks borrow.
+    The sums of single tasks agree nearly: their levels are effects of trees, shrunk like any other.
     """
     if not model.loss.is_balanced:
         return model

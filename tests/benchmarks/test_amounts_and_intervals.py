@@ -1,0 +1,57 @@
+"""What the benchmarks of intervals and of amounts in tasks take for the truth is what they draw from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.boosting import intervals
+from benchmarks.harness.families import imbalanced
+from benchmarks.multitask import amounts
+
+
+@pytest.mark.parametrize("name", intervals.SCENARIOS)
+def test_known_quantiles_hold_as_often_as_they_say(name):
+    scenario = intervals.SCENARIOS[name]
+    _, y, mean, spread = intervals.draw(scenario, 40_000, np.random.default_rng(0))
+    for share in (0.05, 0.5, 0.95):
+        at = scenario.quantile(share, mean, spread)
+        below, most = np.mean(y < at), np.mean(y <= at)
+        assert below - 0.01 < share < most + 0.01  # a count may be the quantile itself
+
+
+def test_a_table_of_intervals_is_the_mean_over_cells():
+    shares = {"inside": 0.9, "below": 0.04, "above": 0.06, "width": 2.0, "known width": 1.0, "alike": 0.5}
+    cells = [{"name": "skewed", **{f"{c:g}": {**shares, "inside": c + shift} for c in intervals.COVERAGES}}
+             for shift in (-0.025, 0.01)]  # fmt: skip
+    found = intervals.table(pd.DataFrame(cells))
+    assert found["inside"].tolist() == ["79.25 ± 1.75", "89.25 ± 1.75", "94.25 ± 1.75"]
+    assert found["width / known"].tolist() == [2.0] * 3
+    assert found["within a point"].all()
+    assert not intervals.table(pd.DataFrame(cells[:1]))["within a point"].any()
+
+
+@pytest.mark.parametrize("objective", amounts.OBJECTIVES)
+def test_amounts_have_the_means_that_models_are_judged_by(objective):
+    sample = imbalanced(0.5, (4_000, 200), 0).test
+    mean = amounts.means(sample)
+    y = amounts.outcomes(objective, mean, np.random.default_rng(0))
+    assert y.mean() == pytest.approx(mean.mean(), rel=0.03)
+    high = mean > np.median(mean)
+    assert y[high].mean() == pytest.approx(mean[high].mean(), rel=0.03)
+    small = (sample.task == amounts.TASKS["small"]).to_numpy()
+    assert np.log(mean[small]).mean() - np.log(mean[~small]).mean() == pytest.approx(amounts.LEVEL, abs=0.05)
+
+
+def test_a_table_of_amounts_compares_within_a_seed():
+    cells = [
+        {"objective": "gamma", "similarity": 0.5, "model": name, "seed": seed,
+         "large": 1.0 + k * seed**2, "small": 2.0 + seed + k * seed}
+        for seed in (0, 1, 2) for k, name in enumerate(amounts.MODELS)
+    ]  # fmt: skip
+    found = amounts.table(pd.DataFrame(cells)).iloc[0]
+    assert found["runs"] == 3
+    assert found["small: ours"] == pytest.approx(3.0)
+    assert found["small: independent trees"] == "+1 (1.7)"
+    assert found["small: global trees"] == "+2 (1.7)"

@@ -146,7 +146,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         """Return the scores (n,) of a table, with what is given beside it."""
         codes = self._encode(X)
         score = self.model_.score(codes)
-        log_exposure = self.read_exposure(exposure, score.shape[0])
+        log_exposure = self._read_exposure(exposure, score.shape[0])
         given = added(log_exposure, read_init_score(init_score, score.shape[0], self.n_scores))
         return score if given is None else score + given
 

@@ -104,7 +104,7 @@ class TableEstimator(Readable):
             y,
             weight=None if sample_weight is None else read_weight(sample_weight, y),
             clusters=None if groups is None else read_clusters(groups, n),
-            log_exposure=self.read_exposure(exposure, n),
+            log_exposure=self._read_exposure(exposure, n),
             init_score=read_init_score(init_score, n, self.n_scores),
         )
         return rows if rows.weight is None else rows.weighed()
@@ -114,7 +114,7 @@ class TableEstimator(Readable):
         """Scores per row: 1, or one per class."""
         return 1
 
-    def read_exposure(self, exposure: Any, n: int) -> Floats | None:
+    def _read_exposure(self, exposure: Any, n: int) -> Floats | None:
         """Return the logs (n,) of exposures above 0, None if none are given."""
         if exposure is None:
             return None

@@ -154,7 +154,7 @@ class GAMClassifier(ClassifierMixin, ClassifierParameters, AdditiveEstimator):  
         rows = self.read_rows(table, codes, sample_weight, groups, init_score=init_score)
         absent = np.flatnonzero(np.bincount(rows.y, minlength=len(self.classes_)) == 0)
         if absent.size:
-            raise TableError(f"The class {self.classes_[absent[0]]!r} has no row of positive weight: give it some.")
+            raise TableError(f"The class {self.classes_[absent[0]]} has no row of positive weight: give it some.")
         self._fit_rows(rows, strata=rows.y)
         return self
 

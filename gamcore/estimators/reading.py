@@ -100,7 +100,7 @@ class Readable(BaseEstimator):  # type: ignore[misc]
 def _of_curves(estimator: Any, most: int | None) -> Reading:
     """Return the curves and pairs of an additive model."""
     model = estimator.model_
-    scale = model.loss.scales[-1]  # the one that people read best
+    scale = model.loss.usual_scale  # the one that people read best
     ranking = estimator.importance(scale)
     pairs = np.argsort(-ranking.mean_abs[len(model.terms) :], kind="stable")  # they are the last terms
     return Reading(
@@ -130,7 +130,7 @@ def _of_tasks(estimator: Any, most: int | None) -> Reading:
     summary = (
         f"{count(n_tasks)} task{'s' * (n_tasks != 1)} and {count(len(names))} features; the curves are of {whose}."
     )
-    curves = tuple(estimator.explain_shape(name).on(estimator.loss.scales[-1]) for name in names[:most])
+    curves = tuple(estimator.explain_shape(name).on(estimator.loss.usual_scale) for name in names[:most])
     return Reading(summary, ranking, _trained(estimator), curves)
 
 

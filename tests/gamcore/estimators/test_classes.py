@@ -247,5 +247,5 @@ def test_bad_targets_are_named():
         GAMClassifier().fit(X, np.arange(300) % 21)
     with pytest.raises(TableError, match="has one class"):
         GAMClassifier().fit(X, np.zeros(300))
-    with pytest.raises(TableError, match="'boat' has no row of positive weight"):
+    with pytest.raises(TableError, match="class boat has no row of positive weight"):
         GAMClassifier().fit(X, y, sample_weight=(y != "boat").astype(float))

@@ -1,0 +1,82 @@
+"""Pages of counts per exposure and of several classes: each reads them as what they are."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from shapewise.store.workspace import Workspace
+from shapewise.training.spec import Spec
+from shapewise.training.train import add_bands, train
+from tests.support.pages import charts, headlines, open_page
+from tests.support.places import ROOT
+
+PAGES = ["overview", "shapes", "pairs", "rows", "compare", "strategies", "models", "report"]
+MODELS = {"claims": ("claims", "count", "exposure_years"), "choice": ("plan", "classes", None)}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A workspace with a model of claims per year and one of four plans, both with a pair and bands."""
+    space, made = Workspace(tmp_path_factory.mktemp("targets")), {}
+    for name, (target, goal, exposure) in MODELS.items():
+        frame = pd.read_csv(ROOT / "sample_data" / f"{name}.csv").head(3000)
+        table = space.tables.add(frame, name)
+        left = {target, exposure, "claim_amount", "customer_id", "policy_id"}
+        changes = {"outer_bags": 2, "max_rounds": 20, "interactions": 1}
+        features = [column for column in frame.columns if column not in left]
+        spec = Spec(table.id, target, name, features, goal=goal, exposure=exposure, changes=changes, bands=10)
+        made[name] = add_bands(space, train(space, spec).id)
+    return space, made
+
+
+@pytest.fixture(autouse=True)
+def there(trained, space, monkeypatch):
+    monkeypatch.setenv("GAMCORE_WORKSPACE", str(trained[0].root))  # in place of the empty one
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_reads_them(trained, name, page):
+    assert not open_page(page, model=trained[1][name].id).error
+
+
+def test_counts_are_read_as_factors_and_rates(trained):
+    model = trained[1]["claims"].id
+    app = open_page("overview", model=model)
+    assert [tab.label for tab in app.tabs] == ["Lift by tenth", "Calibration", "Concentration"]
+    assert "Mean per exposure_years" in [one.label for one in app.metric]
+    app = open_page("shapes", model=model)
+    assert any("factor of the mean" in one.value for one in app.caption)
+    assert any("per unit of exposure" in one.value for one in app.caption)
+
+
+def test_a_class_is_chosen_once_for_all_pages(trained):
+    model = trained[1]["choice"].id
+    app = open_page("shapes", model=model)
+    names = next(box for box in app.selectbox if box.label == "Class").options
+    assert len(names) == 4
+    before = headlines(app)
+    next(box for box in app.selectbox if box.label == "Class").select(names[2]).run()
+    assert not app.exception
+    assert headlines(app) != before
+    next(toggle for toggle in app.toggle if toggle.label == "All classes").set_value(True).run()
+    assert not app.exception
+    drawn = {trace.get("name") for trace in charts(app)[-1]["data"]}
+    assert set(names) <= drawn
+
+
+def test_classes_have_a_confusion_and_their_rankings(trained):
+    app = open_page("overview", model=trained[1]["choice"].id)
+    assert [tab.label for tab in app.tabs] == ["Confusion", "Each class against the rest"]
+    assert "Right class" in [one.label for one in app.metric]
+
+
+@pytest.mark.parametrize(("name", "label"), [("claims", "A count"), ("choice", "One of several")])
+def test_train_proposes_the_kind(trained, name, label):
+    app = open_page("train", table=trained[1][name].table)
+    assert not app.error
+    kind = next(box for box in app.selectbox if box.label == "Treat it as")
+    assert kind.value in ("count", "classes")
+    assert label in kind.options
+    assert any("Suggested, since" in one.value for one in app.caption)

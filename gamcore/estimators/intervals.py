@@ -125,7 +125,7 @@ class IntervalEstimator(AdditiveEstimator):
         It is an estimator, whose curves on the scale "ratio" say by which factor an interval grows.
         """
         estimator = self._scale_estimator()
-        estimator.model_ = self._intervals().scale
+        estimator.model_ = replace(self._intervals().scale, bins=self.model_.bins)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(estimator, name, getattr(self, name))

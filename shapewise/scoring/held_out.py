@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gamcore.estimators.gam import ClassView, from_saved, in_class
-from gamcore.model.losses import Loss
+from gamcore.model.losses import LOSSES, Loss
 from gamcore.types import Floats
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
@@ -27,7 +27,7 @@ class HeldOutPredictions:
     weight: Floats | None
     baseline: float
     binary: bool
-    loss: Loss
+    loss: Loss = LOSSES["logistic"]
     exposure: Floats | None = None
 
 

@@ -3,25 +3,6 @@
 A step updates each row's *state* by a factor looked up by bin, and sums one or two numbers per row, its *channels*,
 over every bin; a loss with one channel has a second sum per bin that never changes.
 
-    loss      state                   an update                channels      summed once
-    squared   residual  y - F         state - step             residual      weight
-    logistic  odds      exp(F)        state * exp(step)        gradient, hessian
-    Poisson   mu = exp(F)             state * exp(step)        mu            y
-    Gamma     q = y / mu              state * exp(-step)       q             weight
-    Tweedie   a = y mu^(1-p) and      a * exp((1-p) step)      a, b
-              b = mu^(2-p)            b * exp((2-p) step)
-    quantile  residual  y - F         state - step             gradient, weight
-
-There is one exponential per *bin* instead of one per row. For logistic loss p = E / (1 + E), r = y - p, h = p (1 - p).
-
-Poisson, Gamma and Tweedie are one family: deviances of variances that grow as mu^p, with p = 1, 2, or between. Let A
-and B be the sums of a and b over a leaf (Poisson: y and mu; Gamma: q and the weight). The best step is log(A / B), and
-minus the gradient is G = A - B. That step lowers the deviance by G^2 / S with S = B + (A - B) p / 3, up to terms of
-fourth order in log(A / B) (an algorithm of this project: the hessian in place of S overrates leaves with few events,
-by a factor of about y / mu for a single one). S is linear in the sums, so lines are cut as for any other loss.
-
-The check loss of a quantile is smoothed, and a weight stands in place of its hessian: see `model/quantile_loss.py`.
-
 The other half of a loss, its link and its traits, is in `model/losses.py`.
 """
 

@@ -1,9 +1,7 @@
 """The compiled half of every loss: a row's state, how an update changes it, and what the cuts of a step read off it.
 
-A step updates each row's *state* by a factor looked up by bin, and sums one or two numbers per row, its *channels*,
-over every bin; a loss with one channel has a second sum per bin that never changes.
-
-The other half of a loss, its link and its traits, is in `model/losses.py`.
+A step updates each row's *state* by a factor looked up by bin, and sums one or two *channels* per row over every bin.
+The losses with a log link are one family, of variances that grow as mu^p; the step is log(A / B) of a leaf's sums.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The compiled half of every loss: a row's state, how an update changes it, and what the cuts of a step read off it.
-
-A step updates each row's *state* by a factor looked up by bin, and sums one or two *channels* per row over every bin.
-The losses with a log link are one family, of variances that grow as mu^p; the step is log(A / B) of a leaf's sums.
-"""
+"""The compiled half of every loss: the state of rows, their updates, and what the cuts of a step read off them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,8 @@ class ClassPairTask:
 class ClassMains(Mains):
     """The main effects of several classes."""
 
+    stage: ClassVar[Any] = ClassPairTask
+
     def scored(self) -> list[Scored]:
         """Return the rows of the first share with the mean score of each class against the others."""
         problem = self.shares[0].load().problem
@@ -107,19 +109,3 @@ class ClassMains(Mains):
         return strongest_lines(
             [np.mean([refit.classes[k].curves for refit in self.refits], axis=0) for k in range(n_classes)]
         )
-
-    def tasks(self, pairs: Sequence[Pair], options: Options, watch: bool) -> list[Any]:
-        """Return the refits of a pair stage."""
-        return [
-            ClassPairTask(
-                share=self.shares[k],
-                main=refit,
-                pairs=pairs,
-                counts=self.counts,
-                offset=k / len(self.refits),
-                options=options,
-                seed=self.seeds[k],
-                watch=watch,
-            )
-            for k, refit in enumerate(self.refits)
-        ]

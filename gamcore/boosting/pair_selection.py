@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,8 +133,12 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Mains:
-    """The main effects that pairs are added to: refits, their shares (about `n_rows` rows each), and rows per bin."""
+    """The main effects that pairs are added to: refits, their shares (about `n_rows` rows each), and rows per bin.
 
+    stage : what boosts pairs on top of one refit.
+    """
+
+    stage: ClassVar[Any] = PairTask
     shares: Shares
     n_rows: int
     refits: list[Any]
@@ -162,7 +166,7 @@ class Mains:
     def tasks(self, pairs: Sequence[Pair], options: Options, watch: bool) -> list[Any]:
         """Return the refits of a pair stage."""
         return [
-            PairTask(
+            self.stage(
                 share=self.shares[k],
                 main=refit,
                 pairs=pairs,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel
-from gamcore.kernels.losses import LEAST_ODDS, MOST_ODDS
+from gamcore.kernels.row_channels import LEAST_ODDS, MOST_ODDS
 
 
 @kernel

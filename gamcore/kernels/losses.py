@@ -1,4 +1,29 @@
-"""The compiled half of every loss: the state of rows, their updates, and what the cuts of a step read off them."""
+"""The compiled half of every loss: a row's state, how an update changes it, and what the cuts of a step read off it.
+
+A step updates each row's *state* by a factor looked up by bin, and sums one or two numbers per row, its *channels*,
+over every bin; a loss with one channel has a second sum per bin that never changes.
+
+    loss      state                   an update                channels      summed once
+    squared   residual  y - F         state - step             residual      weight
+    logistic  odds      exp(F)        state * exp(step)        gradient, hessian
+    Poisson   mu = exp(F)             state * exp(step)        mu            y
+    Gamma     q = y / mu              state * exp(-step)       q             weight
+    Tweedie   a = y mu^(1-p) and      a * exp((1-p) step)      a, b
+              b = mu^(2-p)            b * exp((2-p) step)
+    quantile  residual  y - F         state - step             gradient, weight
+
+There is one exponential per *bin* instead of one per row. For logistic loss p = E / (1 + E), r = y - p, h = p (1 - p).
+
+Poisson, Gamma and Tweedie are one family: deviances of variances that grow as mu^p, with p = 1, 2, or between. Let A
+and B be the sums of a and b over a leaf (Poisson: y and mu; Gamma: q and the weight). The best step is log(A / B), and
+minus the gradient is G = A - B. That step lowers the deviance by G^2 / S with S = B + (A - B) p / 3, up to terms of
+fourth order in log(A / B) (an algorithm of this project: the hessian in place of S overrates leaves with few events,
+by a factor of about y / mu for a single one). S is linear in the sums, so lines are cut as for any other loss.
+
+The check loss of a quantile is smoothed, and a weight stands in place of its hessian: see `model/quantile_loss.py`.
+
+The other half of a loss, its link and its traits, is in `model/losses.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +35,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Rows
+from gamcore.kernels.row_channels import LEAST_ODDS, MOST_ODDS, advance_both, to_odds, to_slopes, weigh_both
 
 
 class Form(NamedTuple):
@@ -29,11 +55,6 @@ POISSON: Final = Form(_POISSON, power=1.0)
 GAMMA: Final = Form(_GAMMA, power=2.0)
 COMPILED: Final = (LOGISTIC, SQUARED)
 """The losses with which kernels are compiled ahead of time; the code is the same for all."""
-
-LEAST_ODDS = 1e-13
-MOST_ODDS = 1e13
-"""Bounds on the odds, about |F| <= 30: beyond, p is 0 or 1 in float32 and hessians vanish. Means and ratios to the mean
-are bounded likewise, in units of `Loss.unit_of`."""
 
 LARGEST_LOG = 600.0
 """Bound on scores before `exp`: beyond, doubles overflow."""
@@ -156,15 +177,15 @@ def advance(
     looked up in a loop of their own, since only the other loop can be vectorised.
     """
     if loss.code == _TWEEDIE:
-        _advance_both(code, factor, score, weight, gathered, gradient)
+        advance_both(code, factor, score, weight, gathered, gradient)
         return
     n = code.size
     for i in range(n):
         gathered[i] = factor[code[i]]
     if loss.code == _LOGISTIC:
-        _to_odds(score, gathered, target, n, gradient)
+        to_odds(score, gathered, target, n, gradient)
     elif loss.code == _QUANTILE:
-        _to_slopes(score, gathered, n, loss, gradient)
+        to_slopes(score, gathered, n, (loss.level, loss.width), gradient)
     elif loss.code == _SQUARED:
         for i in range(n):
             residual = score[i] - gathered[i]
@@ -180,78 +201,10 @@ def advance(
             score[i] = state
             gradient[i] = state
     if is_paired(loss):
-        _weigh_both(weight, gradient)
+        weigh_both(weight, gradient)
     else:
         for i in range(weight.size):
             gradient[i] *= weight[i]
-
-
-@kernel
-def _weigh_both(weight: NDArray[np.floating], gradient: NDArray[np.floating]) -> None:
-    """Multiply two channels by the weights of rows, if there are any."""
-    for i in range(weight.size):
-        gradient[2 * i] *= weight[i]
-        gradient[2 * i + 1] *= weight[i]
-
-
-@kernel
-def _to_odds(
-    score: NDArray[np.floating],
-    gathered: NDArray[np.floating],
-    target: NDArray[np.uint8],
-    n: int,
-    gradient: NDArray[np.floating],
-) -> None:
-    """Update odds; write gradients and hessians."""
-    kind = score.dtype.type
-    one, low, high = kind(1.0), kind(LEAST_ODDS), kind(MOST_ODDS)
-    for i in range(n):
-        odds = score[i] * gathered[i]
-        odds = low if odds < low else odds
-        odds = high if odds > high else odds
-        score[i] = odds
-        rest = one / (one + odds)
-        chance = odds * rest
-        gradient[2 * i] = kind(target[i]) - chance
-        gradient[2 * i + 1] = chance * rest
-
-
-@kernel
-def _to_slopes(
-    score: NDArray[np.floating], gathered: NDArray[np.floating], n: int, loss: Form, gradient: NDArray[np.floating]
-) -> None:
-    """Update residuals; write minus the gradients of the smoothed check loss, and weights."""
-    kind = score.dtype.type
-    half, lean, square = kind(0.5), kind(loss.level - 0.5), kind(loss.width * loss.width)
-    for i in range(n):
-        residual = score[i] - gathered[i]
-        score[i] = residual
-        share = half / math.sqrt(residual * residual + square)
-        gradient[2 * i] = residual * share + lean
-        gradient[2 * i + 1] = half * share
-
-
-@kernel
-def _advance_both(
-    code: NDArray[np.uint8],
-    factor: NDArray[np.floating],
-    score: NDArray[np.floating],
-    weight: NDArray[np.floating],
-    gathered: NDArray[np.floating],
-    gradient: NDArray[np.floating],
-) -> None:
-    """Advance states of two numbers, which are the channels: one load of both factors, then one plain loop."""
-    n = code.size
-    for i in range(n):
-        at = np.intp(code[i]) * 2
-        gathered[2 * i], gathered[2 * i + 1] = factor[at], factor[at + 1]
-    high = score.dtype.type(MOST_ODDS)
-    for i in range(2 * n):
-        state = score[i] * gathered[i]
-        state = high if state > high else state
-        score[i] = state
-        gradient[i] = state
-    _weigh_both(weight, gradient)
 
 
 @kernel

@@ -41,5 +41,6 @@ with drawing.container(border=True):
     plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(made)))
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
     st.caption(of.how_it_adds_up(breakdown))
-with st.container(border=True):
-    flip.show(of, made)
+if not of.estimator.loss.is_partial:  # a change moves the scores of the other classes, too
+    with st.container(border=True):
+        flip.show(of, made)

@@ -17,6 +17,7 @@ from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.observed import Observed, observed
 from gamcore.explain.sentences import read_curve
 from gamcore.explain.shown import shown
+from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.viz import plots
 from shapewise.training.spec import Spec
@@ -78,7 +79,8 @@ def switches(curve: Curve) -> tuple[bool, bool]:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.pick_class(model)
         cards.pick_scale(curve.loss)
-        seen = st.toggle(
+        # The curve of one of several classes is beside the average class, where no mean of rows can be drawn.
+        seen = not LOSSES[curve.loss].is_partial and st.toggle(
             "Observed", key="observed", persist_state="session", disabled=data is None,
             help="The mean of the target in each part of the axis. It also has what goes along with the feature: "
             "where it differs from the curve, other features explain the difference.",

@@ -218,6 +218,12 @@ class ClassView(GAMClassifier):
         return view
 
     @property
+    def base_chance(self) -> float:
+        """The share of the class among the training rows."""
+        assert isinstance(self.whole_.model_, ClassesModel)
+        return float(self.whole_.model_.base_chances[self.place_])
+
+    @property
     def label(self) -> str:
         """The name of the class."""
         return str(self.classes_[self.place_])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gamcore.estimators.gam import ClassView, from_saved, in_class
-from gamcore.model.losses import LOSSES, Loss
+from gamcore.model.losses import Loss
 from gamcore.types import Floats
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
@@ -26,9 +26,13 @@ class HeldOutPredictions:
     predicted: Floats
     weight: Floats | None
     baseline: float
-    binary: bool
-    loss: Loss = LOSSES["logistic"]
+    loss: Loss
     exposure: Floats | None = None
+
+    @property
+    def binary(self) -> bool:
+        """Whether targets are 0 and 1, and predictions chances."""
+        return self.loss.is_binary
 
 
 def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
@@ -37,7 +41,7 @@ def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
     weights = [None if weight is None else weight[part] for part in (held, ~held)]
     baseline = float(np.average(y[~held], weights=weights[1]))
     exposure = None if data.exposure is None else data.exposure[held]
-    return HeldOutPredictions(y[held], said, weights[0], baseline, binary=data.binary, loss=loss, exposure=exposure)
+    return HeldOutPredictions(y[held], said, weights[0], baseline, loss=loss, exposure=exposure)
 
 
 def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPredictions | None:

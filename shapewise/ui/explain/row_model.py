@@ -13,6 +13,7 @@ from gamcore.data.binning import Bins
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import PLAIN, Measure, Names
 from gamcore.estimators.additive import AdditiveEstimator
+from gamcore.estimators.gam import ClassView
 from gamcore.explain.curves import Breakdown
 from gamcore.numbers import exact, fixed, number, percent
 from gamcore.types import Floats
@@ -65,11 +66,17 @@ class RowModel:
 
     def base_rate(self) -> float:
         """Return the base rate of the training rows, or the mean of their target: the one that curves start from."""
+        if isinstance(self.estimator, ClassView):
+            return self.estimator.base_chance
         model = self.estimator.single
         return float(model.loss.inverse_link(np.array(model.base_score)))
 
     def how_it_adds_up(self, breakdown: Breakdown) -> str:
         """Return how the parts add up, and why they begin elsewhere than at the base rate."""
+        if self.estimator.loss.is_partial:
+            return (
+                "The parts add up exactly to the score of this class; its chance depends on the scores of all classes."
+            )
         if self.estimator.loss.has_log_link:
             return "The parts multiply to the prediction: on the log scale they add up exactly."
         if not self.is_binary:

@@ -16,6 +16,7 @@ from pypdf import PdfReader
 from sklearn.metrics import roc_auc_score
 
 from gamcore.estimators.gam import from_saved
+from gamcore.model.losses import LOSSES
 from gamcore.viz import files as export
 from gamcore.viz import plots
 from gamcore.viz.files.parts import Report, ReportPart
@@ -299,10 +300,10 @@ def test_a_weighted_auc_is_as_sure_as_its_rows_are_many():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400).astype(float)
     said = np.clip(0.3 * y + rng.uniform(0.2, 0.6, 400), 0.01, 0.99)
-    flat = dict(card.intervals(HeldOutPredictions(y, said, None, 0.5, True)))["Held-out AUC"]
-    few = dict(card.intervals(HeldOutPredictions(y, said, np.where(np.arange(400) < 20, 1000.0, 1.0), 0.5, True)))[
-        "Held-out AUC"
-    ]
+    flat = dict(card.intervals(HeldOutPredictions(y, said, None, 0.5, LOSSES["logistic"])))["Held-out AUC"]
+    few = dict(
+        card.intervals(HeldOutPredictions(y, said, np.where(np.arange(400) < 20, 1000.0, 1.0), 0.5, LOSSES["logistic"]))
+    )["Held-out AUC"]
     wide = [float(b) - float(a) for a, b in (re.findall(r"95%: ([.\d]+) to ([.\d]+)", told)[0] for told in (flat, few))]
     assert wide[1] > 2 * wide[0]
 

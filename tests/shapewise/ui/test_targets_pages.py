@@ -80,3 +80,15 @@ def test_train_proposes_the_kind(trained, name, label):
     assert kind.value in ("count", "classes")
     assert label in kind.options
     assert any("Suggested, since" in one.value for one in app.caption)
+
+
+def test_nothing_is_said_of_a_class_that_needs_the_others(trained):
+    """A class's score is beside the average class: no observed mean and no line to cross is on that scale."""
+    model = trained[1]["choice"]
+    assert "Observed" not in [toggle.label for toggle in open_page("shapes", model=model.id).toggle]
+    app = open_page("rows", model=model.id)
+    assert "What would flip it" not in [one.value for one in app.subheader]
+    assert any("score of this class" in one.value for one in app.caption)
+    claims = trained[1]["claims"].id
+    assert "Observed" in [toggle.label for toggle in open_page("shapes", model=claims).toggle]
+    assert "What would flip it" in [one.value for one in open_page("rows", model=claims).subheader]

@@ -60,7 +60,7 @@ def model_of_pairs(space: Workspace) -> ModelAbout:
 @contextmanager
 def reading(space: Workspace, browser: str, changes: dict[str, str]) -> Iterator[Any]:
     """Start a server as in production and a browser; yield the browser's page."""
-    server = Server(space.root, {"GAMCORE_WARM_UP": "1", **changes})
+    server = Server(space.root, {"GAMCORE_WARM_UP": "1", **changes}, bare=True)
     try:
         with browsing(browser) as chromium:
             page = window(chromium, base_url=server.ready(), viewport=SIZE).new_page()

@@ -194,7 +194,7 @@ class HeldOutRows:
             (i, j), shape = pair.features, pair.counts.shape
             cells = np.bincount(codes[i].astype(np.int64) * shape[1] + codes[j], weight, shape[0] * shape[1])
             seen = np.flatnonzero(cells)
-            means += [float(pair.refit(r).ravel()[seen] @ cells[seen]) / n for r in range(of.n_refits)]
+            means += pair.refits_at(*np.divmod(seen, shape[1])) @ cells[seen] / n
         return means
 
 

@@ -96,7 +96,7 @@ class PairTerm:
         surface[rows], surface[:, columns] = effects[rows], effects[:, columns]
         return np.asarray(surface - effects if self.pure else surface)
 
-    def refits_at(self, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Floats:
+    def refits_at(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Floats:
         """Return the scores (K, n) of all refits for rows given by their codes (n,) of the two features."""
         k = np.arange(len(self.surfaces))[:, None]
         surface = self.surfaces[k, self.merges[0][:, first], self.merges[1][:, second]]

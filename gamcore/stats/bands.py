@@ -7,6 +7,7 @@ bias of a boosted curve where the true curve jumps or where rows are few.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,9 @@ LEVEL: Final = 0.95
 
 DRAWS: Final = 4_000
 """Curves simulated for a simultaneous band; they give its half-width to about 1%."""
+
+PART: Final = 256
+"""Values simulated at a time."""
 
 SHRINK: Final = 0.1
 """Share of the refits' correlation treated as noise: without it, the band of a whole curve is too narrow."""
@@ -49,15 +53,35 @@ def simultaneous(refits: Floats, seen: NDArray[np.bool_]) -> float:
     n_refits = len(refits)
     moves = refits[:, seen] - refits[:, seen].mean(axis=0)
     size = np.sqrt(np.square(moves).sum(axis=0))
-    moves = moves[:, size > 0] / size[size > 0]
+    moves = (moves[:, size > 0] / size[size > 0]).astype(np.float32)
     if not moves.shape[1]:
         return pointwise(n_refits)
-    rng = np.random.default_rng(0)
-    drawn = rng.standard_normal((DRAWS, n_refits)).astype(np.float32) @ moves.astype(np.float32)
-    own = rng.standard_normal(drawn.shape, np.float32)
-    largest = np.abs(np.sqrt(1 - SHRINK) * drawn + np.sqrt(SHRINK) * own).max(axis=1)
-    chance = np.sqrt(rng.chisquare(n_refits - 1, DRAWS) / (n_refits - 1))
+    shared, chance = _shared(n_refits)
+    largest = np.zeros(DRAWS, np.float32)
+    for part, start in enumerate(range(0, moves.shape[1], PART)):
+        drawn = moves[:, start : start + PART].T @ shared
+        drawn *= np.float32(np.sqrt(1 - SHRINK))
+        drawn += _own(part)[: len(drawn)]
+        np.maximum(largest, np.abs(drawn, out=drawn).max(axis=0), out=largest)
     return max(float(np.quantile(largest / chance, LEVEL)), pointwise(n_refits))
+
+
+@lru_cache(maxsize=4)
+def _shared(n_refits: int) -> tuple[NDArray[np.float32], Floats]:
+    """Return what moves all values of a simulated curve together: normal draws (n_refits, DRAWS), and the chance of
+    their common scale (DRAWS,)."""
+    rng = np.random.default_rng(0)
+    chance = np.sqrt(rng.chisquare(n_refits - 1, DRAWS) / (n_refits - 1))
+    return rng.standard_normal((n_refits, DRAWS), np.float32), chance
+
+
+@lru_cache(maxsize=4)
+def _own(part: int) -> NDArray[np.float32]:
+    """Return what moves each of PART values by itself: normal draws (PART, DRAWS), scaled; 4 MiB, kept for the next
+    curve."""
+    own = np.random.default_rng(1 + part).standard_normal((PART, DRAWS), np.float32)
+    own *= np.float32(np.sqrt(SHRINK))
+    return own
 
 
 def half_scale(train_share: float) -> float:

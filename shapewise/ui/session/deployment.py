@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import streamlit as st
@@ -23,6 +24,11 @@ OPTIONS = (
     "server.trustedUserHeaders", "server.address", "server.cookieSecret", "server.allowedHosts",
     "server.enableXsrfProtection", "server.enableCORS",
 )  # fmt: skip
+FRAME = "shapewise.ui.session.frame"
+SWITCH = 5e-4
+"""Seconds after which a thread that computes lets others on: a server answers browsers beside it, many times per page,
+and each answer waits for this long. Python's own is ten times that."""
+_loading: list[threading.Thread] = []
 
 
 def is_launched_bare() -> bool:
@@ -61,6 +67,23 @@ def refuse() -> None:
     st.stop()
 
 
+def answer_soon() -> None:
+    """Let the thread that answers browsers take its turn soon; called once per server, before all else."""
+    sys.setswitchinterval(SWITCH)
+
+
+def load() -> None:
+    """Load the libraries of the pages in the background, while the first visitor's browser is still on its way."""
+    _loading.append(threading.Thread(target=import_module, args=(FRAME,), daemon=True, name="loading"))
+    _loading[0].start()
+
+
+def wait_until_loaded() -> None:
+    """Wait for what `load` began, if it did: two threads should not load the same libraries at once."""
+    for thread in _loading:
+        thread.join()
+
+
 def launch(script: str, options: Sequence[str]) -> None:
     """Serve the app as a standalone program, with Streamlit's options.
 
@@ -75,6 +98,8 @@ def launch(script: str, options: Sequence[str]) -> None:
         if lacking:
             print("GAMCORE_MODE=shared is not ready:", *lacking, sep="\n- ", file=sys.stderr)
             sys.exit(2)
+        answer_soon()
+        load()
         serve(*of, **settings)
 
     bootstrap.run = checked

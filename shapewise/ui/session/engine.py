@@ -29,13 +29,15 @@ COMPILING: Final = (
 )
 MOST_LOADING: Final = 30.0
 """Seconds after which a page goes on without the engine being loaded."""
+PATIENCE: Final = 4.0
+"""Seconds for which the engine leaves the machine to the first page, unless that needs the engine."""
 
 
 class Engine:
     """Whether the kernels are ready, and how far their compilation is (0 to 1)."""
 
     def __init__(self) -> None:
-        self.ready = threading.Event()
+        self.ready, self.wanted = threading.Event(), threading.Event()
         self.compiles, self.share = False, 0.0
 
     def start(self) -> None:
@@ -52,6 +54,8 @@ class Engine:
                 import_module(name)
             if self.compiles:
                 self._compile()
+            else:
+                self.wanted.wait(PATIENCE)
             kernels.warmup()
         except Exception:  # then the first use compiles, or says what is wrong
             log.exception("The kernels could not be compiled in advance")
@@ -84,6 +88,7 @@ def prepared() -> bool:
     """Return whether the engine is ready. If not, the page says so, and is drawn again when it is: leave out what needs
     it."""
     engine = _engine()
+    engine.wanted.set()
     if not engine.compiles and not engine.ready.is_set():
         with st.spinner(LOADING):
             return engine.ready.wait(MOST_LOADING)

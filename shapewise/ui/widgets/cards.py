@@ -93,7 +93,10 @@ def no_model(now: InView) -> NoReturn:
 
 def any_model_in_view() -> ModelAbout:
     """Return the model in view; without one, the page ends with the empty state or with what became of it."""
-    now = current.in_view()
+    return _model_of(current.in_view())
+
+
+def _model_of(now: InView) -> ModelAbout:
     if now.missing is not None:
         missing(now)
     if now.model is None:
@@ -103,9 +106,10 @@ def any_model_in_view() -> ModelAbout:
 
 def model_in_view(of_tasks: bool = False) -> ModelAbout:
     """Return the model in view, which is of the page's kind; else the page ends and says what there is."""
-    model, project = any_model_in_view(), current.in_view().project
-    if model.of_tasks != of_tasks and project is not None:
-        _other_kind(project, of_tasks)
+    now = current.in_view()
+    model = _model_of(now)
+    if model.of_tasks != of_tasks and now.project is not None:
+        _other_kind(now.project, of_tasks)
     return model
 
 

@@ -81,7 +81,7 @@ class Fitted:
 
 def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
     """Boost the main effects, then the requested pairs."""
-    watcher.next_part()
+    about = {"part": watcher.next_part()}
     shares = source.shares(Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits))
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
     watch, several = watcher.callback is not None, plan.n_classes > 2
@@ -91,7 +91,7 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
         else RefitTask(share, plan.parameters, seed, watch)
         for share, seed in zip(shares, bag_seeds, strict=True)
     ]
-    mains: list[Any] = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback)
+    mains: list[Any] = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback, about)
     counts, ranking, pairs = source.counts(), None, None
     if plan.interactions != 0 and not watcher.stopped:
         fitted = (ClassMains if several else Mains)(shares, source.n_rows, mains, counts, bag_seeds)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,10 @@ class Source(Protocol):
         """Yield all training rows, a part at a time."""
         ...
 
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the same rows for another loss."""
+        ...
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -145,6 +149,10 @@ class Encoded:
     def parts(self) -> Iterator[Part]:
         """Yield all rows."""
         yield Part(self.binned.codes, self.y, self.weight, self.offset)
+
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the same rows for another loss."""
+        return replace(self, loss=loss)
 
     def problem(self, dealt: Deal) -> Problem:
         """Return the rows in group order."""

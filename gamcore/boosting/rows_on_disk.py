@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +127,10 @@ class Spilled:
             end = first + codes.shape[1]
             y = self.files.column("y", np.float64, first, end)
             yield Part(codes, y, self._weight(first, end), self._offset(first, end, None))
+
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the same rows for another loss."""
+        return replace(self, loss=loss)
 
     def _offset(self, first: int, end: int, none: Absent) -> Floats | Absent:
         """Return the offsets of some rows, or `none` if they have none."""

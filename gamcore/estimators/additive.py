@@ -116,6 +116,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             validation_fraction=self.validation_fraction,
             pairs=replace(options, joint=getattr(self, "pair_joint_", False)),
         )
+        data = data.with_loss(self.loss)  # whose parameters a fit may choose
         self.model_ = with_halves(data, self.model_, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
 
     def add_bands(

@@ -26,6 +26,9 @@ from gamcore.estimators.parameters import (
     whole,
 )
 
+AUTO: Final = "auto"
+"""A parameter of a loss that the fit is to choose."""
+
 FEWEST_BANDS: Final = 10
 """Fewest half-sample refits for a useful band; 30 give its width to 13%."""
 
@@ -211,9 +214,10 @@ class RegressorParameters(AdditiveParameters):
         0.5, real(0.0, 1.0, "neither"),
         'Of "quantile": the share of rows whose target is below the prediction. Of the training rows it is exact.',
     )  # fmt: skip
-    power: float = parameter(
-        1.5, real(1.0, 2.0, "neither"),
-        'Of "tweedie": the variance is proportional to the mean to this power, 1 for counts and 2 for Gamma amounts.',
+    power: float | Literal["auto"] = parameter(
+        1.5, [*real(1.0, 2.0, "neither"), StrOptions({AUTO})],
+        'Of "tweedie": the variance is proportional to the mean to this power, 1 for counts and 2 for Gamma amounts. '
+        '"auto" chooses it, to two decimals, by the likelihood of rows that two quick refits have not seen.',
     )  # fmt: skip
 
 

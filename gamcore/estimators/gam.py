@@ -15,11 +15,15 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gamcore.boosting.fit import Seeds
+from gamcore.boosting.power_choice import choose_power
+from gamcore.boosting.progress import Watcher
+from gamcore.boosting.rows import Source
 from gamcore.data.table import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.additive_parameters import ClassifierParameters, RegressorParameters
+from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters
 from gamcore.estimators.base import check_parameters, column, numbers, revive
 from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
@@ -49,6 +53,8 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
         The round that each refit kept; n_rounds_ is the largest.
     validation_losses_ : (outer_bags,)
         Mean squared error on each refit's validation rows; mean deviance or pinball loss for the other objectives.
+    power_ :
+        Of "tweedie": the power that was given or chosen.
     pair_ranking_ :
         Frame of all pairs, as from `rank_pairs`; like those below, only with `interactions`.
     pair_worth_ : (pairs,)
@@ -63,7 +69,9 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
     def loss(self) -> Loss:
         """The loss that boosting minimises."""
         loss = LOSSES[self.objective]
-        return replace(loss, **{name: getattr(self, name) for name in asdict(loss)})
+        asked = {name: getattr(self, name) for name in asdict(loss)}
+        chosen = {name: getattr(self, f"{name}_", getattr(loss, name)) for name in asked}
+        return replace(loss, **{name: chosen[name] if value == AUTO else value for name, value in asked.items()})
 
     def fit(
         self,
@@ -88,6 +96,16 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
         self._check_target(rows.y)
         self._fit_rows(rows)
         return self
+
+    def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher) -> None:
+        """Fit, after the power is chosen if that is asked for."""
+        self.__dict__.pop("power_", None)
+        source = source.with_loss(self.loss)
+        if "power" in asdict(self.loss):
+            names = [bins.feature.name for bins in source.bins]
+            plan = self._plan(source.n_rows, names)
+            self.power_ = choose_power(source, plan, seeds, watcher) if self.power == AUTO else float(self.power)
+        super()._fit_source(source.with_loss(self.loss), seeds, watcher)
 
     def _check_target(self, y: Floats) -> None:
         """Raise TableError where the objective cannot have these targets."""
@@ -359,7 +377,11 @@ def from_saved(saved: Saved) -> Estimator:
     estimator = revive(ESTIMATORS[saved.model.loss.kind], saved)
     estimator.model_ = saved.model
     if isinstance(estimator, GAMRegressor):  # what a file says of its parameters is not trusted
-        estimator.set_params(objective=saved.model.loss.name, **asdict(saved.model.loss))
+        given = asdict(saved.model.loss)
+        if "power" in given:
+            estimator.power_ = given["power"]
+            given["power"] = AUTO if estimator.power == AUTO else given["power"]  # it was chosen, and would be again
+        estimator.set_params(objective=saved.model.loss.name, **given)
     estimator.best_rounds_ = np.array(numbers(saved.about.get("best_rounds")), np.int64)
     estimator.n_rounds_ = int(estimator.best_rounds_.max(initial=0))
     estimator.validation_losses_ = np.array(numbers(saved.about.get("validation_losses")), np.float64)

@@ -36,6 +36,13 @@ def outcomes(loss, score, rng):
     return counts.astype(float) if loss == "poisson" else np.where(counts, rng.gamma(2.0 * np.maximum(counts, 1)), 0.0)
 
 
+def tweedie(mean, phi, power, rng):
+    """Draw sums of a Poisson number of Gamma amounts, of variance phi mean^power."""
+    number = rng.poisson(mean ** (2 - power) / (phi * (2 - power)))
+    shape, unit = (2 - power) / (power - 1), phi * (power - 1) * mean ** (power - 1)
+    return np.where(number, rng.gamma(np.maximum(number, 1) * shape) * unit, 0.0)
+
+
 def problem(loss, n=900, p=3, seed=0):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 30, size=(p, n)).astype(np.uint8)

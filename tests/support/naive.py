@@ -7,6 +7,7 @@ import operator
 from itertools import pairwise
 
 import numpy as np
+from scipy import stats
 
 
 def histogram(codes, gradient, hessian, rows, times=None):
@@ -53,6 +54,17 @@ def power_deviance(y, score, power):
             one, two = 1 - power, 2 - power
             made.append(2 * (v**two / (one * two) - v * mu**one / one + mu**two / two))
     return np.array(made)
+
+
+def tweedie_log_density(y, mean, phi, power, most=5_000):
+    """Return the log density of a Poisson number of Gamma amounts, summed over the numbers."""
+    rate = mean ** (2 - power) / (phi * (2 - power))
+    unit, shape = phi * (power - 1) * mean ** (power - 1), (2 - power) / (power - 1)
+    if y == 0:
+        return -rate
+    number = np.arange(1, most)
+    each = stats.poisson.logpmf(number, rate) + stats.gamma.logpdf(y, number * shape, scale=unit)
+    return each.max() + math.log(np.exp(each - each.max()).sum())
 
 
 def check_loss(residual, level, width=0.0):

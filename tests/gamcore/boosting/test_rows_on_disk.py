@@ -102,6 +102,10 @@ CASES = {
         "target": "amount", "positive": None, "features": FEATURES[:3], "weight": "w",
         "changes": {"max_rounds": 15, "objective": "quantile", "quantile": 0.8},
     },
+    "power": {
+        "target": "amount", "positive": None, "features": FEATURES[:3],
+        "changes": {"max_rounds": 15, "objective": "tweedie", "power": "auto"},
+    },
     "categories and date parts": {"categories": ["n"], "changes": {"max_rounds": 15, "date_parts": True}},
     "rows and levels": {
         "conditions": [Range("b", 0.2), Levels("c", ("p", "q", "r", "s"))], "negative": ["bad"],

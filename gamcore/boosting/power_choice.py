@@ -1,0 +1,49 @@
+"""The power of a variance, chosen by the likelihood of rows that quick refits have not seen.
+
+The means hardly depend on the power, so they are fitted once, with the usual one: a few refits whose validation rows
+are together all rows. Given these means, the power is the one for which the rows are likeliest (Dunn and Smyth 2005).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Final
+
+import numpy as np
+
+from gamcore.boosting.fit import FitPlan, Seeds
+from gamcore.boosting.loop import RefitTask, run_all
+from gamcore.boosting.pair_stage import main_score
+from gamcore.boosting.problem import Share, rows_of
+from gamcore.boosting.progress import Watcher
+from gamcore.boosting.refit import Refit
+from gamcore.boosting.rows import Dealing, Source
+from gamcore.stats.tweedie import likeliest_power
+from gamcore.types import Floats
+
+REFITS: Final = 2
+"""Quick refits, each of which validates on the groups that the others learn from; four gave no better powers."""
+
+
+def choose_power(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> float:
+    """Return the power that suits the rows of a source; its loss and that of `plan` have the usual power.
+
+    The seeds are copied, so that the fit that follows is that with this power given.
+    """
+    dealing = Dealing(REFITS, plan.n_groups, 1.0 / REFITS, copy(seeds.groups), copy(seeds.splits))
+    shares = source.shares(dealing)
+    bags = [int(seed.generate_state(1)[0]) for seed in copy(seeds.bags).spawn(REFITS)]
+    tasks = [RefitTask(share, plan.parameters, seed) for share, seed in zip(shares, bags, strict=True)]
+    about = {"part": watcher.next_part()}
+    refits = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback, about)
+    rows = [_unseen(share.load(), refit) for share, refit in zip(shares, refits, strict=True)]
+    y, mean, weight = (np.concatenate([one[k] for one in rows]) for k in range(3))
+    return likeliest_power(y, mean * (weight @ y) / (weight @ mean), weight)
+
+
+def _unseen(share: Share, refit: Refit) -> tuple[Floats, Floats, Floats]:
+    """Return the targets, means and weights of a refit's validation rows; of all its rows if there are none."""
+    problem, valid = share.problem, share.split.valid
+    rows = rows_of(problem.table, valid if valid.size else share.split.train)
+    mean = problem.loss.inverse_link(main_score(problem, refit)[rows])
+    return problem.y[rows], mean, problem.row_weight[rows]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from gamcore.viz import plots
-from shapewise.ui.explain import flip, row_choice, what_if
+from shapewise.ui.explain import expected_range, flip, row_choice, what_if
 from shapewise.ui.explain.row_model import row_model
 from shapewise.ui.session import state
 from shapewise.ui.widgets import cards
@@ -37,6 +37,7 @@ with drawing.container(border=True):
     change = of.say_move(goes - was) if moved else None
     tiles.metric("Prediction" if not moved else "Prediction then", of.say(goes), change, border=True)
     tiles.metric("It was", of.say_truth(float(of.data.y.iloc[place])), border=True)
+    expected_range.show(of, made)
     plot = plots.waterfall(breakdown, 0, state.goal(model), scale, of.cells(made))
     plot = replace(plot, name=f"row {place}", numbers=breakdown.parts(0, of.cells(made)))
     cards.figure(plot, f"row-chart-{model.id}", model.name, state.card(model), titled=False)
@@ -44,3 +45,4 @@ with drawing.container(border=True):
 if not of.estimator.loss.is_partial:  # a change moves the scores of the other classes, too
     with st.container(border=True):
         flip.show(of, made)
+expected_range.causes(of)

@@ -16,6 +16,9 @@ Arguments = list[object]
 ONE_FILE = ("steps", "live")
 """Measurements that are made whole or not at all."""
 
+MODULES = {"live": "benchmarks.app.live"}
+"""Modules outside `benchmarks.boosting`."""
+
 SMALL: dict[str, Arguments] = {
     "peers": ["--tables", "pole", "--models", "ours-fast-2", "ours-balanced-2", "lightgbm-additive", "--seeds", 1],
     "steps": ["--rows", 10_000, "--repeats", 2, "--seconds", 0.005],
@@ -50,11 +53,12 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="try everything on tiny sizes")
     asked = parser.parse_args()
     for name, arguments in commands(asked.data, asked.json, asked.doc).items():
+        module = MODULES.get(name, f"benchmarks.boosting.{name}")
         if name in ONE_FILE and (asked.json / f"{name}.json").exists():
             continue
-        fault = run_module(f"benchmarks.{name}", [*arguments, *(SMALL.get(name, []) if asked.small else [])])
+        fault = run_module(module, [*arguments, *(SMALL.get(name, []) if asked.small else [])])
         if fault:
-            sys.exit(f"benchmarks.{name}: {fault}")
+            sys.exit(f"{module}: {fault}")
 
 
 if __name__ == "__main__":

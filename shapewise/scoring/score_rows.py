@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,11 @@ from gamcore.data.table import Kind as ColumnKind
 from gamcore.data.table import Table, TableError, read_dates, read_numbers, read_texts, without_codes
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Breakdown
+from gamcore.numbers import percent
+from gamcore.types import Floats
+
+COVERAGE: Final = 0.9
+"""Of the prediction intervals in a scored file."""
 
 
 class ScoreError(ValueError):
@@ -81,7 +86,8 @@ class Scorer:
     """Scores rows: a model's prediction, the score, and the largest effects with their names.
 
     top : the number of effects. taken : names that no new column may have. exposure : the column that a rate is
-    multiplied by, for the expected total. For several classes there is a chance for each, and score, reasons and
+    multiplied by, for the expected total. A model with prediction intervals also gives their ends, of the total where
+    there is an exposure. For several classes there is a chance for each, and score, reasons and
     effects are those of the likeliest. Columns that the table lacks count as
     missing cells; ScoreError if one is of another kind than in training."""
 
@@ -100,7 +106,15 @@ class Scorer:
         expected = ["expected"] if self._exposure else []
         chances = [f"chance of {name}" for name in self._classes]
         reasons = (f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))
-        return ["prediction", *expected, *chances, "score", *reasons]
+        return ["prediction", *expected, *chances, *(self._ends), "score", *reasons]
+
+    @property
+    def _ends(self) -> list[str]:
+        """Names of the ends of the prediction interval, if the model has any."""
+        fitted = self._estimator
+        intervals = fitted.single.intervals if isinstance(fitted, GAMRegressor) else None
+        there = intervals is not None and intervals.most_coverage >= COVERAGE
+        return [f"{end} {percent(COVERAGE, 0)}" for end in ("low", "high")] if there else []
 
     @property
     def _classes(self) -> list[str]:
@@ -130,16 +144,30 @@ class Scorer:
             raise ScoreError(f"The table does not fit the model: column {stops[0]}. Convert it first.")
         X = _columns(frame, self._kinds)
         columns, parts = self._of_classes(X) if self._classes else self._of_score(X)
+        exposure = None
         if self._exposure:
             there = self._exposure in frame.columns
             exposure = read_numbers(frame[self._exposure]) if there else np.full(len(frame), np.nan)
             columns["expected"] = columns["prediction"] * exposure
+        if self._ends:
+            columns |= dict(zip(self._ends, self._interval(X, exposure).T, strict=True))
         names = np.array(parts.features, object)
         order = np.argsort(-np.abs(parts.contributions), axis=1, kind="stable")[:, : self._top]
         chosen = np.take_along_axis(parts.contributions, order, axis=1)
         for k in range(order.shape[1]):
             columns |= {f"reason {k + 1}": names[order[:, k]], f"effect {k + 1}": chosen[:, k]}
         return pd.DataFrame({self._names[name]: values for name, values in columns.items()}, index=frame.index)
+
+    def _interval(self, X: pd.DataFrame, exposure: Floats | None) -> Floats:
+        """Return the ends (n, 2) of the intervals of rows, of totals where there is an exposure; missing without it."""
+        fitted = self._estimator
+        assert isinstance(fitted, GAMRegressor)
+        if exposure is None:
+            return fitted.predict_interval(X, COVERAGE)
+        ends, known = np.full((len(X), 2), np.nan), np.isfinite(exposure) & (exposure > 0)
+        if known.any():
+            ends[known] = fitted.predict_interval(X[known], COVERAGE, exposure=exposure[known])
+        return ends
 
     def _of_score(self, X: pd.DataFrame) -> tuple[dict[str, Any], Breakdown]:
         """Return prediction and score of rows, and the parts of the score."""

@@ -119,8 +119,8 @@ class Spec:
         wanted = GOALS[kind].objective
         if wanted in (None, "squared"):
             return {}
-        more: dict[str, Any] = {"quantile": self.quantile} if kind == "quantile" else {}
-        return {"objective": wanted, **more}
+        more: dict[str, dict[str, Any]] = {"quantile": {"quantile": self.quantile}, "spend": {"power": "auto"}}
+        return {"objective": wanted, **more.get(kind, {})}
 
 
 def labels_of(series: pd.Series) -> pd.Series:

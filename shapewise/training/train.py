@@ -26,6 +26,7 @@ from shapewise.store.workspace import ModelAbout, StoreError, Workspace, clean_n
 from shapewise.training.dataset import Data
 from shapewise.training.estimator import learner
 from shapewise.training.evaluation import evaluate
+from shapewise.training.intervals import calibrate
 from shapewise.training.large import TrainingPlace, check_kind, fit_on_disk
 from shapewise.training.partitions import split
 from shapewise.training.spec import Spec
@@ -110,6 +111,7 @@ def train(
     started = time.monotonic()
     model = fit(data, spec, n_jobs, callback)
     seconds = time.monotonic() - started
+    calibrate(model, data, spec)
     about = describe(workspace, spec, data, model, seconds)
     if isinstance(model, MultiTaskTreesRegressor | MultiTaskTreesClassifier):
         about = replace(about, tasks=score_tasks(data, spec, model, n_jobs, callback))
@@ -133,6 +135,7 @@ def _train_on_disk(
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
     _read_codes(model, spec, data)
+    calibrate(model, data, spec)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
     about = replace(about, rows=counts | {"sample": len(sample)})

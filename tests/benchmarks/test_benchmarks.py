@@ -6,6 +6,7 @@ import argparse
 import importlib
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 
 from benchmarks.boosting import pairs, peers, standing
 from benchmarks.harness import cells, contenders
+from benchmarks.harness.all import MODULES, commands
 from benchmarks.multitask import baselines as tasks_baselines
 from benchmarks.multitask import methods as multitask
 from benchmarks.multitask import report as tasks_report
@@ -224,3 +226,8 @@ def test_every_study_of_tasks_is_measured_and_told(tmp_path, monkeypatch):
     assert found["first"].between(0.5, 3.0).all()
     page = "\n".join(tasks_report.page({"unrelated": found}))
     assert "DIRTY" in page
+
+
+def test_all_runs_modules_that_exist(tmp_path):
+    names = commands(tmp_path, tmp_path, tmp_path)
+    assert all(find_spec(MODULES.get(name, f"benchmarks.boosting.{name}")) for name in names)

@@ -261,8 +261,9 @@ def _metrics_by_loss(model: ModelAbout, numbers: dict[str, float]) -> None:
             help=f"Share of held-out rows below their prediction; {percent(spec.quantile, 0)} was asked for.",
         )  # fmt: skip
     else:
-        per = f" per {state.names_of(model).column(spec.exposure)}" if spec.exposure else ""
-        st.metric(f"Mean{per}", number(numbers["mean"], 4), border=True, help="Of the training rows.")
+        per = f", per unit of {md(state.names_of(model).column(spec.exposure))}" if spec.exposure else ""
+        st.metric("Mean rate" if per else "Mean", number(numbers["mean"], 4), border=True,
+                  help=f"Of the training rows{per}.")  # fmt: skip
 
 
 def _baseline(model: ModelAbout, name: str) -> str:

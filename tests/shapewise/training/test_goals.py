@@ -95,6 +95,42 @@ def test_a_count_per_exposure_from_training_to_a_score_file(space):
         read_all(space, replace(spec, exposure="claims"))
 
 
+def test_an_amount_has_intervals_from_training_to_a_score_file(space):
+    spec = spec_of(space, "spend", "spend", "spend")
+    model = from_saved(space.models.load(train(space, spec).id))
+    assert model.get_params()["power"] == "auto"
+    assert 1.0 < model.power_ < 2.0
+    held = read_all(space, spec)
+    scores = Scorer(model, 1, ())(space.tables.read(spec.table))
+    low, high = scores["low 90%"], scores["high 90%"]
+    np.testing.assert_allclose(np.stack([low, high], axis=1), model.predict_interval(held.X.loc[scores.index], 0.9))
+    y, new = space.tables.read(spec.table)["spend"], held.held_out
+    assert 0.85 < ((y >= low) & (y <= high)).to_numpy()[new].mean() <= 1.0
+    of_row = Scorer(model, 1, ["low 90%"])
+    assert "low 90%_" in of_row.schema.names
+
+
+def test_intervals_of_totals_follow_the_exposure(space):
+    spec = spec_of(space, "claims", "claims", "count", exposure="exposure_years")
+    model = from_saved(space.models.load(train(space, spec).id))
+    frame = space.tables.read(spec.table).head(200)
+    frame.loc[frame.index[:5], "exposure_years"] = np.nan
+    scores = Scorer(model, 1, (), "exposure_years")(frame)
+    assert scores["high 90%"].isna().sum() == 5
+    known = scores["high 90%"].notna()
+    assert (scores["high 90%"] >= scores["expected"])[known].all()
+    long = Scorer(model, 1, (), "exposure_years")(frame.assign(exposure_years=frame["exposure_years"] * 4))
+    assert (long["high 90%"] > scores["high 90%"])[known].mean() > 0.9
+
+
+def test_what_has_no_mean_or_too_few_rows_has_no_intervals(space):
+    quantile = spec_of(space, "spend", "delivery_days", "quantile")
+    assert from_saved(space.models.load(train(space, quantile).id)).single.intervals is None
+    table = space.tables.add(pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0) % 7}), "few")
+    few = from_saved(space.models.load(train(space, Spec(table.id, "y", "few", ["x"], goal="number")).id))
+    assert "low 90%" not in Scorer(few, 1, ()).schema.names
+
+
 def test_several_classes_from_training_to_a_score_file(space):
     spec = spec_of(space, "choice", "plan", "classes")
     made = train(space, spec)

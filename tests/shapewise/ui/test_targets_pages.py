@@ -45,7 +45,7 @@ def test_counts_are_read_as_factors_and_rates(trained):
     model = trained[1]["claims"].id
     app = open_page("overview", model=model)
     assert [tab.label for tab in app.tabs] == ["Lift by tenth", "Calibration", "Concentration"]
-    assert "Mean per exposure_years" in [one.label for one in app.metric]
+    assert "Mean rate" in [one.label for one in app.metric]
     app = open_page("shapes", model=model)
     assert any("factor of the mean" in one.value for one in app.caption)
     assert any("per unit of exposure" in one.value for one in app.caption)
@@ -64,6 +64,16 @@ def test_a_class_is_chosen_once_for_all_pages(trained):
     assert not app.exception
     drawn = {trace.get("name") for trace in charts(app)[-1]["data"]}
     assert set(names) <= drawn
+
+
+def test_a_row_has_a_range_and_what_widens_it(trained):
+    app = open_page("rows", model=trained[1]["claims"].id)
+    words = [one.value for one in app.markdown if "lie between" in one.value]
+    assert len(words) == 1
+    assert "over one unit of exposure" in words[0]
+    assert "What makes the outcome uncertain" in [one.label for one in app.expander]
+    app = open_page("rows", model=trained[1]["choice"].id)
+    assert not [one for one in app.markdown if "lie between" in one.value]
 
 
 def test_classes_have_a_confusion_and_their_rankings(trained):

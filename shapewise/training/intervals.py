@@ -1,0 +1,19 @@
+"""Prediction intervals of a newly trained model, calibrated on its held-out rows."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from gamcore.data.table import TableError
+from gamcore.estimators.gam import Estimator, GAMRegressor
+from shapewise.training.dataset import Data
+from shapewise.training.spec import Spec
+
+
+def calibrate(model: Estimator, data: Data, spec: Spec) -> None:
+    """Give a model of a mean its prediction intervals; none where too few rows, or groups of rows, are held out."""
+    if not isinstance(model, GAMRegressor) or spec.kind_of_target == "quantile" or not data.measurable:
+        return
+    held = data.held_out
+    with suppress(TableError):
+        model.fit_intervals(data.X[held], data.y[held], **data.of_rows(held))

@@ -6,7 +6,7 @@ Targets y (n,) are 0 or 1 where predictions are probabilities, else numbers; wei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,8 @@ from scipy.special import stdtrit
 from sklearn import metrics
 
 from gamcore.explanation import Explanation
-from gamcore.stats.intervals import wilson
 from gamcore.stats.parts import equal_parts, parts, thin
-from gamcore.stats.rates import Kind, in_parts
+from gamcore.stats.rates import Kind, in_parts, rate
 from gamcore.types import Floats
 
 FEWEST_IN_PART: Final = 30
@@ -161,19 +160,24 @@ def stability(counts: Floats, others: Floats) -> tuple[float, float]:
     return float(((p - q) * np.log(p / q)).sum()), chance
 
 
-def over_time(period: NDArray[np.int64], y: Floats, predicted: Floats, weight: Floats | None = None) -> pd.DataFrame:
-    """Return the means by period (n,): observed, with its 95% interval, and predicted.
+def over_time(
+    period: NDArray[np.int64], y: Floats, predicted: Floats, kind: Kind | Literal["number"], *,
+    exposure: Floats | None = None, weight: Floats | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the means by period (n,): observed, with its 95% interval, and predicted; per unit of exposure if given.
 
+    kind : what the outcome y (n,) is, for its interval (`stats.rates`); that of a number is Student's.
     Columns: period, observed, lower, upper, predicted, rows.
     """
-    binary = bool(np.isin(y, (0.0, 1.0)).all())
     rows = []
     for k, here, w, n in parts(period, weight):
-        mean = float(np.average(y[here], weights=w))
-        if binary:
-            low, high = wilson(mean, n)
-        else:
+        beside = None if exposure is None else exposure[here]
+        size = w if beside is None else w * beside
+        if kind == "number":
+            mean = float(np.average(y[here], weights=w))
             error = _half_width(y[here], mean, w, n)
             low, high = mean - error, mean + error
-        rows.append((k, mean, low, high, float(np.average(predicted[here], weights=w)), int(here.sum())))
+        else:
+            mean, (low, high) = rate(y[here], kind, beside, w)
+        rows.append((k, mean, low, high, float((w * predicted[here]).sum() / size.sum()), int(here.sum())))
     return pd.DataFrame(rows, columns=["period", "observed", "lower", "upper", "predicted", "rows"])

@@ -91,7 +91,7 @@ def _measured(chance: np.ndarray, y: np.ndarray) -> dict[str, plots.Plot]:
     found["actual"] = plots.actual(chance, y + np.linspace(0, 1, y.size), "churn")
     periods = np.arange(y.size) // 250
     labels = [f"2022-0{k + 1} {MARKUP}" for k in range(6)]
-    found["over time"] = plots.over_time(quality.over_time(periods, y, chance), labels, True, 4.0)
+    found["over time"] = plots.over_time(quality.over_time(periods, y, chance, "share"), labels, True, 4.0)
     names = ["a", MARKUP, FOREIGN]
     goal = profiles.Target(y, MARKUP, binary=True)
     found["profile"] = plots.profile(profiles.profile(pd.Series(chance, name=FORMULA), "number", goal), "detail")

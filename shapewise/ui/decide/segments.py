@@ -42,19 +42,21 @@ def show(table: TableAbout) -> None:
     listed = [(one.rule.words(state.names(table.id)), one.evidence) for one in suggested]
     frame, binary = evidence.table(listed), suggested[0].evidence.binary
     gaps, shares = ["opportunity", "lower", "upper", "model contrast"], ["reach", "refits agree"]
+    exposure = model.spec.get("exposure")
     form = {name: POINTS if binary else measured(frame[gaps]) for name in gaps} | dict.fromkeys(shares, PERCENT)
     form |= {"held-out rows": COUNT, "mean inside": PERCENT if binary else measured(frame["mean inside"])}
     config: dict[str, Any] = {name: st.column_config.NumberColumn(format=one) for name, one in form.items()}
-    if binary:
-        config["mean inside"] = st.column_config.NumberColumn("rate inside", format=PERCENT)
+    if binary or exposure:
+        config["mean inside"] = st.column_config.NumberColumn("rate inside", format=form["mean inside"])
     picked = st.dataframe(
         hundredfold(frame, [*shares, *([*gaps, "mean inside"] if binary else [])]), hide_index=True,
         key=f"suggested-{chosen}", on_select="rerun", selection_mode="single-row",
         column_config=config,
         alt="Segments suggested by the model, with evidence from held-out rows.",
     )  # fmt: skip
+    per = f"Rates are per unit of {md(state.names_of(model).column(exposure))}. " if exposure else ""
     st.caption(
-        f"Cuts come from the model; rows, rates and opportunity from held-out rows. "
+        f"Cuts come from the model; rows, rates and opportunity from held-out rows. {per}"
         f"{suggested[0].evidence.tried} ranges were examined. Select a row to save it."
     )
     name = export.file_name(model.name, "segments", "csv")

@@ -43,9 +43,12 @@ def moved(model: str, column: str) -> Moved | None:
     known = codes >= 0
     if np.unique(codes[known]).size < 2:
         return None
-    y, weights = data.rates
-    weight = None if weights is None else weights[known]
-    by_period = quality.over_time(codes[known], y[known], predicted(estimator, data.X)[known], weight)
+    exposure, weight = (None if one is None else one[known] for one in (data.exposure, data.weight))
+    said = predicted(estimator, data.X)[known]
+    by_period = quality.over_time(
+        codes[known], data.y.to_numpy(np.float64)[known], said if exposure is None else said * exposure,
+        estimator.loss.outcome_kind, exposure=exposure, weight=weight,
+    )  # fmt: skip
     by_time = (state.workspace().tables.about(about.table).held_out_by or {}).get("time") == column
     held, fitted = data.held_out & known, ~data.held_out & known
     by_time = by_time and bool(held.any()) and bool(fitted.any())

@@ -102,12 +102,18 @@ def test_deviance_and_residuals():
 
 def test_means_over_time_have_intervals_and_leave_gaps_out():
     period = np.array([0, 0, 0, 2, 2, 2])
-    found = quality.over_time(period, np.array([0.0, 1, 1, 0, 0, 1]), np.full(6, 0.5))
+    found = quality.over_time(period, np.array([0.0, 1, 1, 0, 0, 1]), np.full(6, 0.5), "share")
     assert found["period"].tolist() == [0, 2]
     assert found["observed"].tolist() == pytest.approx([2 / 3, 1 / 3])
     assert found.loc[0, "lower"] == pytest.approx(wilson(2 / 3, 3)[0])
-    numbers = quality.over_time(period, np.arange(6.0), np.arange(6.0))
+    numbers = quality.over_time(period, np.arange(6.0), np.arange(6.0), "number")
     assert numbers["observed"].tolist() == [1, 4]
+    years = np.array([0.5, 1, 0.5, 1, 1, 2])
+    counts = quality.over_time(period, np.array([0.0, 0, 0, 1, 0, 2]), 0.5 * years, "count", exposure=years)
+    assert counts["observed"].tolist() == [0, 0.75]
+    assert counts["predicted"].tolist() == [0.5, 0.5]
+    assert counts["lower"].tolist()[0] == 0
+    assert counts.loc[0, "upper"] == pytest.approx(stats.chi2.ppf(0.975, 2) / 2 / 2)  # Garwood's, without an event
 
 
 def test_stability_is_nothing_for_the_same_and_symmetric():

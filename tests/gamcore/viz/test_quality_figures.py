@@ -69,7 +69,7 @@ def test_quality_is_drawn_with_its_intervals(mode):
 def test_periods_are_drawn_with_the_held_out_ones_marked(mode):
     rng = np.random.default_rng(0)
     y = rng.uniform(size=300)
-    found = quality.over_time(np.arange(300) // 50, y, y)
+    found = quality.over_time(np.arange(300) // 50, y, y, "number")
     figure = figures.draw(plots.over_time(found, [EVIL] * 6, False, 4.0), mode)
     assert "<img" not in texts(figure)
     assert figure.layout.shapes[0].x0 == 3.5

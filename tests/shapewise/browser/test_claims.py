@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -53,6 +55,10 @@ def test_from_a_csv_of_claims_to_sql(page):
     page.goto(f"/strategies?model={model}")
     settle(page)
     assert page.get_by_test_id("stAlertContentError").count() == 0
+    assert page.get_by_text("Rates are per unit of exposure_years").is_visible()
+    segments = pd.read_csv(io.BytesIO(saved(page, lambda: press(page, "CSV"))))
+    assert segments["mean inside"].between(0.02, 1.0).all()  # claims per year: the truth has .12 in all
+    assert (segments["lower"] <= segments["opportunity"]).all()
 
     page.goto(f"/models?model={model}")
     settle(page)

@@ -44,3 +44,11 @@ def choose(app, label, value):
 
 def captions(app):
     return " ".join(c.value for c in app.caption)
+
+
+def open_tab(app, key, label):
+    """Open a tab, as a press on it does: only the open one is drawn."""
+    app.session_state[key] = label
+    app.run()
+    assert not app.exception
+    return app

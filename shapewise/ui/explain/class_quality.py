@@ -13,7 +13,7 @@ from gamcore.viz import plots
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, tabs
 
 Held = tuple[Ints, Floats, Floats | None, Floats]
 
@@ -43,13 +43,16 @@ def show(model: ModelAbout) -> None:
         f"{number(table.loc['log-loss', 'model'], 4)} per row, {percent(table.loc['log-loss', 'explained'])} less than "
         f"with the classes' shares; the likeliest class is right in {percent(table.loc['accuracy', 'model'])}."
     )
-    confusion, ranking = st.tabs(["Confusion", "Each class against the rest"])
-    with confusion:
+
+    def confusion() -> None:
         _card(plots.class_confusion(class_confusion(codes, chances, names, weight)), model)
         st.caption("Recall: of the rows of a class, those for which it is said. Precision: of those said, the right.")
-    with ranking:
+
+    def ranking() -> None:
         _card(plots.class_rankings(class_rankings(codes, chances, weight), names), model)
         st.caption(f"ROC curves of {md(named.column(model.target))}. AUC 0.5 is guessing.")
+
+    tabs.show({"Confusion": confusion, "Each class against the rest": ranking}, f"quality-{model.id}")
 
 
 def _card(plot: plots.Plot, model: ModelAbout) -> None:

@@ -48,7 +48,11 @@ def causes(of: RowModel) -> None:
     fitted = of.estimator
     if not offered(of) or not isinstance(fitted, GAMRegressor):
         return
-    with st.expander("What makes the outcome uncertain", icon=":material/expand:"):
+    box = st.expander("What makes the outcome uncertain", icon=":material/expand:", on_change="rerun",
+                      key=f"uncertain-open-{of.about.id}")  # fmt: skip
+    if not box.open:
+        return
+    with box:
         scale = fitted.uncertainty_
         ranking = scale.importance("ratio")
         names = ranking.frame().sort_values("mean_abs", ascending=False)["feature"].tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,16 @@ from sklearn.inspection import permutation_importance
 
 from gamcore.numbers import exact, fixed, percent
 from gamcore.stats import metrics as quality
-from gamcore.stats.rates import Kind, concentration, lift_by_tenth
 from gamcore.viz import plots
 from shapewise.scoring import held_out as held
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
 from shapewise.training.evaluation import row_losses
 from shapewise.training.task_dataset import predicted
-from shapewise.ui.explain import class_quality
+from shapewise.ui.explain import class_quality, rate_quality
 from shapewise.ui.session import state
 from shapewise.ui.session.words import count, md, number
-from shapewise.ui.widgets import cards
+from shapewise.ui.widgets import cards, tabs
 from shapewise.ui.widgets.columns import EXACT
 
 MOST_DOTS = 3_000
@@ -49,8 +49,11 @@ def show(model: ModelAbout) -> None:
         class_quality.show(model)
         return
     held = held_out(model.id)
-    if held.loss.name != "squared" and not held.binary:
-        _by_loss(model, held)
+    if held.loss.outcome_kind in ("count", "amount"):
+        rate_quality.show(model, held)
+        return
+    if "below" in model.metrics:
+        _quantile(model, held)
         return
     losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
     mean = "the base rate" if held.binary else "the mean"
@@ -60,61 +63,10 @@ def show(model: ModelAbout) -> None:
         f"{percent(share)} less than with {mean} of the training rows."
     )
     if held.binary:
-        ranking, calibration, line = st.tabs(["Ranking", "Calibration", "Where to draw the line"])
-        with ranking:
-            _ranking(model, held)
-        with calibration:
-            _calibration(model, held)
-        with line:
-            _line(model, held)
+        parts = {"Ranking": _ranking, "Calibration": _calibration, "Where to draw the line": _line}
     else:
-        actual, residuals = st.tabs(["Predicted and actual", "Residuals"])
-        some = _some(held.y.size)
-        with actual:
-            _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
-            st.caption(f"{count(some.size)} held-out rows. On the dotted line, predictions are exact.")
-        with residuals:
-            _residuals(model, held, some)
-
-
-def _by_loss(model: ModelAbout, held: HeldOutPredictions) -> None:
-    """Show counts, amounts and quantiles: lift and calibration by tenth, and concentration."""
-    per = f" per {state.names_of(model).column(model.spec['exposure'])}" if held.exposure is not None else ""
-    goal = f"{state.names_of(model).column(model.target)}{per}"
-    measured = model.metrics
-    st.caption(
-        f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: predictions explain "
-        f"{percent(measured['explained'])} of the {held.loss.error}."
-    )
-    kind: Kind = "count" if held.loss.outcome_kind == "count" else "amount"
-    if held.loss.outcome_kind not in ("count", "amount"):
-        some = _some(held.y.size)
-        _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
-        st.caption(
-            f"{count(some.size)} held-out rows. {percent(measured['below'])} of all are below their prediction; "
-            f"{percent(model.spec['quantile'], 0)} was asked for."
-        )
-        return
-    size = np.ones(held.y.size) if held.exposure is None else held.exposure
-    y, predicted, weight = held.y * size, held.predicted * size, held.weight
-    weight = None if weight is None else weight / size  # the exposure is a part of it
-    lift, calibration, spread = st.tabs(["Lift by tenth", "Calibration", "Concentration"])
-    with lift:
-        table = lift_by_tenth(y, predicted, kind, exposure=held.exposure, weight=weight)
-        _card(plots.lift_by_tenth(table, kind, goal), model)
-        st.caption("Rows in ten parts from the lowest to the highest prediction, each with its 95% interval.")
-    with calibration:
-        table = quality.calibration(y, predicted, weight, kind=kind, exposure=held.exposure)
-        _card(plots.calibration(table, held.predicted, kind=kind), model)
-        st.caption("On the dotted line, predicted and observed means are equal.")
-    with spread:
-        line = concentration(y, predicted, held.exposure, weight)
-        _card(plots.concentration(line, state.names_of(model).column(model.target),
-                                  "rows" if held.exposure is None else "exposure"), model)  # fmt: skip
-        st.caption(
-            "The further the curve bends from the diagonal, the better predictions separate rows with much from rows "
-            "with little. Gini: twice the area between them."
-        )
+        parts = {"Predicted and actual": _actual, "Residuals": _residuals}
+    tabs.show({name: partial(draw, model, held) for name, draw in parts.items()}, f"quality-{model.id}")
 
 
 def _card(plot: plots.Plot, model: ModelAbout) -> None:
@@ -208,8 +160,30 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
         )
 
 
-def _residuals(model: ModelAbout, held: HeldOutPredictions, some: NDArray[np.int64]) -> None:
+def _quantile(model: ModelAbout, held: HeldOutPredictions) -> None:
+    """Show a quantile: predicted against actual values, and the share that is below."""
+    some = _some(held.y.size)
+    st.caption(
+        f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: predictions explain "
+        f"{percent(model.metrics['explained'])} of the {held.loss.error}."
+    )
+    _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
+    st.caption(
+        f"{count(some.size)} held-out rows. {percent(model.metrics['below'])} of all are below their prediction; "
+        f"{percent(model.spec['quantile'], 0)} was asked for."
+    )
+
+
+def _actual(model: ModelAbout, held: HeldOutPredictions) -> None:
+    """Show predicted against actual values."""
+    some = _some(held.y.size)
+    _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
+    st.caption(f"{count(some.size)} held-out rows. On the dotted line, predictions are exact.")
+
+
+def _residuals(model: ModelAbout, held: HeldOutPredictions) -> None:
     """Show the residuals, and where their mean differs from 0."""
+    some = _some(held.y.size)
     table = quality.residuals(held.y, held.predicted, held.weight)
     gaps = held.y - held.predicted
     off = int(((table["lower"] > 0) | (table["upper"] < 0)).sum())

@@ -10,7 +10,7 @@ from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train_parts
-from tests.support.pages import button, captions, charts, choose, headlines, open_page
+from tests.support.pages import button, captions, charts, choose, headlines, open_page, open_tab
 
 
 def test_a_shape_says_what_its_band_supports_on_every_scale(sure):
@@ -90,8 +90,10 @@ def test_the_overview_tells_how_good_the_model_is(sure):
     app = open_page("overview", model=model.id)
     assert not app.error
     told = captions(app)
-    for words in ("AUC", "Average precision", "likeliest tenth", "Wilson", "cheapest threshold", "deviance per row"):
+    for words in ("AUC", "Average precision", "likeliest tenth", "deviance per row"):
         assert words in told, words
+    assert "Wilson" not in told
+    assert "Wilson" in captions(open_tab(app, f"quality-{model.id}", "Calibration"))
     assert "trained on earlier periods only" in told
     choose(app, "Importance", "permutation")
     assert not app.exception
@@ -99,7 +101,8 @@ def test_the_overview_tells_how_good_the_model_is(sure):
 
 
 def test_a_threshold_follows_the_costs(sure):
-    app = open_page("overview", model=sure[2].id)
+    app = open_tab(open_page("overview", model=sure[2].id), f"quality-{sure[2].id}", "Where to draw the line")
+    assert "cheapest threshold" in captions(app)
     slider = next(s for s in app.slider if s.label == "Say yes from a chance of")
     before = slider.value
     next(n for n in app.number_input if n.label == "A miss costs").set_value(20.0).run()
@@ -111,7 +114,7 @@ def test_a_regression_has_residuals(full):
     app = open_page("overview", model=full[2].id)
     told = captions(app)
     assert "predictions are exact" in told
-    assert "excludes 0" in told
+    assert "excludes 0" in captions(open_tab(app, f"quality-{full[2].id}", "Residuals"))
 
 
 def test_rows_add_up_and_answer_what_if(sure):

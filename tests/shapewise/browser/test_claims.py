@@ -50,12 +50,12 @@ def test_from_a_csv_of_claims_to_sql(page):
     assert "per exposure_years" in page.get_by_test_id("stMain").inner_text()
 
     page.get_by_text("Mark a segment").click()
-    settle(page)
+    page.get_by_text("Bands from").first.wait_for()  # segments are suggested by curves whose bands are measured
     model = page.url.split("model=")[1].split("&")[0]
     page.goto(f"/strategies?model={model}")
     settle(page)
     assert page.get_by_test_id("stAlertContentError").count() == 0
-    assert page.get_by_text("Rates are per unit of exposure_years").is_visible()
+    page.get_by_text("Rates are per unit of exposure_years").wait_for()
     segments = pd.read_csv(io.BytesIO(saved(page, lambda: press(page, "CSV"))))
     assert segments["mean inside"].between(0.02, 1.0).all()  # claims per year: the truth has .12 in all
     assert (segments["lower"] <= segments["opportunity"]).all()

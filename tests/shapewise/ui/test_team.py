@@ -79,7 +79,9 @@ def test_neither_sees_what_is_the_others(chromium, server):
             assert page.locator(".js-plotly-plot").count() == 0
         his = space.seen_by(people.now(space, "bob@x.org"))
         same = his.tables.add(hers.tables.read(table.id), "his own")
-        text = bob("/data").inner_text("body")
+        page = bob("/data")
+        page.get_by_test_id("stMetric").first.wait_for()
+        text = page.inner_text("body")
         assert re.search(r"Rows\s+800", text)
         assert NAME not in text
         assert same.id != table.id

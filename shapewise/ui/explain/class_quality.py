@@ -45,15 +45,11 @@ def show(model: ModelAbout) -> None:
     )
 
     def confusion() -> None:
-        _card(plots.class_confusion(class_confusion(codes, chances, names, weight)), model)
+        cards.of_model(plots.class_confusion(class_confusion(codes, chances, names, weight)), model)
         st.caption("Recall: of the rows of a class, those for which it is said. Precision: of those said, the right.")
 
     def ranking() -> None:
-        _card(plots.class_rankings(class_rankings(codes, chances, weight), names), model)
+        cards.of_model(plots.class_rankings(class_rankings(codes, chances, weight), names), model)
         st.caption(f"ROC curves of {md(named.column(model.target))}. AUC 0.5 is guessing.")
 
     tabs.show({"Confusion": confusion, "Each class against the rest": ranking}, f"quality-{model.id}")
-
-
-def _card(plot: plots.Plot, model: ModelAbout) -> None:
-    cards.figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=False)

@@ -49,11 +49,13 @@ def show(model: ModelAbout) -> None:
         class_quality.show(model)
         return
     held = held_out(model.id)
-    if held.loss.outcome_kind in ("count", "amount"):
-        rate_quality.show(model, held)
-        return
-    if "below" in model.metrics:
-        _quantile(model, held)
+    rated = held.loss.outcome_kind in ("count", "amount")
+    if rated or "below" in model.metrics:
+        st.caption(
+            f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: predictions explain "
+            f"{percent(model.metrics['explained'])} of the {held.loss.error}."
+        )
+        (rate_quality.show if rated else _quantile)(model, held)
         return
     losses, share = quality.deviance(held.y, held.predicted, held.baseline, held.binary, held.weight)
     mean = "the base rate" if held.binary else "the mean"
@@ -67,10 +69,6 @@ def show(model: ModelAbout) -> None:
     else:
         parts = {"Predicted and actual": _actual, "Residuals": _residuals}
     tabs.show({name: partial(draw, model, held) for name, draw in parts.items()}, f"quality-{model.id}")
-
-
-def _card(plot: plots.Plot, model: ModelAbout) -> None:
-    cards.figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=False)
 
 
 def _some(n: int) -> NDArray[np.int64]:
@@ -116,7 +114,7 @@ def _ranking(model: ModelAbout, held: HeldOutPredictions) -> None:
     for name, line, axes, guide, words in shown:
         with row.container(border=True):
             st.markdown(f"**{name}**")
-            _card(plots.ranked(line, name, words, axes, guide), model)
+            cards.of_model(plots.ranked(line, name, words, axes, guide), model)
             st.caption(words)
 
 
@@ -124,7 +122,7 @@ def _calibration(model: ModelAbout, held: HeldOutPredictions) -> None:
     """Show whether predicted probabilities match observed rates."""
     table = quality.calibration(held.y, held.predicted, held.weight)
     inside = int(((table["predicted"] >= table["lower"]) & (table["predicted"] <= table["upper"])).sum())
-    _card(plots.calibration(table, held.predicted), model)
+    cards.of_model(plots.calibration(table, held.predicted), model)
     st.caption(
         f"Held-out rows in {len(table)} parts of equal size by their predicted chance, each with Wilson's 95% "
         f"interval of the actual rate. In {inside} of them the prediction is inside. On the dotted line, predicted "
@@ -148,7 +146,7 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
         table = quality.confusion(held.y, held.predicted, chosen)
         st.dataframe(table, alt="Held-out rows: actual against predicted.")
     with picture:
-        _card(plots.cost_line(costs, chosen), model)
+        cards.of_model(plots.cost_line(costs, chosen), model)
         fair = alarm / (alarm + miss) if alarm + miss > 0 else 0.5
         said = (table.loc["was yes", "said no"] * miss + table.loc["was no", "said yes"] * alarm) / max(held.y.size, 1)
         st.caption(
@@ -163,11 +161,7 @@ def _line(model: ModelAbout, held: HeldOutPredictions) -> None:
 def _quantile(model: ModelAbout, held: HeldOutPredictions) -> None:
     """Show a quantile: predicted against actual values, and the share that is below."""
     some = _some(held.y.size)
-    st.caption(
-        f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: predictions explain "
-        f"{percent(model.metrics['explained'])} of the {held.loss.error}."
-    )
-    _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
+    cards.of_model(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
     st.caption(
         f"{count(some.size)} held-out rows. {percent(model.metrics['below'])} of all are below their prediction; "
         f"{percent(model.spec['quantile'], 0)} was asked for."
@@ -177,7 +171,7 @@ def _quantile(model: ModelAbout, held: HeldOutPredictions) -> None:
 def _actual(model: ModelAbout, held: HeldOutPredictions) -> None:
     """Show predicted against actual values."""
     some = _some(held.y.size)
-    _card(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
+    cards.of_model(plots.actual(held.predicted[some], held.y[some], state.goal(model)), model)
     st.caption(f"{count(some.size)} held-out rows. On the dotted line, predictions are exact.")
 
 
@@ -187,7 +181,7 @@ def _residuals(model: ModelAbout, held: HeldOutPredictions) -> None:
     table = quality.residuals(held.y, held.predicted, held.weight)
     gaps = held.y - held.predicted
     off = int(((table["lower"] > 0) | (table["upper"] < 0)).sum())
-    _card(plots.residuals(table, held.predicted[some], gaps[some], state.goal(model)), model)
+    cards.of_model(plots.residuals(table, held.predicted[some], gaps[some], state.goal(model)), model)
     st.caption(
         f"Each dot is a held-out row; the line is the mean residual in {len(table)} parts of equal size by the "
         f"prediction, with its 95% interval. In {off} of them the interval excludes 0: by chance, about "

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from gamcore.numbers import percent
 from gamcore.stats import metrics as quality
 from gamcore.stats.rates import Kind, concentration, lift_by_tenth
 from gamcore.types import Floats
@@ -16,7 +15,6 @@ from gamcore.viz import plots
 from shapewise.scoring.held_out import HeldOutPredictions
 from shapewise.store.workspace import ModelAbout
 from shapewise.ui.session import state
-from shapewise.ui.session.words import count
 from shapewise.ui.widgets import cards, tabs
 
 
@@ -40,11 +38,7 @@ class Totals:
 
 
 def show(model: ModelAbout, held: HeldOutPredictions) -> None:
-    """Show the section."""
-    st.caption(
-        f"On {count(held.y.size)} held-out rows, never used for fitting or early stopping: predictions explain "
-        f"{percent(model.metrics['explained'])} of the {held.loss.error}."
-    )
+    """Show the tabs of the section."""
     parts = {"Lift by tenth": _lift, "Calibration": _calibration, "Concentration": _concentration}
     totals = Totals.of(held)
     tabs.show({name: partial(draw, model, totals) for name, draw in parts.items()}, f"quality-{model.id}")
@@ -54,26 +48,22 @@ def _lift(model: ModelAbout, of: Totals) -> None:
     named = state.names_of(model)
     per = "" if of.exposure is None else f" per {named.column(model.spec['exposure'])}"
     table = lift_by_tenth(of.y, of.predicted, of.kind, exposure=of.exposure, weight=of.weight)
-    _card(plots.lift_by_tenth(table, of.kind, f"{named.column(model.target)}{per}"), model)
+    cards.of_model(plots.lift_by_tenth(table, of.kind, f"{named.column(model.target)}{per}"), model)
     st.caption("Rows in ten parts from the lowest to the highest prediction, each with its 95% interval.")
 
 
 def _calibration(model: ModelAbout, of: Totals) -> None:
     table = quality.calibration(of.y, of.predicted, of.weight, kind=of.kind, exposure=of.exposure)
     rates = of.predicted if of.exposure is None else of.predicted / of.exposure
-    _card(plots.calibration(table, rates, kind=of.kind), model)
+    cards.of_model(plots.calibration(table, rates, kind=of.kind), model)
     st.caption("On the dotted line, predicted and observed means are equal.")
 
 
 def _concentration(model: ModelAbout, of: Totals) -> None:
     line = concentration(of.y, of.predicted, of.exposure, of.weight)
     unit = "rows" if of.exposure is None else "exposure"
-    _card(plots.concentration(line, state.names_of(model).column(model.target), unit), model)
+    cards.of_model(plots.concentration(line, state.names_of(model).column(model.target), unit), model)
     st.caption(
         "The further the curve bends from the diagonal, the better predictions separate rows with much from rows with "
         "little. Gini: twice the area between them."
     )
-
-
-def _card(plot: plots.Plot, model: ModelAbout) -> None:
-    cards.figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=False)

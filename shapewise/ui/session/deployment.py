@@ -68,7 +68,7 @@ def refuse() -> None:
 
 
 def answer_soon() -> None:
-    """Let the thread that answers browsers take its turn soon; called once per server, before all else."""
+    """Let the thread that answers browsers take its turn soon; called before libraries are loaded."""
     sys.setswitchinterval(SWITCH)
 
 

@@ -326,6 +326,11 @@ def figure(
                                  export.file_name(source, plot.name, form), f"{key}-{form}")  # fmt: skip
 
 
+def of_model(plot: Plot, model: ModelAbout) -> None:
+    """Show a plot about a model, below a title of the page."""
+    figure(plot, f"{plot.name}-{model.id}", model.name, state.card(model), titled=False)
+
+
 def _made(plot: Plot, form: export.PlotFormat, about: Callable[[], str]) -> bytes:
     return export.to_bytes(plot, form, "" if form == "csv" else about())
 

@@ -70,7 +70,10 @@ def weigh_groups(table: CodedTable, weight: Reals) -> NDArray[np.float64]:
     """
     first = first_cells(table)
     out = np.empty((table.starts.size - 1, int(first[-1])))
-    histogram.weigh_groups(table, weight, first, out)
+    for j, group in np.ndindex(table.codes.shape[0], out.shape[0]):
+        rows = slice(table.starts[group], table.starts[group + 1])
+        weights = weight[rows] if weight.size else None
+        out[group, first[j] : first[j + 1]] = np.bincount(table.codes[j, rows], weights, first[j + 1] - first[j])
     return out
 
 

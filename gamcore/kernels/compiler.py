@@ -29,6 +29,8 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 
+from gamcore.kernels.contexts import refreshed_if_needed, remembered_types
+
 PASSES = (
     untyped_passes.TranslateByteCode,
     untyped_passes.FixupArgs,
@@ -43,6 +45,9 @@ PASSES = (
 )
 """What numba does to a kernel. Left out: what serves closures, exceptions, `with`, expressions over whole arrays,
 literal arguments and reports, none of which a kernel has."""
+
+LONG = 800
+"""Instructions, before optimisation, beyond which a copy of a function costs more time to compile than it can save."""
 
 
 class _Flags(compiler.Flags):  # type: ignore[misc]
@@ -77,6 +82,13 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
         super().__init__(codegen, name)
         self.below: dict[Any, None] = {}  # the parts that this one calls, in order
 
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add code as it was lowered. Long functions are called, and not copied to where they are called."""
+        for function in ir_module.functions:
+            if sum(len(block.instructions) for block in function.blocks) > LONG:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
     def add_linking_library(self, library: Any) -> None:
         """Remember a part that this one calls; the entry links them all, and numba's runtime, once."""
         if library is not rtsys.library:
@@ -89,13 +101,19 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Put off the search for cyclic garbage: a compiler makes many objects that live on, and each search visits all."""
+    """Put off the search for cyclic garbage: a compiler makes many objects that live on, and each search visits all.
+
+    Afterwards they count as old, so that only a full search visits them.
+    """
     before = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if before:
+            if not gc.get_freeze_count():  # else what somebody froze would thaw
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -106,9 +124,9 @@ class _Entries(_FunctionCompiler):  # type: ignore[misc]
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         """Return the part as numba returns what it compiled, in a library of its own that Python can call."""
-        with _no_collection():
+        context = self.targetdescr.target_context
+        with _no_collection(), refreshed_if_needed(context):
             part, result = self.parts.part(tuple(args))
-            context = self.targetdescr.target_context
             library = context.codegen().create_library(self.py_func.__qualname__)
             library.enable_object_caching()
             for one in (part, *part.below, rtsys.library):
@@ -146,7 +164,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         if args not in self._parts:
             context = self.targetdescr.target_context
             part = _Part(context.codegen(), self.py_func.__qualname__)
-            typed = self.targetdescr.typing_context
+            typed = remembered_types(self.targetdescr.typing_context)
             result = compiler.compile_extra(
                 typed, context, self.py_func, args, None, self._flags(), {}, library=part, pipeline_class=_Pipeline
             )

@@ -16,6 +16,7 @@ from gamcore.kernels import CURVE, N_CODES, kernel
 from gamcore.kernels.curve_step import catch_up, grouped_round
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Sets, Settings, Work
 from gamcore.kernels.losses import Form, total_loss
+from gamcore.kernels.scalars import greater, lesser
 
 MOST_AT_ONCE: Final = 64
 """Most rounds of one call."""
@@ -103,7 +104,7 @@ def judge(loss: float, fit: Fit, rule: StopRule, course: Course) -> bool:
     if loss < course.losses[MARK] - rule.tolerance * abs(course.losses[MARK]):
         course.losses[MARK] = loss
         course.counts[MARK_ROUND] = now
-    patience = min(rule.patience, max(LEAST_PATIENCE, course.counts[MARK_ROUND] // 2))
+    patience = lesser(rule.patience, greater(LEAST_PATIENCE, course.counts[MARK_ROUND] // 2))
     return bool(now - course.counts[MARK_ROUND] >= patience)
 
 

@@ -14,6 +14,7 @@ from gamcore.kernels import kernel
 from gamcore.kernels.layout import CHAINS, CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, is_paired
 from gamcore.kernels.row_state import advance_run
+from gamcore.kernels.scalars import lesser
 
 _PAD = 16
 """Lines of a shared buffer are padded to a multiple of this many values, so that each begins on a cache line."""
@@ -93,10 +94,10 @@ def _add_four(
 @kernel
 def _common_size(table: CodedTable, groups: NDArray[np.int64]) -> int:
     """Return the number of rows in the smallest of `groups`."""
-    size = table.starts[groups[0] + 1] - table.starts[groups[0]]
+    size: int = table.starts[groups[0] + 1] - table.starts[groups[0]]
     for k in range(1, groups.size):
-        size = min(size, table.starts[groups[k] + 1] - table.starts[groups[k]])
-    return int(size)
+        size = lesser(size, table.starts[groups[k] + 1] - table.starts[groups[k]])
+    return size
 
 
 @kernel
@@ -124,7 +125,7 @@ def add_groups(
         four = groups[q : q + CHAINS]
         common = _common_size(table, four)
         for at in range(0, common, CHUNK):
-            n = min(CHUNK, common - at)
+            n = lesser(CHUNK, common - at)
             for k in range(CHAINS):
                 begin = table.starts[four[k]] + at
                 advance_run(before, begin, begin + n, rows, fit, loss, work, k)
@@ -134,7 +135,7 @@ def add_groups(
         if q < fours:
             start += _common_size(table, groups[q - q % CHAINS : q - q % CHAINS + CHAINS])
         for begin in range(start, stop, CHUNK):
-            end = min(begin + CHUNK, stop)
+            end = lesser(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
             add_run(code[begin:end], work.gradient[0], paired, hist[q])
 
@@ -171,17 +172,3 @@ def combine(hist: NDArray[np.floating], member: NDArray[np.int64], size: int, ou
         a = hist[member[i]]
         for k in range(size):
             out[k] += a[k]
-
-
-@kernel
-def weigh_groups(
-    table: CodedTable, weight: NDArray[np.floating], first: NDArray[np.int64], out: NDArray[np.float64]
-) -> None:
-    """Write the row weights per group and bin to out (G, cells), feature j at first[j] : first[j + 1]."""
-    out[:] = 0
-    for j in range(table.codes.shape[0]):
-        code = table.codes[j]
-        for g in range(table.starts.size - 1):
-            line = out[g, first[j] : first[j + 1]]
-            for i in range(table.starts[g], table.starts[g + 1]):
-                line[code[i]] += weight[i] if weight.size else 1.0

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Settings, Work
 from gamcore.kernels.losses import EMPTY, Form, has_log_link, is_paired, leaf_value, sums_of
+from gamcore.kernels.scalars import greater, lesser
 from gamcore.kernels.sorting import sort_codes
 from gamcore.mixing import GOLDEN, mixed
 
@@ -77,18 +78,18 @@ def _run_up_log(
 
 
 @kernel
-def first_largest(bits: NDArray[np.signedinteger]) -> int:
+def first_largest(bits: NDArray[np.signedinteger]) -> np.intp:
     """Return the place of the largest value, the first among equals, given the bits of floats >= 0.
 
     Such bits order like integers, whose maximum can be taken in vector lanes.
     """
     best = bits[0]
     for k in range(bits.size):
-        best = max(best, bits[k])
+        best = greater(best, bits[k])
     place = bits.dtype.type(bits.size)
     for k in range(bits.size):
-        place = min(place, bits.dtype.type(k) if bits[k] == best else place)
-    return int(place)
+        place = lesser(place, bits.dtype.type(k) if bits[k] == best else place)
+    return np.intp(place)
 
 
 @kernel

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel, trait
 from gamcore.kernels.layout import Rows
 from gamcore.kernels.row_channels import LEAST_ODDS, MOST_ODDS, advance_both, to_odds, to_slopes, weigh_both
+from gamcore.kernels.scalars import clipped, greater, lesser
 
 
 class Form(NamedTuple):
@@ -152,12 +153,12 @@ def leaf_value(g: float, s: float, most: float, loss: Form) -> float:
     if not s > EMPTY:
         return 0.0
     if not (_POISSON <= loss.code <= _TWEEDIE):
-        return min(max(g / s, -most), most)
+        return clipped(g / s, most)
     mean = s - g * (loss.power / 3.0)
     seen = mean + g
     if seen <= NO_SHARE * s:
         return -most
-    return most if mean <= NO_SHARE * s else min(max(math.log(seen / mean), -most), most)
+    return most if mean <= NO_SHARE * s else clipped(math.log(seen / mean), most)
 
 
 @kernel
@@ -218,8 +219,8 @@ def shift(code: NDArray[np.uint8], factor: NDArray[np.floating], score: NDArray[
     elif loss.code == _TWEEDIE:
         for i in range(code.size):
             at = np.intp(code[i]) * 2
-            score[2 * i] = min(score[2 * i] * factor[at], high)
-            score[2 * i + 1] = min(score[2 * i + 1] * factor[at + 1], high)
+            score[2 * i] = lesser(score[2 * i] * factor[at], high)
+            score[2 * i + 1] = lesser(score[2 * i + 1] * factor[at + 1], high)
     else:
         for i in range(code.size):
             odds = score[i] * factor[code[i]]
@@ -237,25 +238,25 @@ def shift_by(steps: NDArray[np.float64], score: NDArray[np.floating], loss: Form
         for i in range(score.size // 2):
             for k in range(2):
                 grown = score[2 * i + k] * math.exp((1.0 + k - loss.power) * steps[i])
-                score[2 * i + k] = min(grown, MOST_ODDS)
+                score[2 * i + k] = lesser(grown, MOST_ODDS)
     else:
         sign = -1.0 if loss.code == _GAMMA else 1.0
         for i in range(score.size):
-            score[i] = min(max(score[i] * math.exp(sign * steps[i]), LEAST_ODDS), MOST_ODDS)
+            score[i] = lesser(greater(score[i] * math.exp(sign * steps[i]), LEAST_ODDS), MOST_ODDS)
 
 
 @kernel
 def put_state(rows: Rows, i: int, total: float, response: float, loss: Form) -> None:
     """Write the state of row i, whose curves add up to `total`; for `response`, see `rescore`."""
     if is_residual(loss):
-        rows.score[i] = min(max(response - total, -MOST_RESIDUAL), MOST_RESIDUAL)
+        rows.score[i] = clipped(response - total, MOST_RESIDUAL)
     elif loss.code == _TWEEDIE:
         given = total + response
-        rows.score[2 * i] = min(rows.outcome[i] * math.exp((1.0 - loss.power) * given), MOST_ODDS)
-        rows.score[2 * i + 1] = min(math.exp((2.0 - loss.power) * given), MOST_ODDS)
+        rows.score[2 * i] = lesser(rows.outcome[i] * math.exp((1.0 - loss.power) * given), MOST_ODDS)
+        rows.score[2 * i + 1] = lesser(math.exp((2.0 - loss.power) * given), MOST_ODDS)
     else:
         given = total + response
-        rows.score[i] = min(max(math.exp(-given if loss.code == _GAMMA else given), LEAST_ODDS), MOST_ODDS)
+        rows.score[i] = lesser(greater(math.exp(-given if loss.code == _GAMMA else given), LEAST_ODDS), MOST_ODDS)
 
 
 @kernel
@@ -306,8 +307,9 @@ def _loss_at(rows: Rows, i: int, loss: Form) -> float:
 @kernel
 def _parts(y: float, score: float, power: float) -> tuple[float, float]:
     """Return a = y mu^(1-p) and b = mu^(2-p) of a row with this score, bounded so that they fit float32."""
-    a = y * math.exp(min(max((1.0 - power) * score, -LARGEST_LOG), LARGEST_LOG))
-    return min(a, MOST_ODDS), min(math.exp(min((2.0 - power) * score, LARGEST_LOG)), MOST_ODDS)
+    a = y * math.exp(clipped((1.0 - power) * score, LARGEST_LOG))
+    b = math.exp(lesser((2.0 - power) * score, LARGEST_LOG))
+    return lesser(a, MOST_ODDS), lesser(b, MOST_ODDS)
 
 
 @kernel
@@ -338,12 +340,12 @@ def loss_of(y: float, score: float, loss: Form) -> float:
     """Return the loss of a row with this score."""
     if loss.code == _LOGISTIC:  # -log P(y), without forming 1 - P
         against = -score if y > 0.5 else score
-        return max(against, 0.0) + math.log1p(math.exp(-abs(against)))
+        return float(greater(against, 0.0) + math.log1p(math.exp(-abs(against))))
     if loss.code == _GAMMA:
-        log_ratio = min(math.log(y) - score, LARGEST_LOG)
-        return 2.0 * (math.expm1(log_ratio) - log_ratio)
+        log_ratio = lesser(math.log(y) - score, LARGEST_LOG)
+        return float(2.0 * (math.expm1(log_ratio) - log_ratio))
     if loss.code == _POISSON:
-        mean = math.exp(min(score, LARGEST_LOG))
+        mean = math.exp(lesser(score, LARGEST_LOG))
         return float(2.0 * (mean - y + (y * (math.log(y) - score) if y > 0.0 else 0.0)))
     if loss.code == _TWEEDIE:
         a, b = _parts(y, score, loss.power)

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel
 from gamcore.kernels.line_cuts import first_largest
 from gamcore.kernels.pair_grid import AT, AXIS, PART, PairScratch, score
+from gamcore.kernels.scalars import lesser
 
 
 @kernel
 def _contrast(g: tuple[float, float, float, float], h: tuple[float, float, float, float], floor: float) -> float:
     """Return the loss reduction of 2 x 2 leaves beyond their row and column effects: c^2 / sum(1 / H), where c is the
     contrast of the leaf values; 0 where a leaf is lighter than `floor`."""
-    if min(min(h[0], h[1]), min(h[2], h[3])) < floor:
+    if lesser(lesser(h[0], h[1]), lesser(h[2], h[3])) < floor:
         return 0.0
     c = g[0] / h[0] - g[1] / h[1] - g[2] / h[2] + g[3] / h[3]
     return c * c / (1.0 / h[0] + 1.0 / h[1] + 1.0 / h[2] + 1.0 / h[3])
@@ -46,7 +47,7 @@ def _cross_values(
         g1, h1 = right_g - g0, right_h - h0
         g2, h2 = both_g[k] - g0, both_h[k] - h0
         g3, h3 = rest_g - g2, rest_h - h2
-        least = min(min(h0, h1), min(h2, h3))
+        least = lesser(lesser(h0, h1), lesser(h2, h3))
         if pure:  # constant, so the compiler makes two loops
             one, two, three, four = 1.0 / h0, 1.0 / h1, 1.0 / h2, 1.0 / h3
             c = g0 * one - g1 * two - g2 * three + g3 * four

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import CURVE, kernel
 from gamcore.kernels.layout import aligned
 from gamcore.kernels.losses import EMPTY, Form, has_log_link, sums_of
+from gamcore.kernels.scalars import greater
 
 SIDE: Final = 64
 """Codes per axis: the missing bin and at most 63 bins of values."""
@@ -130,7 +131,7 @@ def flush(cells: NDArray[np.floating], wide: NDArray[np.float64]) -> None:
 @kernel
 def score(g: float, h: float, floor: float) -> float:
     """Return G^2 / H, the loss reduction of a leaf; 0 where it is lighter than `floor`, so that its value stays 0."""
-    return g * g / h if h >= max(floor, EMPTY) else 0.0
+    return g * g / h if h >= greater(floor, EMPTY) else 0.0
 
 
 @kernel

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel
 from gamcore.kernels.line_cuts import first_largest
 from gamcore.kernels.pair_grid import AT, AXIS, PART, PairScratch, part_sum, score
+from gamcore.kernels.scalars import lesser
 
 
 @kernel
@@ -22,7 +23,7 @@ def _best_split(line: NDArray[np.float64], last: int, floor: float, board: PairS
         h = left_h[k]
         rest = all_h - h
         contrast = left_g[k] * all_h - all_g * h
-        value[k] = kind(contrast * contrast / (h * rest * all_h)) if min(h, rest) >= floor else kind(0.0)
+        value[k] = kind(contrast * contrast / (h * rest * all_h)) if lesser(h, rest) >= floor else kind(0.0)
     k = first_largest(board.bits[: last - 1])
     return (k + 1, float(value[k])) if value[k] > 0 else (last, 0.0)
 
@@ -61,7 +62,7 @@ def best_refined(run: NDArray[np.float64], ends: tuple[int, int], floor: float, 
     strictly better than the first.
     """
     best, tree = 0.0, board.trial
-    if min(ends[0], ends[1]) < 2:
+    if lesser(ends[0], ends[1]) < 2:
         return 0.0
     for axis in range(2):
         tree[AXIS], tree[AT] = axis, 1

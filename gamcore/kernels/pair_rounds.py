@@ -43,6 +43,7 @@ from gamcore.kernels.pair_grid import (
 )
 from gamcore.kernels.pair_refined import best_refined
 from gamcore.kernels.row_state import advance_run
+from gamcore.kernels.scalars import greater, lesser
 from gamcore.kernels.sorting import first_most
 
 
@@ -81,7 +82,7 @@ def add_pair(
             q += 1
         stop = table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):
-            end = min(begin + CHUNK, stop)
+            end = lesser(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
             add_run(code[begin:end], work.gradient[0], paired, cells)
             filled += end - begin
@@ -189,7 +190,7 @@ def catch_up_rows(
     sums = work.total[0]
     for q in range(groups.size):
         for start in range(table.starts[groups[q]], table.starts[groups[q] + 1], sums.size):
-            stop = min(start + sums.size, table.starts[groups[q] + 1])
+            stop = lesser(start + sums.size, table.starts[groups[q] + 1])
             sums[:] = 0.0
             for line in table.active:
                 code, moved = table.codes[line, start:stop], fit.moved[line]
@@ -254,7 +255,7 @@ def add_two(
     stats : (n,) gradient + i weight of each row. A complex number takes one load, add and store, two floats two each.
     Two pairs share one read of the rows: 1.5 times as fast as a pair at a time.
     """
-    end = min(begin + FLUSH, stats.size)
+    end = lesser(begin + FLUSH, stats.size)
     first, second, third = codes[features[0], begin:end], codes[features[1], begin:end], codes[features[2], begin:end]
     one, other, rows = sums[0], sums[1], stats[begin:end]
     for i in range(first.size):
@@ -300,11 +301,11 @@ def rank_pairs(
 def _strength(board: PairScratch, k: int, many: bool, ends: tuple[int, int], floor: float, pure: bool) -> float:
     """Return the strength of pair k of the two whose histograms are on the board."""
     if many:
-        run_up(board.wide_two[k], board.wide[:0], True, ends, board.run)
+        run_up(board.wide_two[k], board.cells[:0], True, ends, board.run)
     else:
-        run_up(board.two[k], board.wide[:0], True, ends, board.run)
+        run_up(board.two[k], board.cells[:0], True, ends, board.run)
     strength = best_cross(board.run, ends, floor, pure, board)
     if pure or not strength > 0:
         return float(strength)
     g, h = total(board.run, ends)
-    return max(float(strength - g * g / h), 0.0)
+    return float(greater(strength - g * g / h, 0.0))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from gamcore.kernels import kernel
 from gamcore.kernels.layout import CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, advance, n_states, put_state
+from gamcore.kernels.scalars import lesser
 
 
 @kernel
@@ -41,7 +42,7 @@ def rescore(
     """
     n_rows = table.codes.shape[1]
     for start in range(0, n_rows, sums.size):
-        stop = min(start + sums.size, n_rows)
+        stop = lesser(start + sums.size, n_rows)
         sums[:] = 0.0
         for j in range(table.codes.shape[0]):
             code = table.codes[j, start:stop]

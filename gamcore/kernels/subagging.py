@@ -26,6 +26,7 @@ from gamcore.kernels.histogram import add_run
 from gamcore.kernels.layout import CHUNK, CodedTable, Fit, Rows, Work
 from gamcore.kernels.losses import Form, is_paired
 from gamcore.kernels.row_state import advance_run
+from gamcore.kernels.scalars import lesser
 
 
 class RowLists(NamedTuple):
@@ -52,7 +53,7 @@ def row_gradients(
     for q in range(groups.size):
         start, stop = table.starts[groups[q]], table.starts[groups[q] + 1]
         for begin in range(start, stop, CHUNK):
-            end = min(begin + CHUNK, stop)
+            end = lesser(begin + CHUNK, stop)
             advance_run(before, begin, end, rows, fit, loss, work, 0)
             for k in range(each * (end - begin)):
                 gradient[each * begin + k] = work.gradient[0, k]

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import kernel, reduction
+from gamcore.kernels.scalars import lesser
 
 WORD: Final = 8
 """Bags per membership word. With short words, most loads are of gradients."""
@@ -90,7 +91,7 @@ def masked(
     out[:] = 0
     for v in range(ends.size - 1):
         for start in range(ends[v], ends[v + 1], RUN):
-            stop = min(start + RUN, ends[v + 1])
+            stop = lesser(start + RUN, ends[v + 1])
             g, h = run[0, : stop - start], run[1, : stop - start]
             _load(by_bin[start:stop], gradient, paired, run)
             for b in range(out.shape[0]):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
 from gamcore.kernels.losses import Form, descent_of, loss_of
+from gamcore.kernels.scalars import greater
 from gamcore.kernels.tree_growth import Columns, Growth, Leaves, Members, Nodes, grow
 from gamcore.kernels.tree_predict import Trees, add_leaves
 from gamcore.kernels.tree_splits import Search, Splitting
@@ -67,7 +68,7 @@ def noise_of(rows: Members) -> float:
         gradient = float(rows.stats[i].real)
         squares += gradient * gradient / (rows.weight[rows.places[i]] if rows.weight.size else 1.0)
         hessians += float(rows.stats[i].imag)
-    return squares / max(hessians, 1e-300)
+    return float(squares / greater(hessians, 1e-300))
 
 
 @kernel

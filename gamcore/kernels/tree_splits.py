@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.kernels import N_CODES, kernel
+from gamcore.kernels.scalars import greater, lesser
 from gamcore.kernels.sorting import sort_codes
 
 Sums = NDArray[np.complex128]
@@ -120,8 +121,8 @@ def harm(left: Sums, whole: Sums, penalty: float) -> float:
         taken = 2 * left[t].real * w_low - left[t].imag * w_low * w_low
         taken += 2 * rest.real * w_high - rest.imag * w_high * w_high
         taken -= 2 * whole[t].real * w_both - whole[t].imag * w_both * w_both
-        excess += max(-taken, 0.0) / whole[t].imag
-    return float(excess * both.imag / max(present, 1))
+        excess += greater(-taken, 0.0) / whole[t].imag
+    return float(excess * both.imag / greater(present, 1))
 
 
 @kernel
@@ -169,7 +170,7 @@ def score_tasks(left: Sums, whole: Sums, how: Splitting, pooled: float, gains: N
         return float(pooled - how.beta * (spread / (abs(mean) + EMPTY) if relative else spread))
     total = 0.0
     for t in range(present):
-        total += max(gains[t], 0.0)
+        total += greater(gains[t], 0.0)
     entropy = 0.0
     for t in range(present):
         if gains[t] > 0.0:
@@ -218,13 +219,13 @@ def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting,
     whole = sum_tasks(hist, j, n_codes, search)
     total, absent = search.total, last + 2
     order_line(total, last, nominal, search)
-    floor = max(how.least_hessian, EMPTY)
+    floor = greater(how.least_hessian, EMPTY)
     charge = 0.0
     if nominal:
         levels = 0
         for k in range(1, last + 1):
             levels += total[k].imag > 0.0
-        charge = CHANCE * how.noise * max(levels - 2, 0)
+        charge = CHANCE * how.noise * greater(levels - 2, 0)
     low = 0j
     search.running[:] = 0
     for k in range(last + 1):  # places of the line that go left; 0: only missing or absent rows do
@@ -240,7 +241,7 @@ def search_feature(hist: Sums, j: int, last: int, nominal: bool, how: Splitting,
             if (side & 1 and total[0].imag == 0.0) or (side & 2 and total[absent].imag == 0.0):
                 continue
             left = low + (total[0] if side & 1 else 0j) + (total[absent] if side & 2 else 0j)
-            if min(left.imag, whole.imag - left.imag) < floor:
+            if lesser(left.imag, whole.imag - left.imag) < floor:
                 continue
             gain = gain_of(left, whole - left, how.penalty) - charge
             if not gain > how.least_gain:

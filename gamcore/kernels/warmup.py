@@ -117,7 +117,7 @@ def _warm_curves(table: CodedTable, state: Rows, settings: Settings) -> None:
     step.settle(table, state, sets.train, fit, loss)
     rows.rescore(table, state, np.zeros(n), fit.curves, loss, np.empty(CHUNK))
     losses.total_loss(state, 0, n, loss)
-    histogram.weigh_groups(table, np.empty(0), np.array([0, 2]), np.zeros((2, 2)))
+    histogram.combine(np.zeros((1, 2), SUM), np.zeros(1, np.int64), 2, np.zeros(2, SUM))
 
 
 def _warm_pairs(features: CodedTable, state: Rows, settings: Settings) -> None:

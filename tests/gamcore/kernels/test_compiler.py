@@ -107,6 +107,28 @@ def test_compiling_leaves_the_collection_of_garbage_as_it_was():
             gc.enable()
 
 
+@kernel
+def _spread(values):
+    return max(values[0], values[1]) - min(values[0], values[1])
+
+
+@pytest.mark.skipif(PLAIN, reason="numba was not tested with, or is asked to compile as it likes")
+@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.float32, np.float64])
+def test_what_numba_registers_while_it_compiles_is_found(dtype):
+    """`min` and `max` bring code of their own for each type, between two looks for new rules."""
+    assert made_entry(_spread, a_line_of(dtype))(np.array([3, 8], dtype)) == 5
+
+
+@pytest.mark.skipif(PLAIN, reason="numba was not tested with, or is asked to compile as it likes")
+def test_what_somebody_froze_stays_frozen():
+    gc.freeze()
+    try:
+        made_entry(_half, (typeof(np.int8(1)),))
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+
+
 def test_python_calls_a_trait_as_it_is_and_kernels_compile_it():
     assert _half(3) == _halves(np.array([1.0, 2.0])) == 1.5
     assert isinstance(_half(Fraction(3)), Fraction)

@@ -115,11 +115,13 @@ def head(recipe: Recipe, key: str) -> Recipe:
             chosen = st.selectbox("Board or test that decides", list(labels), at, format_func=labels.__getitem__,
                                   key=f"board-{key}", persist_state="session")  # fmt: skip
         scale = recipe.scale
-        if model is not None and model.kind.endswith("classifier"):
-            usual = scale if scale in cards.SCALE_WORDS else "points"
+        loss = state.estimator(model.id).loss if model is not None else None
+        if loss is not None and len(loss.scales) > 1:
+            words = cards.words_of_scales(loss.name)
+            usual = scale if scale in words else loss.usual_scale
             scale = st.segmented_control(
-                "Scale", list(cards.SCALE_WORDS), default=usual, required=True, key=f"scale-{key}",
-                format_func=cards.SCALE_WORDS.__getitem__, persist_state="session",
+                "Scale", list(words), default=usual, required=True, key=f"scale-{loss.name}-{key}",
+                format_func=words.__getitem__, persist_state="session",
             )  # fmt: skip
     made = replace(recipe, name=name.strip() or recipe.name, subtitle=subtitle.strip(), scale=scale)
     if chosen == decides:

@@ -19,7 +19,8 @@ from shapewise.jobs import queue as jobs
 from shapewise.jobs.process import State
 from shapewise.processes import read_progress
 from shapewise.reports.recipes import Recipe
-from shapewise.scoring.score_file import FileKind, Wanted, check
+from shapewise.scoring.score_file import FileKind, Wanted, check, scoring_estimator
+from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import read_json, size_of
 from shapewise.store.workspace import StoreError, Workspace
 
@@ -74,8 +75,11 @@ def start_scores(
     """Queue the scoring of all rows of a table; return the pack's id.
 
     keep : columns of the table to keep; all if not given."""
-    name = file_name(workspace.tables.about(table).name, f"scored by {workspace.models.about(model).name}", kind)
-    needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep)))
+    made = workspace.models.about(model)
+    name = file_name(workspace.tables.about(table).name, f"scored by {made.name}", kind)
+    exposure = made.spec.get("exposure")
+    numbers = Scorer(scoring_estimator(workspace, model), top, keep, exposure).n_numbers
+    needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep), exposure, numbers))
     about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
     return _start(workspace, "scores", about=about, name=name, disk=needed, seconds=seconds)
 

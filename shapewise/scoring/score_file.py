@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamcore.data.codes import clear_codes
-from gamcore.estimators.gam import GAMClassifier, GAMRegressor
+from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
 from gamcore.numbers import count, size
 from gamcore.viz.files.spreadsheets import write_csv, write_xlsx
 from shapewise.ingest.writer import Groups
@@ -31,10 +31,10 @@ MOST_SHEET_ROWS: Final = 1_000_000
 MOST_BYTES: Final = 2**30
 """The most bytes of a file: the server holds it in memory while a browser downloads it."""
 
-NEW_BYTES: Final = 16
+NUMBER_BYTES: Final = 8
 REASON_BYTES: Final = 2
 CELL_BYTES: Final[dict[FileKind, float]] = {"parquet": 0.0, "csv": 9.0, "xlsx": 7.5}
-"""Bytes of a row's prediction and score, of a reason with its effect, and of a cell if all are written."""
+"""Bytes of a number that the model gives to a row, of a reason with its effect, and of a cell if all are written."""
 
 CELL_SECONDS: Final[dict[FileKind, float]] = {"parquet": 2e-7, "csv": 1e-6, "xlsx": 5e-6}
 SECOND: Final = 10**6
@@ -44,7 +44,7 @@ DAY: Final = 24 * 3600 * SECOND
 @dataclass(frozen=True)
 class Wanted:
     """The requested output: the kind of file, the number `top` of reasons per row, the columns to `keep`, all if empty,
-    and the column of exposures."""
+    the column of exposures, and how many `numbers` the model gives to a row beside its reasons."""
 
     space: Workspace
     table: str
@@ -52,6 +52,7 @@ class Wanted:
     top: int = 3
     keep: tuple[str, ...] = ()
     exposure: str | None = None
+    numbers: int = 2  # a prediction and a score
 
     @property
     def path(self) -> Path:
@@ -66,16 +67,24 @@ class Wanted:
         return list(self.keep or names)
 
 
+def scoring_estimator(space: Workspace, model: str) -> GAMRegressor | GAMClassifier:
+    """Return the estimator of a stored model; raise an error if it has several targets."""
+    estimator = from_saved(space.models.load(model))
+    if not isinstance(estimator, GAMRegressor | GAMClassifier):
+        raise StoreError("Only models with one target can score tables: choose another.")
+    return estimator
+
+
 def expected_bytes(wanted: Wanted) -> int:
     """Return the estimated bytes of the file."""
     with pq.ParquetFile(wanted.path) as file:
         parquet, keep = file.metadata, wanted.columns(file.schema_arrow.names)
     if wanted.kind != "parquet":
-        return int(parquet.num_rows * (len(keep) + 2 + 2 * wanted.top) * CELL_BYTES[wanted.kind])
+        return int(parquet.num_rows * (len(keep) + wanted.numbers + 2 * wanted.top) * CELL_BYTES[wanted.kind])
     groups = [parquet.row_group(place) for place in range(parquet.num_row_groups)]
     parts = (group.column(place) for group in groups for place in range(group.num_columns))
     held = sum(part.total_compressed_size for part in parts if part.path_in_schema in keep)
-    return int(held + parquet.num_rows * (NEW_BYTES + REASON_BYTES * wanted.top))
+    return int(held + parquet.num_rows * (NUMBER_BYTES * wanted.numbers + REASON_BYTES * wanted.top))
 
 
 def check(wanted: Wanted) -> tuple[int, float]:
@@ -88,7 +97,7 @@ def check(wanted: Wanted) -> tuple[int, float]:
             f"The file would have about {size(needed)}, more than the {size(MOST_BYTES)} that a browser "
             "can download: keep fewer columns, or score the table where its data is, with the model as SQL."
         )
-    cells = wanted.space.tables.about(wanted.table).columns + 2 + 2 * wanted.top
+    cells = wanted.space.tables.about(wanted.table).columns + wanted.numbers + 2 * wanted.top
     return needed, rows * cells * CELL_SECONDS[wanted.kind]
 
 

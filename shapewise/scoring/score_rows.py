@@ -124,6 +124,11 @@ class Scorer:
         return [str(name) for name in fitted.classes_] if several else []
 
     @property
+    def n_numbers(self) -> int:
+        """How many numbers a row gets beside its reasons and their effects."""
+        return sum(not name.startswith(("reason ", "effect ")) for name in self._new())
+
+    @property
     def columns(self) -> list[str]:
         """Columns of a table that scoring reads."""
         return [*self._kinds, *([self._exposure] if self._exposure else [])]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from gamcore.data.table import TableError
-from gamcore.estimators.gam import GAMClassifier, GAMRegressor, from_saved
 from gamcore.io.checks import ModelFileError
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child
@@ -17,7 +16,7 @@ from shapewise.processes import Reporter
 from shapewise.reports.card import card
 from shapewise.reports.recipes import from_dict
 from shapewise.reports.review import review_of
-from shapewise.scoring.score_file import Wanted, write
+from shapewise.scoring.score_file import Wanted, scoring_estimator, write
 from shapewise.scoring.score_rows import ScoreError
 from shapewise.store.atomic_files import in_place_of, read_json, size_of
 from shapewise.store.workspace import StoreError, Workspace
@@ -49,9 +48,7 @@ def _make(space: Workspace, work: str, about: dict[str, Any], making: Path, tell
         made = to_report(report, about["kind"], lambda share, words: tell(OWN + (1 - OWN) * share, f"Drawing: {words}"))
         making.write_bytes(made)
         return
-    estimator = from_saved(space.models.load(about["model"]))
-    if not isinstance(estimator, GAMRegressor | GAMClassifier):
-        raise StoreError("Only models with one target can score tables: choose another.")
+    estimator = scoring_estimator(space, about["model"])
 
     def step(share: float) -> None:
         tell(share, "Scoring the rows")

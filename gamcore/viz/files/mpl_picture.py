@@ -25,14 +25,17 @@ from fontTools import subset
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
 
 from gamcore.data.labels import cut
 from gamcore.numbers import exact, tick
 from gamcore.viz.files.mpl_marks import draw_mark, legend_handle
 from gamcore.viz.plots.palette import PALETTES, Mode, Palette
+from gamcore.viz.plots.ranges import ratio_ticks
 from gamcore.viz.plots.spec import Axis, Cells, ColorScale, Panel, Plot, Ribbon, Steps
 
+MOST_RATIOS: Final = 12
+"""Most ticks of a logarithmic axis."""
 PictureKind = Literal["png", "svg", "pdf"]
 FONTS: Final = Path(__file__).parent / "fonts"
 FAMILY: Final = ["Shapewise Sans", "DejaVu Sans", "Last Resort High-Efficiency", "sans-serif"]
@@ -201,12 +204,23 @@ def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) ->
     return cells
 
 
+class _RatioLocator(Locator):
+    """Places the ticks of a logarithmic axis."""
+
+    axis: Any
+
+    def __call__(self) -> list[float]:
+        """Return the round numbers within the axis's range."""
+        low, high = sorted(self.axis.get_view_interval())
+        return ratio_ticks((float(low), float(high)), MOST_RATIOS)
+
+
 def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: float) -> None:
     """Set up one axis: scale, ticks, names and grid."""
     mine = axes.xaxis if side == "x" else axes.yaxis
     if axis.kind == "log":
         (axes.set_xscale if side == "x" else axes.set_yscale)("log")
-        mine.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+        mine.set_major_locator(_RatioLocator())
         mine.set_minor_locator(NullLocator())
         mine.set_major_formatter(FuncFormatter(lambda value, _: exact(value)))
     elif axis.kind == "date":

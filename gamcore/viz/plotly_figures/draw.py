@@ -6,6 +6,7 @@ The figure is assembled as plain mappings and created once: plotly validates aga
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import accumulate
 
 import numpy as np
@@ -15,7 +16,8 @@ from gamcore.viz.plotly_figures.shapes import PanelPlace, backdrop, label, note,
 from gamcore.viz.plotly_figures.style import Options, escape, heading, more_pixels, template
 from gamcore.viz.plotly_figures.traces import colors, places, traces
 from gamcore.viz.plots.palette import PALETTES, Mode, Palette
-from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Line, Panel, Plot
+from gamcore.viz.plots.ranges import FEWEST_RATIOS, TINY, limits, round_ratios
+from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Line, Mark, Panel, Plot
 
 FORMATS = {"plain": None, "percent": ".2~%", "signed percent": "+.2~%", "count": ",", "factor": "~g", "small": None}
 LEGEND_PIXELS = 20
@@ -52,6 +54,8 @@ def draw(plot: Plot, mode: Mode = "light", titled: bool = True, flat: bool = Fal
         most = SMALL_X if plot.small else FEWEST if narrow else None
         layout[f"xaxis{number}"] |= _axis(panel.x, color, most) | {"ticklabelstandoff": STANDOFF}
         layout[f"yaxis{number}"] |= _axis(panel.y, color, SMALL_Y if plot.small and panel.y.kind != "log" else None)
+        layout[f"xaxis{number}"] |= _round_ratios(panel.x, panel.marks, along=True)
+        layout[f"yaxis{number}"] |= _round_ratios(panel.y, panel.marks, along=False)
     return go.Figure({"data": data, "layout": layout | _around(plot, titled, color)})
 
 
@@ -146,12 +150,12 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
     if axis.format == "small":
         drawn |= {"exponentformat": "none", "nticks": 3, "tickangle": 0}
     if axis.kind == "log":
-        drawn |= {"type": "log", "tickformat": "~g", "dtick": "D2", "minor": {"showgrid": False}}
-    limits = axis.limits
-    if limits is not None and axis.kind == "log":
-        limits = math.log10(max(limits[0], 1e-12)), math.log10(max(limits[1], 1e-12))
-    if limits is not None:
-        shown = places(np.array(limits), axis.kind)
+        drawn |= {"type": "log", "tickformat": "~g", "minor": {"showgrid": False}}
+    ends = axis.limits
+    if ends is not None and axis.kind == "log":
+        ends = math.log10(max(ends[0], TINY)), math.log10(max(ends[1], TINY))
+    if ends is not None:
+        shown = places(np.array(ends), axis.kind)
         drawn["range"] = [*shown[::-1]] if axis.flipped else [*shown]
     elif axis.flipped:
         drawn["autorange"] = "reversed"
@@ -160,6 +164,12 @@ def _axis(axis: Axis, color: Palette, most: int | None) -> Options:
     if most is not None:
         drawn["nticks"] = most
     return drawn
+
+
+def _round_ratios(axis: Axis, marks: Iterable[Mark], along: bool) -> Options:
+    """Return the steps of a logarithmic axis: 1, 2, 5, 10, or plotly's even ones where the range is narrow."""
+    wide = axis.kind == "log" and len(round_ratios(limits(axis, marks, along))) >= FEWEST_RATIOS
+    return {"dtick": "D2"} if wide else {}
 
 
 def _coloraxis(scale: ColorScale, color: Palette) -> Options:

@@ -40,8 +40,7 @@ def importance(
     bars = Bars(np.arange(len(frame), dtype=np.float64), sizes - ranking.zero, ranking.zero, lying=True, hover=hover)
     unit = LOSSES[ranking.loss].unit(ranking.scale, "units of the target").removesuffix(" at the base rate")
     title = axis or f"{what} ({unit})"
-    limits = (1.0, max(2.0, 1.05 * sizes.max(initial=1.0))) if ranking.scale == "ratio" else None  # two numbers or more
-    axis_of_sizes = effect_axis(title, ranking.scale, limits)
+    axis_of_sizes = effect_axis(title, ranking.scale)
     panel = Panel(axis_of_sizes, levels([cut(name, MOST_LABEL) for name in frame["feature"]]), (bars,))
     first = str(frame["feature"].iloc[0]) if len(frame) else "Nothing"
     return Plot(

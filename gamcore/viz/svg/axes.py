@@ -1,9 +1,8 @@
-"""Where values lie in pixels: limits, scales and ticks of axes."""
+"""Where values lie in pixels: scales and ticks of axes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Final
@@ -15,7 +14,8 @@ from gamcore.data.labels import cut
 from gamcore.numbers import exact, factor, tick
 from gamcore.types import Floats
 from gamcore.viz.plots.palette import Palette, clean
-from gamcore.viz.plots.spec import Axis, Bars, Cells, Line, Mark, Path, Points, Ribbon, Steps, Whiskers
+from gamcore.viz.plots.ranges import TINY, Limits, even_ticks, ratio_ticks
+from gamcore.viz.plots.spec import Axis
 
 TEXT: Final = 12
 """Size of letters in pixels."""
@@ -25,12 +25,7 @@ MOST_X, MOST_DATES, MOST_Y = 4, 3, 5
 """Numbers of ticks of a small plot."""
 MOST_NAME: Final = 32
 MOST_TURNED: Final = 18
-LEVEL: Final = 0.6
-"""Half the space of a level on an axis."""
-TINY: Final = 1e-12
-"""The least value of a logarithmic axis."""
 Place = Callable[[Any], Floats]
-Limits = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -54,37 +49,6 @@ class Box:
         )  # fmt: skip
 
 
-def limits(axis: Axis, marks: Iterable[Mark], along: bool) -> Limits:
-    """Return the range of an axis: its own, or that of the marks. along : of the x axis."""
-    if axis.limits is not None:
-        return axis.limits
-    values = [np.zeros(int(axis.from_zero))]
-    for mark in marks:
-        values += _values(mark, along, LEVEL if axis.ticks is not None else 0.0)
-    known = np.concatenate([np.zeros(0), *(np.asarray(one, np.float64).ravel() for one in values)])
-    known = known[np.isfinite(known) & ((known > 0) | (axis.kind != "log"))]
-    return (float(known.min()), float(known.max())) if known.size and known.min() < known.max() else (0.0, 1.0)
-
-
-def _values(mark: Mark, along: bool, room: float) -> list[Floats]:
-    """Return the values of a mark on one axis. room : least space on either side of a bar's middle."""
-    match mark:
-        case Steps():
-            return [mark.values if along == mark.upright else mark.edges]
-        case Ribbon():
-            return [mark.edges] if along else [mark.lower, mark.upper]
-        case Bars():
-            half = np.maximum(np.asarray(mark.width) / 2, room)
-            return [mark.bases, mark.bases + mark.sizes] if along == mark.lying else [mark.at - half, mark.at + half]
-        case Whiskers():
-            return [mark.lower, mark.upper] if along == mark.lying else [mark.at]
-        case Points() | Path() | Cells():
-            return [mark.x if along else mark.y]
-        case Line():
-            return [np.array([mark.at])] if along == mark.upright and mark.text else []
-    return []
-
-
 def scale(ends: Limits, pixels: Limits, axis: Axis) -> Place:
     """Return a function from values to pixels."""
     logs = axis.kind == "log"
@@ -102,16 +66,9 @@ def ticks(axis: Axis, ends: Limits, most: int) -> list[tuple[float, str]]:
     """Return positions and names of ticks."""
     if axis.ticks is not None:
         return [(at, cut(name, MOST_NAME)) for at, name in axis.ticks]
-    low, high = ends
     if axis.kind == "log":
-        lows = math.floor(math.log10(max(low, TINY)))
-        rounds = [step * 10.0**power for power in range(lows, lows + 9) for step in (1, 2, 5)]
-        inside = [at for at in rounds if low <= at <= high]
-        return [(at, tick(at)) for at in inside[:: math.ceil(len(inside) / (2 * most)) or 1]]
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * k for k in (1, 2, 2.5, 5, 10) if power * k >= rough * (1 - 1e-9))
-    at = step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
+        return [(at, tick(at)) for at in ratio_ticks(ends, 2 * most)]
+    step, at = even_ticks(ends, most)
     if axis.kind == "date":
         return [(float(day), as_date(float(day)).strftime("%b %Y" if step > 27 else "%d %b")) for day in at]
     return [(float(one), _written(float(one), axis)) for one in at]

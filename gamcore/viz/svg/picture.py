@@ -12,15 +12,14 @@ import numpy as np
 from gamcore.data.labels import cut
 from gamcore.numbers import number
 from gamcore.viz.plots.palette import FONT, PALETTES, Palette, clean
+from gamcore.viz.plots.ranges import Limits, limits
 from gamcore.viz.plots.spec import Axis, Bars, Cells, ColorScale, Mark, Panel, Path, Plot, Points, Ribbon, Steps
 from gamcore.viz.svg.axes import (
     LETTER,
     MOST_TURNED,
     TEXT,
     Box,
-    Limits,
     are_turned,
-    limits,
     text,
     ticks,
     x_ticks,

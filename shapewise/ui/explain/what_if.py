@@ -33,7 +33,8 @@ def edit(of: RowModel, row: pd.DataFrame, breakdown: Breakdown, key: str) -> pd.
     for column in order[:MOST_SLIDERS]:
         cells[column] = _control(by_column[column], of.names, cells[column], f"{key}-{column}")
     if len(order) > MOST_SLIDERS:
-        with st.expander(f"{len(order) - MOST_SLIDERS} more features"):
+        rest = len(order) - MOST_SLIDERS
+        with st.expander(f"{rest} more feature{'s' * (rest > 1)}"):
             for column in order[MOST_SLIDERS:]:
                 cells[column] = _control(by_column[column], of.names, cells[column], f"{key}-{column}")
     made = row.copy()

@@ -146,15 +146,19 @@ LOG_HELP = (
 )
 
 
+def words_of_scales(loss: str) -> dict[Scale, str]:
+    """Return the scales on which effects of a loss can be read, and how people call them."""
+    words = LOG_WORDS if LOSSES[loss].has_log_link else SCALE_WORDS
+    return {scale: said for scale, said in words.items() if scale in LOSSES[loss].scales}
+
+
 def pick_scale(loss: str) -> Scale:
     """Show the choice of scale for effects, shared by all pages; a target in its own units has only one scale."""
-    scales = LOSSES[loss].scales
-    if len(scales) == 1:
+    if len(LOSSES[loss].scales) == 1:
         return "link"
-    words, hint = (LOG_WORDS, LOG_HELP) if LOSSES[loss].has_log_link else (SCALE_WORDS, SCALE_HELP)
-    offered = [scale for scale in words if scale in scales]
+    words, hint = words_of_scales(loss), LOG_HELP if LOSSES[loss].has_log_link else SCALE_HELP
     return st.segmented_control(
-        "Scale", offered, default=LOSSES[loss].usual_scale, required=True, format_func=words.__getitem__,
+        "Scale", list(words), default=LOSSES[loss].usual_scale, required=True, format_func=words.__getitem__,
         key=f"scale-{loss}", persist_state="session", help=hint,
     )  # fmt: skip
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from shapewise.scoring.score_file import KINDS, Wanted, expected_bytes, scoring_estimator, write
+from shapewise.scoring.score_rows import Scorer
+from shapewise.store.atomic_files import size_of
 from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
@@ -102,3 +105,26 @@ def test_nothing_is_said_of_a_class_that_needs_the_others(trained):
     claims = trained[1]["claims"].id
     assert "Observed" in [toggle.label for toggle in open_page("shapes", model=claims).toggle]
     assert "What would flip it" in [one.value for one in open_page("rows", model=claims).subheader]
+
+
+@pytest.mark.parametrize(
+    ("name", "scales"), [("claims", ["Factor", "Units", "Log"]), ("choice", ["Odds ratio", "Log-odds"])]
+)
+def test_a_report_is_read_on_the_scales_of_its_model(trained, name, scales):
+    app = open_page("report", model=trained[1][name].id)
+    offered = next(group for group in app.get("button_group") if group.label == "Scale")
+    assert offered.options == scales
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_bytes_of_a_scored_file_count_intervals_and_chances(trained, name, kind, tmp_path):
+    space, model = trained[0], trained[1][name]
+    scorer = Scorer(scoring_estimator(space, model.id), 0, (), model.spec.get("exposure"))
+    assert scorer.n_numbers == {"claims": 5, "choice": 6}[name]  # with a total and two ends; with four chances
+    frame = space.tables.read(model.table)
+    keep = (frame.columns[0],)
+    wanted = Wanted(space, model.table, kind, 0, keep, model.spec.get("exposure"), scorer.n_numbers)
+    write(wanted, scoring_estimator(space, model.id), tmp_path / "scored", "", lambda share: None)
+    real = size_of(tmp_path / "scored")
+    assert real / 2 < expected_bytes(wanted) < 2 * real

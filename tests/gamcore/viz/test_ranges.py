@@ -1,0 +1,44 @@
+"""Round numbers of logarithmic axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gamcore.viz.files.mpl_picture import picture
+from gamcore.viz.plotly_figures.draw import draw
+from gamcore.viz.plots.ranges import ratio_ticks
+from gamcore.viz.plots.spec import Axis, Panel, Plot, Points
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1.05, 1e6))
+def test_an_axis_of_ratios_has_at_least_two_numbers_within_its_range(low, ratio):
+    ends = low, low * ratio
+    told = ratio_ticks(ends, 8)
+    assert len(told) >= 2
+    assert told == sorted(set(told))
+    assert ends[0] * (1 - 1e-9) <= told[0]
+    assert told[-1] <= ends[1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((0.8, 1.3), [0.8, 0.9, 1.0, 1.1, 1.2, 1.3]),
+        ((0.5, 2.0), [0.5, 1.0, 2.0]),
+        ((0.09, 12.0), [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]),
+    ],
+)
+def test_a_narrow_axis_has_even_steps_and_a_wide_one_1_2_5(ends, expected):
+    assert ratio_ticks(ends, 8) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("highest", "fixed"), [(1.3, False), (4.0, True)])
+def test_a_narrow_axis_of_a_figure_leaves_its_steps_to_plotly(highest, fixed):
+    ratios = Points(np.array([0.0, 1.0]), np.array([0.4, highest]))
+    plot = Plot("ratios", "Ratios", "", ((Panel(Axis(), Axis(kind="log"), (ratios,)),),), "Two ratios.", pd.DataFrame())
+    assert ("dtick" in draw(plot).layout.yaxis.to_plotly_json()) == fixed
+    assert picture(plot, "png")

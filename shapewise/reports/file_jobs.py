@@ -79,7 +79,7 @@ def start_scores(
     name = file_name(workspace.tables.about(table).name, f"scored by {made.name}", kind)
     exposure = made.spec.get("exposure")
     numbers = Scorer(scoring_estimator(workspace, model), top, keep, exposure).n_numbers
-    needed, seconds = check(Wanted(workspace, table, kind, top, tuple(keep), exposure, numbers))
+    needed, seconds = check(Wanted(workspace, table, kind, top, keep=tuple(keep), exposure=exposure, numbers=numbers))
     about = {"model": model, "table": table, "kind": kind, "top": top, "keep": list(keep)}
     return _start(workspace, "scores", about=about, name=name, disk=needed, seconds=seconds)
 

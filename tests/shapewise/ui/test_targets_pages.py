@@ -124,7 +124,8 @@ def test_the_bytes_of_a_scored_file_count_intervals_and_chances(trained, name, k
     assert scorer.n_numbers == {"claims": 5, "choice": 6}[name]  # with a total and two ends; with four chances
     frame = space.tables.read(model.table)
     keep = (frame.columns[0],)
-    wanted = Wanted(space, model.table, kind, 0, keep, model.spec.get("exposure"), scorer.n_numbers)
+    exposure = model.spec.get("exposure")
+    wanted = Wanted(space, model.table, kind, 0, keep=keep, exposure=exposure, numbers=scorer.n_numbers)
     write(wanted, scoring_estimator(space, model.id), tmp_path / "scored", "", lambda share: None)
     real = size_of(tmp_path / "scored")
     assert real / 2 < expected_bytes(wanted) < 2 * real

@@ -121,7 +121,7 @@ def score_band(model: AdditiveModel, codes: Codes, train_share: float = USUAL_SH
     NaN where there are too few refits."""
     score = model.score(codes)
     spread = model.halves if model.halves is not None else model
-    scale = half_scale(train_share) if model.halves is not None else quick_scale(train_share)
+    scale = half_scale(train_share, model.clarity) if model.halves is not None else quick_scale(train_share)
     if not scale or spread.n_refits < FEWEST_QUICK:
         return np.full(score.size, np.nan), np.full(score.size, np.nan)
     refits = np.repeat(spread.refit_intercepts[:, None], score.size, axis=1)

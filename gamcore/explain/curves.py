@@ -277,7 +277,7 @@ def explain_shape(model: AdditiveModel, feature: int, train_share: float = USUAL
     spread = quick_spread(term.refits, train_share)
     if model.halves is not None:
         half = model.halves.terms[feature]
-        scale, mean = half_scale(train_share), half.refits.mean(axis=0)
+        scale, mean = half_scale(train_share, model.clarity), half.refits.mean(axis=0)
         refits = mean + scale * (half.refits - mean)
         spread = Spread(scale * half.deviation, pointwise(len(refits)), half.reach, POINTWISE, refits)
     bins = model.bins[feature]

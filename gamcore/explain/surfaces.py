@@ -257,7 +257,7 @@ def explain_pair(model: AdditiveModel, place: int, train_share: float = USUAL_SH
     seen = scores[inside, inside]
     if model.halves is not None:
         halves = _drawn(model.halves.pairs[place], sides)[:, inside, inside]
-        error, reach = half_scale(train_share) * deviation(halves), pointwise(len(halves))
+        error, reach = half_scale(train_share, model.clarity) * deviation(halves), pointwise(len(halves))
         wide = simultaneous(halves.reshape(len(halves), -1), counts.ravel() > 0) * error
         whole = np.stack([seen - wide, seen + wide])
     elif len(refits) >= FEWEST_QUICK:

@@ -154,6 +154,18 @@ class AdditiveModel:
         """Number of half-sample refits; 0 where there are none."""
         return 0 if self.halves is None else self.halves.n_refits
 
+    @cached_property
+    def clarity(self) -> float:
+        """How clear the curves are: their mean square beside that of their errors, over the training rows of all terms.
+
+        The errors are the spread of half-sample refits; 0 where there are none.
+        """
+        halves = self.halves.terms if self.halves is not None else ()
+        known = [(term, half) for term, half in zip(self.terms, halves, strict=False) if term.counts.sum() > 0]
+        size = sum(np.average(np.square(term.scores), weights=term.counts) for term, _ in known)
+        error = sum(np.average(np.square(half.deviation), weights=term.counts) for term, half in known)
+        return float(size / error) if error > 0 else 0.0
+
     @property
     def base_score(self) -> float:
         """Score at which effects on the prediction are given: that of the mean target, else the intercept."""

@@ -30,6 +30,10 @@ SHRINK: Final = 0.1
 USUAL_SHARE: Final = 0.85
 """Default share of a refit's rows that it trains on."""
 
+CLARITIES: Final = (40.0, 160.0)
+SCALES: Final = (1.04, 0.84)
+"""Factors of half-sample bands by clarity: up to the first, from the last, and between the two on a scale of logs."""
+
 FEWEST_QUICK: Final = 4
 """Fewest outer refits that give a band by themselves: with fewer, t quantiles exceed any curve."""
 
@@ -84,14 +88,18 @@ def _own(part: int) -> NDArray[np.float32]:
     return own
 
 
-def half_scale(train_share: float) -> float:
+def half_scale(train_share: float, clarity: float) -> float:
     """Return the factor for the deviation over half-sample refits that trained on this share of each half.
 
-    With fewer training rows the refits spread further. At the usual share the factor is 1: the deviation is then
-    slightly too large for a mean of outer refits, which roughly offsets the bias of boosting (docs/method/coverage.md).
+    clarity : mean square of the curves beside that of their errors (`AdditiveModel.clarity`).
+
+    With fewer training rows the refits spread further. The deviation is too large for a mean of outer refits, by about
+    a fifth. Where curves are clear, that is taken off. Where they are not, boosting is biased by as much, and the band
+    keeps it; between the two the factor is interpolated (calibrated on known truths: docs/method/coverage.md).
     """
     trained, usual = train_share / 2, USUAL_SHARE / 2
-    return float(np.sqrt(trained / (1 - trained) * (1 - usual) / usual))
+    by_share = np.sqrt(trained / (1 - trained) * (1 - usual) / usual)
+    return float(by_share * np.interp(np.log10(max(clarity, 1.0)), np.log10(CLARITIES), SCALES))
 
 
 def quick_scale(train_share: float) -> float:

@@ -19,7 +19,7 @@ from gamcore.explain.curves import NO_BAND, POINTWISE
 from gamcore.io import gamx as serialize
 from gamcore.io.checks import ModelFileWarning
 from gamcore.model.losses import LOSSES
-from gamcore.stats.bands import deviation, pointwise, quick_scale, simultaneous
+from gamcore.stats.bands import USUAL_SHARE, deviation, half_scale, pointwise, quick_scale, simultaneous
 
 QUICK = {"max_rounds": 15, "outer_bags": 4, "random_state": 0}
 
@@ -111,7 +111,8 @@ def test_the_curve_is_in_the_middle_of_its_bands(banded):
         np.testing.assert_allclose((curve.lower + curve.upper) / 2, curve.scores, atol=1e-12)
         half = model.model_.halves.terms[model._feature_index(name)]
         inside = slice(1, curve.scores.size + 1)
-        np.testing.assert_allclose(curve.upper - curve.scores, pointwise(12) * half.refits[:, inside].std(0, ddof=1))
+        reach = pointwise(12) * half_scale(USUAL_SHARE, model.model_.clarity)
+        np.testing.assert_allclose(curve.upper - curve.scores, reach * half.refits[:, inside].std(0, ddof=1))
         assert (np.ptp(curve.whole, axis=0) >= curve.upper - curve.lower - 1e-12).all()
         assert curve.unseen[1] == curve.unseen[2] == 0
         frame = curve.frame()

@@ -84,9 +84,9 @@ def fit_halves(
 
 
 def with_doubt(data: Encoded, model: AdditiveModel, halves: AdditiveModel) -> AdditiveModel:
-    """Return half-sample refits, spread out where they know too little of the model's rows."""
-    both = zip(model.terms, halves.terms, strict=True)
-    return replace(halves, terms=tuple(_doubted(data, term, half) for term, half in both))
+    """Return half-sample refits, spread out where they know too little of the model's rows, with their evenness."""
+    terms = tuple(_doubted(data, term, half) for term, half in zip(model.terms, halves.terms, strict=True))
+    return replace(halves, terms=terms, evenness=data.evenness)
 
 
 def _doubted(data: Encoded, term: Term, half: Term) -> Term:

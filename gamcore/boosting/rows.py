@@ -19,6 +19,7 @@ from gamcore.data.table import TableError
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.additive import GIVEN, Given, count_bins, count_cells
 from gamcore.model.losses import Loss
+from gamcore.stats.weights import effective_rows
 from gamcore.types import Floats, Ints
 
 MOST_DRAWS: Final = 50
@@ -114,6 +115,11 @@ class Encoded:
         return tuple(
             name for name, values in zip(GIVEN, (self.log_exposure, self.init_score), strict=True) if values is not None
         )
+
+    @property
+    def evenness(self) -> float:
+        """Share of the rows that they are effectively worth: see `AdditiveModel`."""
+        return 1.0 if self.weight is None else min(effective_rows(self.weight) / self.weight.size, 1.0)
 
     def deal(self, n_groups: int, seed: Seed) -> Deal:
         """Deal the rows into groups."""

@@ -16,7 +16,8 @@ and, if the model has pairs, concatenated by pair:
     rows among all cells (sum of size_1 size_2), ascending, and their row counts
 
 A model with bands also has its half-sample refits: half_scores, half_intercepts and, with pairs, half_surfaces,
-half_merges and half_effects, each laid out like its namesake.
+half_merges and half_effects, each laid out like its namesake. If rows have unequal weights, the manifest's `evenness`
+says what share of them they are worth.
 
 A model with prediction intervals also has the model of their scale: scale_scores, scale_intercepts, scale_counts; and
 
@@ -105,7 +106,7 @@ CONTENTS: Final = (*ADDITIVE, *[(*names, *INTERVAL_MEMBERS) for names in ADDITIV
 UNDERSTOOD: Final = frozenset({
     "format", "schema", "members", "kind", "loss", "loss_parameters", "classes", "features", "terms", "pairs", "base",
     "bases", "about", "given", "tasks", "task_codes", "owned", "common", "aliases", "additive", "missing_codes",
-    "intervals", "required", "optional",
+    "intervals", "evenness", "required", "optional",
     *[f"arrays/{name}.npy" for content in CONTENTS for name in content],
 })  # fmt: skip
 """Manifest fields and members that this version reads: all that a file may list as `required`."""

@@ -135,6 +135,7 @@ def manifest_of(saved: Saved, model: AdditiveModel) -> dict[str, Any]:
         "base": model.base if math.isfinite(model.base) else None,
         "about": saved.about,
         **({"given": list(model.given)} if model.given else {}),
+        **({"evenness": model.halves.evenness} if model.halves and model.halves.evenness < 1 else {}),
     } | codes_entry(model.bins)
 
 
@@ -308,7 +309,9 @@ def build_model(
     own = {name.removeprefix(HALF): array for name, array in arrays.items() if name.startswith(HALF)}
     require(own["intercepts"].size > 1, "a single half-sample refit gives no spread")
     shared = {name: arrays[name] for name in ("counts", "cells") if name in arrays}
-    return replace(model, halves=_build_refits(manifest, own | shared, bins))
+    evenness = manifest.get("evenness", 1.0)
+    require(type(evenness) is float and 0 < evenness <= 1, "the evenness of its weights is out of range")
+    return replace(model, halves=replace(_build_refits(manifest, own | shared, bins), evenness=evenness))
 
 
 def read_base(manifest: dict[str, Any]) -> float:

@@ -130,6 +130,8 @@ class AdditiveModel:
     given : what the score of a row adds to: "exposure" (its log), "init_score", both, or nothing.
     halves : half-sample refits, as a model with the same bins, counts and pairs. Their spread gives the bands of the
         terms (`stats.bands`). None where there are none yet.
+    evenness : of half-sample refits, the effective share of the rows that they are of (`stats.weights`); 1 where all
+        weigh the same.
     intervals : what intervals around predictions are made of; None where they have not been calibrated.
     """
 
@@ -142,6 +144,7 @@ class AdditiveModel:
     base: float = float("nan")
     halves: AdditiveModel | None = None
     given: tuple[Given, ...] = ()
+    evenness: float = 1.0
     intervals: Intervals | None = None
 
     @property
@@ -158,13 +161,15 @@ class AdditiveModel:
     def clarity(self) -> float:
         """How clear the curves are: their mean square beside that of their errors, over the training rows of all terms.
 
-        The errors are the spread of half-sample refits; 0 where there are none.
+        The errors are the spread of half-sample refits; 0 where there are none. Rows of unequal weights count as the
+        fewer that they are worth.
         """
-        halves = self.halves.terms if self.halves is not None else ()
-        known = [(term, half) for term, half in zip(self.terms, halves, strict=False) if term.counts.sum() > 0]
+        if self.halves is None:
+            return 0.0
+        known = [(term, half) for term, half in zip(self.terms, self.halves.terms, strict=True) if term.counts.any()]
         size = sum(np.average(np.square(term.scores), weights=term.counts) for term, _ in known)
         error = sum(np.average(np.square(half.deviation), weights=term.counts) for term, half in known)
-        return float(size / error) if error > 0 else 0.0
+        return float(size / error) * self.halves.evenness if error > 0 else 0.0
 
     @property
     def base_score(self) -> float:

@@ -13,6 +13,7 @@ from scipy.special import gammaincinv, ndtri, stdtrit
 from scipy.stats import fisher_exact, ttest_ind
 
 from gamcore.extras import extra
+from gamcore.stats.weights import effective_rows
 from gamcore.types import Floats
 
 Interval = tuple[float, float]
@@ -120,7 +121,7 @@ def skewed_mean(values: Floats, weight: Floats | None = None) -> Interval:
     weights. NaN below `FEWEST_ROWS`, and where all amounts are equal.
     """
     w = np.ones(values.size) if weight is None else weight
-    n = float(w.sum() ** 2 / np.square(w).sum()) if w.any() else 0.0
+    n = effective_rows(w)
     if n < FEWEST_ROWS:
         return UNKNOWN
     mean = float(np.average(values, weights=w))
@@ -162,7 +163,7 @@ def _moments(values: Floats, weight: Floats | None) -> tuple[float, float, float
     if not w.sum() > 0:
         return math.nan, math.nan, 0.0
     mean = float(np.average(values, weights=w))
-    return mean, float(np.average((values - mean) ** 2, weights=w)), float(w.sum() ** 2 / np.square(w).sum())
+    return mean, float(np.average((values - mean) ** 2, weights=w)), effective_rows(w)
 
 
 def p_of_means(values: Floats, others: Floats) -> float:

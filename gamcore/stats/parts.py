@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from gamcore.stats.weights import effective_rows
 from gamcore.types import Bools, Floats, Ints
 
 ROUNDING: Final = 1e-12
@@ -38,7 +39,7 @@ def parts(part: Ints, weight: Floats | None) -> Iterator[tuple[int, Bools, Float
         here = part == k
         w = weights[here]
         if w.sum() > 0:
-            yield int(k), here, w, float(w.sum() ** 2 / np.square(w).sum())
+            yield int(k), here, w, effective_rows(w)
 
 
 def thin(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from gamcore.stats.intervals import Interval, poisson_rate, skewed_mean, wilson
 from gamcore.stats.parts import equal_parts, parts, thin
+from gamcore.stats.weights import effective_rows
 from gamcore.types import Floats
 
 Kind = Literal["share", "count", "amount"]
@@ -38,7 +39,7 @@ def rate(y: Floats, kind: Kind, exposure: Floats | None = None, weight: Floats |
         case "share":
             if exposure is not None:
                 raise ValueError("A share has no exposure: leave exposure out, or call the outcome a count.")
-            return mean, wilson(mean, float(w.sum() ** 2 / np.square(w).sum()))
+            return mean, wilson(mean, effective_rows(w))
         case "count":
             events = w * y
             known = events if events.any() else size  # without events, exposures say what one would weigh

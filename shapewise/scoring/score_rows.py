@@ -103,10 +103,14 @@ class Scorer:
     def _new(self) -> list[str]:
         model = self._estimator.model_
         parts = min(self._top, len(model.terms) + len(model.pairs))
+        return [*self._numbers, *(f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))]
+
+    @property
+    def _numbers(self) -> list[str]:
+        """Names of the numbers that a row gets beside its reasons and their effects."""
         expected = ["expected"] if self._exposure else []
         chances = [f"chance of {name}" for name in self._classes]
-        reasons = (f"{what} {k + 1}" for k in range(parts) for what in ("reason", "effect"))
-        return ["prediction", *expected, *chances, *(self._ends), "score", *reasons]
+        return ["prediction", *expected, *chances, *self._ends, "score"]
 
     @property
     def _ends(self) -> list[str]:
@@ -126,7 +130,7 @@ class Scorer:
     @property
     def n_numbers(self) -> int:
         """How many numbers a row gets beside its reasons and their effects."""
-        return sum(not name.startswith(("reason ", "effect ")) for name in self._new())
+        return len(self._numbers)
 
     @property
     def columns(self) -> list[str]:

@@ -25,7 +25,7 @@ from fontTools import subset
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from gamcore.data.labels import cut
 from gamcore.numbers import exact, tick
@@ -204,15 +204,15 @@ def _panel(axes: Any, panel: Panel, color: Palette, small: bool, wide: float) ->
     return cells
 
 
-class _RatioLocator(Locator):
+class _RatioLocator(LogLocator):
     """Places the ticks of a logarithmic axis."""
 
     axis: Any
 
     def __call__(self) -> list[float]:
         """Return the round numbers within the axis's range."""
-        low, high = sorted(self.axis.get_view_interval())
-        return ratio_ticks((float(low), float(high)), MOST_RATIOS)
+        low, high = sorted(map(float, self.axis.get_view_interval()))
+        return ratio_ticks((low, high), MOST_RATIOS)
 
 
 def _side(axes: Any, axis: Axis, side: str, color: Palette, small: bool, wide: float) -> None:

@@ -31,7 +31,10 @@ def limits(axis: Axis, marks: Iterable[Mark], along: bool) -> Limits:
         values += _values(mark, along, LEVEL if axis.ticks is not None else 0.0)
     known = np.concatenate([np.zeros(0), *(np.asarray(one, np.float64).ravel() for one in values)])
     known = known[np.isfinite(known) & ((known > 0) | (axis.kind != "log"))]
-    return (float(known.min()), float(known.max())) if known.size and known.min() < known.max() else (0.0, 1.0)
+    if known.size and known.min() < known.max():
+        return float(known.min()), float(known.max())
+    middle = float(known[0]) if known.size else 1.0
+    return (middle / 2, middle * 2) if axis.kind == "log" else (0.0, 1.0)
 
 
 def _values(mark: Mark, along: bool, room: float) -> list[Floats]:

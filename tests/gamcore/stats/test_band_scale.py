@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from gamcore import GAMRegressor
 from gamcore.explain.curves import explain_shape
+from gamcore.io.checks import ModelFileError
+from gamcore.io.gamx import from_bytes, to_bytes
+from gamcore.io.manifest import Saved, arrays_of, build_model, manifest_of, read_bins
 from gamcore.stats.bands import CLARITIES, SCALES, USUAL_SHARE, half_scale
 
 
@@ -25,10 +28,11 @@ def test_refits_on_fewer_rows_spread_further_and_count_for_less(share, clarity):
     assert half_scale(share * 0.9, clarity) < half_scale(share, clarity)
 
 
-def fitted(n, noise):
+def fitted(n, noise, weight=None):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2))
-    return GAMRegressor(random_state=0, bands=10).fit(X, X[:, 0] + noise * rng.normal(size=n)).model_
+    made = GAMRegressor(random_state=0, bands=10).fit(X, X[:, 0] + noise * rng.normal(size=n), sample_weight=weight)
+    return made.model_
 
 
 def test_clarity_compares_the_curves_with_their_errors():
@@ -40,6 +44,29 @@ def test_clarity_compares_the_curves_with_their_errors():
     weighed = [(t.counts @ t.scores**2, t.counts @ h.refits.var(axis=0, ddof=1)) for t, h in terms]
     size, error = np.sum(weighed, axis=0)
     assert few.clarity == pytest.approx(size / error)
+
+
+def test_rows_of_unequal_weights_count_as_what_they_are_worth():
+    weight = np.tile([0.5, 1.0, 3.0], 400)
+    model = fitted(1_200, 0.5, weight)
+    assert model.halves.evenness == pytest.approx(weight.sum() ** 2 / np.square(weight).sum() / weight.size)
+    assert fitted(1_200, 0.5, 7.0 * weight).halves.evenness == pytest.approx(model.halves.evenness)
+    assert fitted(1_200, 0.5, np.full(1_200, 3.0)).halves.evenness == 1.0
+    even = replace(model, halves=replace(model.halves, evenness=1.0))
+    assert model.clarity == pytest.approx(model.halves.evenness * even.clarity)
+
+
+def test_a_file_keeps_what_rows_are_worth():
+    model = fitted(600, 0.5, np.tile([0.5, 1.0, 3.0], 200))
+    written = to_bytes(Saved("regressor", model))
+    again = from_bytes(written).model
+    assert again.clarity == pytest.approx(model.clarity)
+    assert again.halves.evenness == model.halves.evenness
+    manifest = manifest_of(Saved("regressor", model), model)
+    bins, arrays = read_bins(manifest, arrays_of(model)), arrays_of(model)
+    for wrong in (0.0, 1.5, "1", float("nan")):
+        with pytest.raises(ModelFileError, match="evenness"):
+            build_model(manifest | {"evenness": wrong}, arrays, bins)
 
 
 def test_the_band_of_a_curve_is_scaled_by_it():

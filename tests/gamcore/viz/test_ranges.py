@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from gamcore.viz.files.mpl_picture import picture
 from gamcore.viz.plotly_figures.draw import draw
-from gamcore.viz.plots.ranges import ratio_ticks
+from gamcore.viz.plots.ranges import limits, ratio_ticks
 from gamcore.viz.plots.spec import Axis, Panel, Plot, Points
+from gamcore.viz.svg.picture import picture as still
 
 
 @given(st.floats(1e-6, 1e6), st.floats(1.05, 1e6))
@@ -34,6 +35,17 @@ def test_an_axis_of_ratios_has_at_least_two_numbers_within_its_range(low, ratio)
 )
 def test_a_narrow_axis_has_even_steps_and_a_wide_one_1_2_5(ends, expected):
     assert ratio_ticks(ends, 8) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("value", [1.0, 0.02, 3e5])
+def test_one_ratio_is_in_the_middle_of_its_axis(value):
+    ratios = Points(np.array([0.0, 1.0]), np.array([value, value]))
+    ends = limits(Axis(kind="log"), [ratios], along=False)
+    assert np.sqrt(ends[0] * ends[1]) == pytest.approx(value)
+    assert len(ratio_ticks(ends, 8)) >= 2
+    plot = Plot("ratios", "Ratios", "", ((Panel(Axis(), Axis(kind="log"), (ratios,)),),), "Two ratios.", pd.DataFrame())
+    assert picture(plot, "png")
+    assert "nan" not in still(plot)
 
 
 @pytest.mark.parametrize(("highest", "fixed"), [(1.3, False), (4.0, True)])

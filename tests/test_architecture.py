@@ -71,6 +71,14 @@ def test_libraries_stay_in_their_places(path):
     assert "pages" not in known or path in PAGES
 
 
+@pytest.mark.parametrize("path", [p for p in LIBRARY if "loss" in p.stem or p.parent.name == "boosting"], ids=place)
+def test_no_matrix_product_of_rows(path):
+    """The threads of a linear algebra library spin for a tenth of a second after each, on the cores of other refits."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) for node in ast.walk(tree))
+    assert not {"np.dot", "np.matmul", "np.vdot", "np.inner", "np.einsum"} & {name for name, _ in calls(path)}
+
+
 def calls(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):

@@ -167,7 +167,7 @@ def _lines(table: CodedTable, start: Start) -> CodedTable:
     return CodedTable(
         codes,
         table.starts,
-        np.concatenate([table.last[:n_mains], ends @ np.array([SIDE, 1])]),
+        np.concatenate([table.last[:n_mains], ends[:, 0] * SIDE + ends[:, 1]]),
         np.concatenate([table.nominal[:n_mains], np.zeros(len(ends), bool)]),
         np.concatenate([table.active[: n_mains and None], active]),
     )

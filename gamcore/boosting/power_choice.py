@@ -38,7 +38,7 @@ def choose_power(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) 
     refits = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback, about)
     rows = [_unseen(share.load(), refit) for share, refit in zip(shares, refits, strict=True)]
     y, mean, weight = (np.concatenate([one[k] for one in rows]) for k in range(3))
-    return likeliest_power(y, mean * (weight @ y) / (weight @ mean), weight)
+    return likeliest_power(y, mean * np.sum(weight * y) / np.sum(weight * mean), weight)
 
 
 def _unseen(share: Share, refit: Refit) -> tuple[Floats, Floats, Floats]:

@@ -113,7 +113,7 @@ class Spilled:
         total = np.zeros(2)
         for first, end in pairwise(self.files.chunks):
             y, weight = self.files.column("y", np.float64, first, end), self._weight(first, end)
-            total += (y.sum(), y.size) if weight is None else (y @ weight, weight.sum())
+            total += (y.sum(), y.size) if weight is None else (np.sum(y * weight), weight.sum())
         return self.loss.base_score(np.array([total[0] / total[1]]), np.ones(1))
 
     @property

@@ -224,7 +224,7 @@ def _adjusted(arms: tuple[Floats, Floats], before: tuple[Floats, Floats]) -> tup
     square = sum(float(np.square(values).sum()) for values in within)
     if not square > 0:
         return *arms, 0.0
-    slope = sum(float(x @ y) for x, y in zip(within, centred, strict=True)) / square
+    slope = sum(float(np.sum(x * y)) for x, y in zip(within, centred, strict=True)) / square
     total = sum(float(np.square(values).sum()) for values in centred)
     reduced = slope**2 * square / total if total > 0 else 0.0
     return arms[0] - slope * moved[0], arms[1] - slope * moved[1], reduced

@@ -123,8 +123,8 @@ class LogisticLoss(Loss):
 
     def imbalance(self, y: Floats, score: Floats, w: Floats) -> float:
         """Return a Newton step towards equal sums of probabilities and ones, of at most 1."""
-        bend = float(w @ self.hessian(y, score))
-        return float(np.clip(-(w @ self.gradient(y, score)) / bend, -1.0, 1.0)) if bend > 0 else 0.0
+        bend = float(np.sum(w * self.hessian(y, score)))
+        return float(np.clip(-np.sum(w * self.gradient(y, score)) / bend, -1.0, 1.0)) if bend > 0 else 0.0
 
     def link(self, prediction: Floats) -> Floats:
         """Return the log-odds."""

@@ -89,11 +89,11 @@ class PowerLoss(Loss):
     def base_score(self, y: Floats, w: Floats, offset: Floats | float = 0.0) -> float:
         """Return log(sum(w a) / sum(w b)), a and b at the offset."""
         a, b = self._parts(y, np.broadcast_to(np.asarray(offset, np.float64), y.shape))
-        return float(np.log(max(float(w @ a), np.finfo(float).tiny)) - np.log(w @ b))
+        return float(np.log(max(float(np.sum(w * a)), np.finfo(float).tiny)) - np.log(np.sum(w * b)))
 
     def imbalance(self, y: Floats, score: Floats, w: Floats) -> float:
         """Return the log of the ratio of the sums: one step ends at equal sums."""
-        return float(np.log(w @ y) - np.log(w @ np.exp(score))) if np.any(y > 0) else 0.0
+        return float(np.log(np.sum(w * y)) - np.log(np.sum(w * np.exp(score)))) if np.any(y > 0) else 0.0
 
     def link(self, prediction: Floats) -> Floats:
         """Return the log of the mean."""

@@ -16,7 +16,7 @@ from gamcore.explain.classes import ClassCurves
 from gamcore.explain.curves import FEW_ROWS, Curve
 from gamcore.explain.observed import Observed, observed
 from gamcore.explain.sentences import read_curve
-from gamcore.explain.shown import shown
+from gamcore.explain.shown import shown, shown_chances
 from gamcore.model.losses import LOSSES
 from gamcore.model.scales import Scale, say
 from gamcore.viz import plots
@@ -104,8 +104,7 @@ def show_chances() -> None:
     """Show what the feature does to the chance of every class."""
     named = state.names_of(model)
     curves = all_chances(model.id, model.bands, feature)
-    classes = tuple(named.level(model.target, name) for name in curves.classes)
-    plot = plots.chances(replace(curves, classes=classes, shape=shown(curves.shape, named)), named.column(model.target))
+    plot = plots.chances(shown_chances(curves, named, model.target), named.column(model.target))
     with above:
         cards.headline(plot, f"chances-{element}")
     with drawing:

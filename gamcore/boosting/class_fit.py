@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +11,11 @@ import numpy as np
 from gamcore.boosting.class_pairs import ClassPairRefit, ClassPairTask
 from gamcore.boosting.class_turns import ClassRefit, ClassTask
 from gamcore.boosting.executor import Executor
-from gamcore.boosting.half_refits import HalfRecipe, check_halves, with_doubt
+from gamcore.boosting.half_refits import HalfRecipe, check_halves, draw_half, with_doubt
 from gamcore.boosting.loop import run_all
 from gamcore.boosting.pair_selection import Pair, add_pairs
-from gamcore.boosting.problem import Share
 from gamcore.boosting.progress import Callback, Loop
 from gamcore.boosting.rows import Encoded, Source
-from gamcore.data.sampling import splits
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.classes import ClassesModel, beside_the_average
 from gamcore.types import Floats
@@ -57,11 +54,7 @@ class ClassHalfTask:
     def run(self, within: Executor | None) -> Loop[tuple[ClassRefit, ClassPairRefit | None]]:
         """Draw the half, then boost its main effects and its pairs."""
         recipe = self.recipe
-        for_half, for_deal, for_split, for_bags = copy(self.seed).spawn(4)  # of a copy: see `HalfTask`
-        half = self.data.half(for_half)
-        dealt = half.deal(recipe.n_groups, for_deal)
-        split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]
-        share, bags = Share(half.problem(dealt), split), int(for_bags.generate_state(1)[0])
+        share, bags = draw_half(self.data, recipe, self.seed)
         main = yield from ClassTask(share, recipe.parameters, bags, self.n_classes).run(within)
         if not self.pairs:
             return main, None

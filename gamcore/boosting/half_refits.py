@@ -19,8 +19,8 @@ from gamcore.boosting.pair_stage import PairRefit
 from gamcore.boosting.problem import Parameters, Share
 from gamcore.boosting.progress import Callback, Loop
 from gamcore.boosting.rows import Encoded
+from gamcore.data.columns import TableError
 from gamcore.data.sampling import splits
-from gamcore.data.table import TableError
 from gamcore.model.additive import AdditiveModel, Term, assemble, count_bins
 from gamcore.types import Floats
 
@@ -112,6 +112,15 @@ def _doubted(data: Encoded, term: Term, half: Term) -> Term:
     return replace(half, refits=refits, scores=refits.mean(axis=0))
 
 
+def draw_half(data: Encoded, recipe: HalfRecipe, seed: np.random.SeedSequence) -> tuple[Share, int]:
+    """Return half of the rows, dealt and split, and the seed of its bags; the same at each call."""
+    for_half, for_deal, for_split, for_bags = copy(seed).spawn(4)  # of a copy, since `spawn` counts
+    half = data.half(for_half)
+    dealt = half.deal(recipe.n_groups, for_deal)
+    split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]
+    return Share(half.problem(dealt), split), int(for_bags.generate_state(1)[0])
+
+
 @dataclass(frozen=True)
 class HalfTask:
     """A refit on half of the rows, as data that can be pickled; without pairs, it has no surfaces.
@@ -129,13 +138,7 @@ class HalfTask:
     def run(self, within: Executor | None) -> Loop[PairRefit]:
         """Draw the half, then boost its main effects and its pairs."""
         recipe = self.recipe
-        for_half, for_deal, for_split, for_bags = copy(self.seed).spawn(
-            4
-        )  # of a copy, since `spawn` counts: a second run draws the same
-        half = self.data.half(for_half)
-        dealt = half.deal(recipe.n_groups, for_deal)
-        split = splits(dealt.n_groups, recipe.validation_fraction, 1, for_split)[0]
-        share, bags = Share(half.problem(dealt), split), int(for_bags.generate_state(1)[0])
+        share, bags = draw_half(self.data, recipe, self.seed)
         main = yield from RefitTask(share, recipe.parameters, bags).run(within)
         of_pairs = PairTask(
             share=share,

@@ -14,6 +14,7 @@ import numpy as np
 
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import Names
+from gamcore.explain.classes import ClassCurves
 from gamcore.explain.counterfactuals import Change
 from gamcore.explain.curves import Breakdown, Curve, Importance, rare_label
 from gamcore.explain.surfaces import Surface, SurfaceAxis, several_levels
@@ -30,6 +31,12 @@ def shown(explanation: Explained, names: Names) -> Explained:
     """Return an explanation with the names, units and number forms of its table."""
     made: Explained = _shown(explanation, names) if names else explanation
     return made
+
+
+def shown_chances(curves: ClassCurves, names: Names, target: str) -> ClassCurves:
+    """Return the chances of the classes of a target with the names of its table."""
+    classes = tuple(names.level(target, name) for name in curves.classes)
+    return replace(curves, classes=classes, shape=shown(curves.shape, names))
 
 
 @singledispatch

@@ -10,9 +10,10 @@ import numpy as np
 
 from gamcore.data.column_names import PAIR
 from gamcore.decide.strategies import Strategy
-from gamcore.explain.shown import shown
+from gamcore.explain.shown import shown, shown_chances
 from gamcore.numbers import fixed
 from gamcore.stats import metrics as quality
+from gamcore.stats.classes import class_confusion, class_rankings
 from gamcore.stats.rates import lift_by_tenth
 from gamcore.viz import plots
 from gamcore.viz.files.parts import ReportPart
@@ -37,6 +38,13 @@ def curve(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     shape = shown(source.estimator.explain_shape(item.of[0]).on(source.scale), source.names)
     title = source.about.headlines.get(item.of[0])
     yield ReportPart(plot=plots.curve(shape, source.target, source.detail(shape), title=title))
+
+
+def chances(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the chances of all classes along a feature of the model in view."""
+    source = review.model()
+    curves = shown_chances(source.of_classes.explain_classes(item.of[0]), source.names, source.about.target)
+    yield ReportPart(plot=_named(plots.chances(curves, source.names.column(source.about.target)), source))
 
 
 def pair(review: Review, item: ReportItem) -> Iterator[ReportPart]:
@@ -80,6 +88,16 @@ def importance(review: Review, item: ReportItem) -> Iterator[ReportPart]:
         ranking = shown(source.estimator.importance(source.scale), source.names)
         detail = f"mean absolute effect on {source.target} · model {source.about.name}"
         yield ReportPart(plot=plots.importance(ranking, detail=detail))
+
+
+def classes(review: Review, item: ReportItem) -> Iterator[ReportPart]:
+    """Yield the confusion of the model in view, and each of its classes against the rest."""
+    source = review.model()
+    names, held = source.class_names, source.held_classes()
+    confusion = class_confusion(held.codes, held.chances, names, held.weight)
+    rankings = class_rankings(held.codes, held.chances, held.weight)
+    for drawn in (plots.class_confusion(confusion), plots.class_rankings(rankings, names)):
+        yield ReportPart(plot=_named(drawn, source))
 
 
 def roc(review: Review, item: ReportItem) -> Iterator[ReportPart]:

@@ -30,7 +30,9 @@ KINDS: Final[dict[str, str]] = {
     "reading": "How to read it",
     "importance": "What matters",
     "curve": "Curve",
+    "chances": "Chances of all classes",
     "pair": "Pair",
+    "classes": "How well it tells classes apart",
     "ROC": "How well it ranks",
     "calibration": "Calibration",
     "residuals": "Residuals",
@@ -114,7 +116,8 @@ def usual(
 def quality_of(model: ModelAbout) -> list[str]:
     """Return the kinds of items that show how good a model is, by what it predicts."""
     if model.kind.endswith("classifier"):
-        return ["ROC", "calibration"]
+        several = "class_auc" in model.metrics
+        return [*(["classes"] if several else []), "ROC", "calibration"]
     rated = bool(model.spec) and GOALS[Spec.from_dict(model.spec).kind_of_target].rated
     return ["lift"] if rated else ["residuals"]
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from gamcore.data.column_names import PAIR
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.rules import RuleError
 from gamcore.viz.files.parts import Report, ReportPart, Step, quiet
@@ -30,14 +30,15 @@ MAKERS: Final[dict[str, Callable[[Review, ReportItem], Iterable[ReportPart]]]] =
     "plan": of_boards.plan, "why": of_models.why, "reach": of_boards.reach, "overlap": of_boards.overlap,
     "risks": of_boards.risks, "fairness": of_boards.fairness, "proof": of_boards.proof,
     "segments": of_boards.segments, "reading": of_models.reading, "importance": of_models.importance,
-    "curve": of_models.curve, "pair": of_models.pair, "ROC": of_models.roc, "calibration": of_models.calibration,
+    "curve": of_models.curve, "chances": of_models.chances, "pair": of_models.pair, "classes": of_models.classes,
+    "ROC": of_models.roc, "calibration": of_models.calibration,
     "residuals": of_models.residuals, "lift": of_models.lift, "card": of_models.cards,
 }  # fmt: skip
 
 
 def _parts(review: Review, item: ReportItem) -> Iterator[ReportPart]:
     """Yield the parts of an item; the first one has its comment, and the note pinned to its plot."""
-    about = review.main.about if review.main is not None and item.kind in ("curve", "pair") else None
+    about = review.main.about if review.main is not None and item.kind in ("curve", "chances", "pair") else None
     note = about.notes.get(PAIR.join(item.of)) if about is not None else None
     said = "\n".join(text for text in (item.comment, f"Note: {note}" if note else "") if text)
     for k, part in enumerate(MAKERS[item.kind](review, item)):

@@ -28,12 +28,13 @@ from shapewise.decisions.plans import form_of, named, planned
 from shapewise.reports.card import names_of_table, target
 from shapewise.reports.recipes import Recipe
 from shapewise.scoring import all_rows as wholes
-from shapewise.scoring.held_out import HeldOutPredictions, held_out
+from shapewise.scoring.held_out import HeldOutClasses, HeldOutPredictions, held_out, held_out_classes
 from shapewise.store.names import known
 from shapewise.store.workspace import ModelAbout, StoreError, Workspace
 
 DAYS: Final = 30
 """Days of a month."""
+NOT_HELD_OUT: Final = "The model has no held-out rows here to be measured on: its table is gone, or too small."
 
 
 class ModelSource:
@@ -48,6 +49,18 @@ class ModelSource:
     def estimator(self) -> GAMRegressor | GAMClassifier:
         """The model itself; of several classes, that of the report's class, or of the first."""
         return in_class(from_saved(self.space.models.load(self.about.id)), self._of_class)
+
+    @property
+    def of_classes(self) -> GAMClassifier:
+        """The model of all classes; StoreError if it is not of several."""
+        if not isinstance(self.estimator, ClassView):
+            raise StoreError(f"{self.about.name} does not predict one of several classes.")
+        return self.estimator.whole_
+
+    @property
+    def class_names(self) -> list[str]:
+        """The names of all classes, as they are shown."""
+        return [self.names.level(self.about.target, str(name)) for name in self.of_classes.classes_]
 
     @property
     def scale(self) -> Scale:
@@ -75,8 +88,15 @@ class ModelSource:
     def held(self) -> HeldOutPredictions:
         """Return the held-out rows, predicted once."""
         if self._held is None:
-            raise StoreError("The model has no held-out rows here to be measured on: its table is gone, or too small.")
+            raise StoreError(NOT_HELD_OUT)
         return self._held
+
+    def held_classes(self) -> HeldOutClasses:
+        """Return the held-out rows with the chances of all classes."""
+        held = held_out_classes(self.space, self.about.id)
+        if held is None:
+            raise StoreError(NOT_HELD_OUT)
+        return held
 
     def detail(self, curve: Curve) -> str:
         """Return the grey line under a plot's title, which names the model."""
@@ -129,7 +149,7 @@ class Review:
         for strategy in self.made.strategies if self.recipe.board else ():
             if strategy.model and strategy.model in self.space.ids("models"):
                 behind[strategy.model] = self._source(strategy.model)
-        shown = any(item.kind in ("curve", "pair") for item in self.recipe.items)
+        shown = any(item.kind in ("curve", "chances", "pair") for item in self.recipe.items)
         if self.main is not None and (shown or not behind):
             behind.setdefault(self.main.about.id, self.main)
         return list(behind.values())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from gamcore.estimators.gam import ClassView, from_saved, in_class
 from gamcore.model.losses import Loss
-from gamcore.types import Floats
+from gamcore.types import Floats, Ints
 from shapewise.store.workspace import StoreError, Workspace
 from shapewise.training.dataset import Data, read_data
 from shapewise.training.spec import Spec
@@ -44,11 +45,53 @@ def of(data: Data, said: Floats, loss: Loss) -> HeldOutPredictions:
     return HeldOutPredictions(y[held], said, weights[0], baseline, loss=loss, exposure=exposure)
 
 
+@dataclass(frozen=True)
+class HeldOutClasses:
+    """Held-out rows of a model of several classes: classes (n,), their chances (n, K), weights; and the training rows'
+    shares (K,)."""
+
+    codes: Ints
+    chances: Floats
+    weight: Floats | None
+    shares: Floats
+
+
+def of_classes(data: Data, chances: Floats) -> HeldOutClasses:
+    """Return the held-out rows of several classes with their chances (n, K)."""
+    held, train = data.held_out, ~data.held_out
+    codes = pd.Index(data.classes).get_indexer(pd.Index(data.y))
+    weight = np.ones(codes.size) if data.weight is None else data.weight
+    shares = np.bincount(codes[train], weight[train], len(data.classes)) / weight[train].sum()
+    return HeldOutClasses(
+        codes[held].astype(np.int64), chances, None if data.weight is None else weight[held], np.asarray(shares)
+    )
+
+
 def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPredictions | None:
     """Return the held-out rows of a stored model; None if its table is gone, or nothing is held out.
 
     of_class : the class that a model of several is read by; the first if it has no such class.
     """
+    data = _measurable(space, identifier)
+    if data is None:
+        return None
+    fitted = in_class(from_saved(space.models.load(identifier)), of_class)
+    if isinstance(fitted, ClassView):
+        data = data.of_class(fitted.label)
+    return of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)
+
+
+def held_out_classes(space: Workspace, identifier: str) -> HeldOutClasses | None:
+    """Return the held-out rows of a stored model of several classes; None if its table is gone, or nothing is held
+    out."""
+    data = _measurable(space, identifier)
+    if data is None:
+        return None
+    return of_classes(data, np.asarray(from_saved(space.models.load(identifier)).predict_proba(data.X[data.held_out])))
+
+
+def _measurable(space: Workspace, identifier: str) -> Data | None:
+    """Return the rows of a stored model; None if its table is gone, or nothing is held out."""
     model = space.models.about(identifier)
     if not model.spec or model.of_tasks:
         return None
@@ -59,9 +102,4 @@ def held_out(space: Workspace, identifier: str, of_class: str = "") -> HeldOutPr
         )
     except (StoreError, OSError):
         return None
-    if not data.measurable:
-        return None
-    fitted = in_class(from_saved(space.models.load(identifier)), of_class)
-    if isinstance(fitted, ClassView):
-        data = data.of_class(fitted.label)
-    return of(data, predicted(fitted, data.X[data.held_out]), fitted.loss)
+    return data if data.measurable else None

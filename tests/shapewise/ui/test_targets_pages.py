@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from shapewise.reports import recipes
+from shapewise.reports.recipes import ReportItem
+from shapewise.reports.review import review_of
 from shapewise.scoring.score_file import KINDS, Wanted, expected_bytes, scoring_estimator, write
 from shapewise.scoring.score_rows import Scorer
 from shapewise.store.atomic_files import size_of
 from shapewise.store.workspace import Workspace
 from shapewise.training.spec import Spec
 from shapewise.training.train import add_bands, train
+from shapewise.ui.session import state
 from tests.support.pages import charts, headlines, open_page
 from tests.support.places import ROOT
 
@@ -114,6 +120,23 @@ def test_a_report_is_read_on_the_scales_of_its_model(trained, name, scales):
     app = open_page("report", model=trained[1][name].id)
     offered = next(group for group in app.get("button_group") if group.label == "Scale")
     assert offered.options == scales
+
+
+def test_a_report_of_several_classes_shows_all_of_them(trained):
+    space, model = trained[0], trained[1]["choice"]
+    names = state.class_names(model.id)
+    feature = model.spec["features"][0]
+    usual = recipes.usual(model, [feature], None, audience="analyst", of_class=names[1])
+    assert ReportItem("classes") in usual.items
+    asked = replace(usual, items=(ReportItem("chances", (feature,)), ReportItem("classes")))
+    chances, confusion, rankings = (part.plot for part in review_of(space, asked, model.id).parts)
+    assert set(names) <= set(chances.numbers)
+    assert confusion.numbers["class"].tolist() == [*(f"was {name}" for name in names), "precision"]
+    assert set(rankings.numbers["class"]) == set(names)
+    offered = next(box for box in open_page("report", model=model.id).multiselect if box.label == "Add").options
+    assert f"Chances of all classes: {feature}" in offered
+    left = review_of(space, asked, trained[1]["claims"].id).appendix[-1]
+    assert all("does not predict one of several classes" in line for line in left.text)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gamcore.boosting.progress import Progress
-    from gamcore.data.table import TableError
+    from gamcore.data.columns import TableError
     from gamcore.estimators.gam import GAMClassifier, GAMRegressor, load_model, rank_pairs, suggest_segments
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
@@ -47,7 +47,7 @@ _HOME = {
     "MultiTaskTreesClassifier": "estimators.multitask",
     "MultiTaskTreesRegressor": "estimators.multitask",
     "Progress": "boosting.progress",
-    "TableError": "data.table",
+    "TableError": "data.columns",
     "load_model": "estimators.gam",
     "rank_pairs": "estimators.gam",
     "suggest_segments": "estimators.gam",

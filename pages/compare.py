@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore import ModelFileError
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.explain.curve_difference import CompareError, difference
 from gamcore.explain.curves import Curve
 from gamcore.explain.sentences import NO_CLEAR_EFFECT, read_curve

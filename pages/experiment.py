@@ -6,7 +6,7 @@ from shapewise.ui.session.starting import begin
 
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import RuleError
 from shapewise.ui.decide import arms, readout
 from shapewise.ui.decide import plan as planning

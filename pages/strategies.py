@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import RuleError
 from gamcore.decide.strategies import StrategySet
 from shapewise.decisions import boards as stored

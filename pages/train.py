@@ -10,7 +10,7 @@ import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore import PRESETS
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.numbers import percent
 from shapewise.store.workspace import clean_name
 from shapewise.training import runs

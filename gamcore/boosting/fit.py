@@ -22,7 +22,7 @@ from gamcore.boosting.problem import Parameters
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.refit import Refit
 from gamcore.boosting.rows import Dealing, Encoded, Source
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.model.classes import ClassesModel
 from gamcore.model.losses import Loss

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.data.binning import Binned, Bins
+from gamcore.data.columns import TableError
 from gamcore.data.sampling import Deal, Seed, deal, splits
-from gamcore.data.table import TableError
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.additive import GIVEN, Given, count_bins, count_cells
 from gamcore.model.losses import Loss

@@ -20,8 +20,8 @@ from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows import Dealing, Part, alike, as_table, in_range
 from gamcore.data.binning import Bins
+from gamcore.data.columns import TableError
 from gamcore.data.sampling import BUCKETS, BucketRun, Deal, deal, runs_of_buckets, splits
-from gamcore.data.table import TableError
 from gamcore.kernels import CODE
 from gamcore.model.additive import Given
 from gamcore.model.losses import Loss

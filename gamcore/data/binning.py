@@ -10,13 +10,16 @@ Categories: a bin per level, the rare ones pooled into the last.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import MISSING, UNSEEN, Feature, Table, Values, as_table, read_feature
+from gamcore.data.columns import MISSING, UNSEEN
+from gamcore.data.numbers_in_order import codes_of, distinct_values
+from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.kernels import CODE, N_CODES
 from gamcore.types import Floats
 
@@ -67,16 +70,12 @@ class Bins:
     def encode(self, values: Values) -> NDArray[np.uint8]:
         """Return the codes (n,) of values read by `table.read_feature`."""
         if not self.feature.is_category:
-            codes = (
-                np.searchsorted(self.cuts, values, side="right") + 1 if self.n_values else np.zeros(values.size, int)
-            )
-            codes[np.isnan(values)] = 0
-            return codes.astype(CODE)
+            return codes_of(values.astype(np.float64, copy=False), self.cuts if self.n_values else None)
         place = {level: k + 1 for k, level in enumerate(self.levels)}
         place |= dict.fromkeys(self.pooled, self.n_values)
         lookup = np.array([place.get(level, self.unseen) for level in self.feature.levels] + [0, 0], CODE)
         lookup[UNSEEN], lookup[MISSING] = self.unseen, 0  # negative codes count from the end
-        return np.asarray(lookup[values.astype(np.int64)])
+        return np.asarray(lookup[values.astype(np.int32, copy=False)])
 
     def encode_training(self, values: Values) -> NDArray[np.uint8]:
         """Return the codes (n,) of the values that the bins were learnt from.
@@ -103,12 +102,12 @@ def _heavy_atom_ends(weights: Floats, n_bins: int) -> NDArray[np.int64]:
     The target of a bin is the remaining weight divided by the remaining bins. A bin closes before or after the value
     that reaches its target, whichever is nearer, but holds at least one value.
     """
-    total = np.concatenate([[0.0], np.cumsum(weights)])
+    total = np.concatenate([[0.0], np.cumsum(weights)]).data  # of which plain numbers are read fast
     ends: list[int] = []
     start = 0
     while start < weights.size and len(ends) < n_bins - 1:
         target = (total[-1] - total[start]) / (n_bins - len(ends))
-        reach = int(np.searchsorted(total, total[start] + target, side="left"))  # values start .. reach - 1 reach it
+        reach = bisect_left(total, total[start] + target)  # values start .. reach - 1 reach it
         if reach > weights.size:
             break
         over = total[reach] - total[start] - target
@@ -128,16 +127,12 @@ def _midpoints(lower: Floats, upper: Floats) -> Floats:
 
 
 def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_values: int) -> Bins:
-    present = ~np.isnan(values)
-    if not present.any():
+    missing = np.isnan(values)
+    if missing.all():
         return Bins(feature, np.empty(0), np.empty(0))
-    if weights is None:
-        distinct, counts = np.unique(values[present], return_counts=True)
-        heavy = counts.astype(np.float64)
-    else:
-        distinct, where = np.unique(values[present], return_inverse=True)
-        heavy = np.asarray(np.bincount(where, weights[present]), np.float64)
-    distinct = distinct + 0.0  # no negative zero
+    if missing.any():
+        values, weights = values[~missing], None if weights is None else weights[~missing]
+    distinct, heavy = distinct_values(values, weights)
     few = distinct.size <= max_values
     ends = np.arange(distinct.size) if few else _heavy_atom_ends(heavy, max_values)
     running = np.cumsum(heavy)

@@ -14,7 +14,7 @@ from typing import Final
 import pandas as pd
 
 from gamcore.data.binning import Bins
-from gamcore.data.table import Kind, TableError, without_codes
+from gamcore.data.columns import Kind, TableError, without_codes
 
 MissingCodes = Mapping[str, Sequence[str]]
 """Codes by column."""

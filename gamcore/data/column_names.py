@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, get_args
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.numbers import bare, count, fixed, number
 
 NumberForm = Literal["automatic", "whole number", "two decimals", "percent", "money"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gamcore.data.column_names import PLAIN, Measure
+from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date
-from gamcore.data.table import Kind
 from gamcore.numbers import exact
 from gamcore.types import Floats
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.types import Floats, Ints
 
 NAMED_ROWS: Final = 3

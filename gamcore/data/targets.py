@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gamcore.data.table import TARGET, TableError, kind_of, read_numbers, valid_text
+from gamcore.data.columns import TARGET, TableError, kind_of, read_numbers, valid_text
 
 LARGEST_TARGET: Final = 1e150
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare, dunnett, norm
 
 from gamcore.data.column_names import Measure
-from gamcore.data.table import Table, as_table, read_texts
+from gamcore.data.columns import read_texts
+from gamcore.data.table import Table, as_table
 from gamcore.decide.experiment_effects import Arm, Effect, ReadOut, concluded, effect_of_means, effect_of_rates
 from gamcore.decide.experiment_plan import MISMATCH, ExperimentError, MetricRole
 from gamcore.decide.experiment_readout import outcome_of

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import Table, TableError, as_table, read_numbers
+from gamcore.data.columns import TableError, read_numbers
+from gamcore.data.table import Table, as_table
 from gamcore.decide.experiment_effects import (
     Arm,
     Effect,

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gamcore.data.table import Kind, Table, read_dates, read_numbers, read_texts
+from gamcore.data.columns import Kind, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table
 from gamcore.numbers import exact
 
 PLACE: Final = "place, which may stand for origin"

@@ -16,8 +16,9 @@ import pandas as pd
 
 from gamcore.data.codes import MissingCodes
 from gamcore.data.column_names import AS_THEY_ARE, Names
+from gamcore.data.columns import BOOLEANS, TableError, read_numbers
 from gamcore.data.dates import DAY, stamp
-from gamcore.data.table import BOOLEANS, Feature, Table, TableError, as_table, read_feature, read_numbers
+from gamcore.data.table import Feature, Table, as_table, read_feature
 from gamcore.numbers import exact
 from gamcore.types import Bools
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 import pandas as pd
 
 from gamcore.data.codes import MissingCodes
+from gamcore.data.columns import Kind
 from gamcore.data.dates import stamp
-from gamcore.data.table import Kind, Table, as_table
+from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, numbers_of, on_codes
 
 NOT_ELIGIBLE: Final = "(not eligible)"

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from gamcore.boosting.pair_selection import Options
 from gamcore.boosting.problem import Parameters, first_leaves
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.parameters import (
     MAX_ROUNDS,
     MOST_REFITS,

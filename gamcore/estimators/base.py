@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from gamcore.boosting.rows import in_range
 from gamcore.data.binning import encode_table
+from gamcore.data.columns import TableError
 from gamcore.data.rows import read_clusters, read_init_score, read_log_exposure, read_weight
-from gamcore.data.table import Table, TableError
+from gamcore.data.table import Table
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.parameters import constraints, document
 from gamcore.estimators.reading import Readable

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.data.binning import encode_table
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.base import TableEstimator
 from gamcore.explain import curves as explain
 from gamcore.explain.counterfactuals import EVERYTHING, Change, Possible, smallest_changes

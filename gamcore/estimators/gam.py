@@ -19,7 +19,7 @@ from gamcore.boosting.fit import Seeds
 from gamcore.boosting.power_choice import choose_power
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Source
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator

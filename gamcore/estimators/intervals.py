@@ -16,7 +16,7 @@ from gamcore.boosting.fit import Seeds
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Binned, encode_table
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.base import check_parameters
 from gamcore.kernels import CODE

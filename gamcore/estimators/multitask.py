@@ -14,7 +14,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gamcore.data.table import Table, TableError, as_table
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table, as_table
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.estimators.additive_parameters import place_of
 from gamcore.estimators.base import TableEstimator, check_parameters, column, n_threads, numbers, plain, revive

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 import gamcore
+from gamcore.data.columns import TableError
 from gamcore.data.labels import cut
-from gamcore.data.table import TableError
 from gamcore.data.targets import read_class_target, read_numeric_target
 from gamcore.explain.tasks import TASK
 from gamcore.model.additive import AdditiveModel

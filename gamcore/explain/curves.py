@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import Bins
 from gamcore.data.column_names import PAIR, PLAIN, Measure
+from gamcore.data.columns import Kind
 from gamcore.data.dates import as_date
 from gamcore.data.labels import in_words
-from gamcore.data.table import Kind
 from gamcore.explanation import Explanation
 from gamcore.model.additive import AdditiveModel, Given, PairTerm, Term
 from gamcore.model.losses import LOSSES

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Bins, merge_bins
 from gamcore.data.column_names import PLAIN, Measure
+from gamcore.data.columns import Kind
 from gamcore.data.labels import in_words
-from gamcore.data.table import Kind
 from gamcore.explain.curves import Curve, explain_shape
 from gamcore.explanation import Explanation
 from gamcore.model.additive import MOST_BINS, AdditiveModel, PairTerm, Term, reading_bins

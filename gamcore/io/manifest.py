@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from gamcore.data.binning import MAX_VALUES, Bins
 from gamcore.data.codes import is_number
-from gamcore.data.table import BOOLEANS, MONTHS, WEEKDAYS, Feature
+from gamcore.data.columns import BOOLEANS
+from gamcore.data.table import MONTHS, WEEKDAYS, Feature
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.io.checks import ModelFileError, require
 from gamcore.io.manifest_pairs import MAX_CELLS, MAX_PAIRS, build_pairs

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 
 from gamcore.data.binning import Bins
-from gamcore.data.table import LONGEST_LEVEL, Feature, Kind
+from gamcore.data.columns import LONGEST_LEVEL, Kind
+from gamcore.data.table import Feature
 from gamcore.decide.rules import numbers_of
 from gamcore.decide.rules_code import ROWS, as_double, column_of, comment, free_name, name_of, number_of, text_of
 from gamcore.io.formula import (

@@ -14,8 +14,9 @@ from gamcore.boosting.balance import shift_to_balance
 from gamcore.boosting.loop import run_all
 from gamcore.boosting.progress import Callback
 from gamcore.data.binning import Bins
+from gamcore.data.columns import TableError
 from gamcore.data.sampling import deal, splits
-from gamcore.data.table import TableError, learn_features
+from gamcore.data.table import learn_features
 from gamcore.model.losses import Loss
 from gamcore.multitask.boosting import MultiTaskRefit, TaskParameters, TaskProblem
 from gamcore.multitask.model import TaskModel, assemble_tasks

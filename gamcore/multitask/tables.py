@@ -19,7 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.binning import Binned, Bins, fit_bins
-from gamcore.data.table import Feature, Table, TableError, as_frame, as_table, read_feature, read_texts
+from gamcore.data.columns import TableError, read_texts
+from gamcore.data.table import Feature, Table, as_frame, as_table, read_feature
 from gamcore.kernels import CODE
 from gamcore.types import Bools, Codes, Ints
 

@@ -15,8 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, ks_2samp
 
+from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import as_date
-from gamcore.data.table import Kind, Table, TableError, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table
 from gamcore.explanation import Explanation
 from gamcore.numbers import count, number, percent
 from gamcore.stats.intervals import ALPHA, FEWEST_EXPECTED, adjusted_by_holm, p_of_rates

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.labels import in_words
-from gamcore.data.table import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.explanation import Explanation
 from gamcore.types import Floats
 

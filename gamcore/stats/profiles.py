@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from gamcore.data.column_names import PLAIN, Measure
+from gamcore.data.columns import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import as_date
-from gamcore.data.table import MISSING, Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.explanation import Explanation
 from gamcore.numbers import number, percent
 from gamcore.stats.histograms import BARS, MOST_LEVELS, OTHERS, edges_of

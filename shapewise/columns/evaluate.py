@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import DAY, days_of
-from gamcore.data.table import Kind, TableError, read_dates, read_numbers, read_texts
 from shapewise.columns.formula import Call, Column, Constant, FormulaError, Node
 from shapewise.columns.functions import FUNCTIONS, OPERATORS, ORDERED, Cells, Function, Texts, Wanted
 

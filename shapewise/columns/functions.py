@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from gamcore.data.columns import Kind
 from gamcore.data.dates import DAY
-from gamcore.data.table import Kind
 from gamcore.types import Bools, Floats, Ints
 
 Wanted = Kind | Literal["any", "same"]

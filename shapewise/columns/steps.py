@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from gamcore.data.table import Kind, read_texts
+from gamcore.data.columns import Kind, read_texts
 from gamcore.numbers import count
 from shapewise.columns.evaluate import Kinds, as_series, evaluate, kind_of_formula, read_cells
 from shapewise.columns.formula import FormulaError, columns_of, parse

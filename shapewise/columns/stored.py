@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gamcore.data.codes import MissingCodes, clear_codes
-from gamcore.data.table import Kind, Table, as_table
+from gamcore.data.columns import Kind
+from gamcore.data.table import Table, as_table
 from shapewise.columns.evaluate import Kinds
 from shapewise.columns.steps import Step, apply, from_dict, notes_of
 from shapewise.errors import room

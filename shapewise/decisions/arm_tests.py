@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.data.table import Table, as_table, read_texts
+from gamcore.data.columns import read_texts
+from gamcore.data.table import Table, as_table
 from gamcore.decide.arms import MOST_ARMS, Adjustment, ArmsTest, Segments, by_group
 from gamcore.decide.experiment_plan import MetricRole
 from gamcore.decide.strategies import StrategySet

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from gamcore.data.table import read_texts
+from gamcore.data.columns import read_texts
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.experiment_readout import COUNTS, read_counts, read_rows

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from gamcore.data.column_names import Names
-from gamcore.data.table import Table, TableError
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.decide.arms_plan import EVERYBODY, ExperimentPlan, plan
 from gamcore.decide.experiment_plan import ExperimentError, Metric
 from gamcore.decide.experiment_readout import outcome_of

@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gamcore.data.codes import NO_CODES, MissingCodes, clear_codes
+from gamcore.data.columns import Kind, read_dates, read_numbers, read_texts
 from gamcore.data.dates import DAY
-from gamcore.data.table import Kind, read_dates, read_numbers, read_texts
 from gamcore.decide.rules_code import NOBODY, NOT_ELIGIBLE, Cascade, free_name, kinds_of, to_python, to_sql
 from gamcore.decide.strategies import StrategySet
 from gamcore.numbers import count

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from gamcore.data.table import Table, TableError, read_dates, read_numbers, read_texts
+from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table
 from gamcore.numbers import count
 from gamcore.types import Bools, Ints
 

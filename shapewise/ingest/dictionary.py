@@ -21,7 +21,7 @@ import pandas as pd
 
 from gamcore.data.codes import code_of
 from gamcore.data.column_names import FORMS, ColumnNames, Names
-from gamcore.data.table import Kind, TableError
+from gamcore.data.columns import Kind, TableError
 from gamcore.viz.files.spreadsheets import safe_csv
 
 HEAD: Final = ("column", "label", "unit", "format", "missing", "level", "level label")

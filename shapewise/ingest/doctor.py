@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from gamcore.data.table import Kind, Table, TableError, as_table, read_dates, read_numbers, read_texts
+from gamcore.data.columns import Kind, TableError, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table, as_table
 from gamcore.numbers import count, percent
 from shapewise.ingest.copies import copies
 

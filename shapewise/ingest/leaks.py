@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from gamcore.data.table import Kind, Table, as_table, read_dates, read_numbers, read_texts
+from gamcore.data.columns import Kind, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table, as_table
 from gamcore.numbers import exact, fixed
 from gamcore.types import Bools, Floats
 

@@ -11,8 +11,9 @@ import pandas as pd
 import pyarrow as pa
 
 from gamcore.data.binning import Bins
-from gamcore.data.table import Kind as ColumnKind
-from gamcore.data.table import Table, TableError, read_dates, read_numbers, read_texts, without_codes
+from gamcore.data.columns import Kind as ColumnKind
+from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts, without_codes
+from gamcore.data.table import Table
 from gamcore.estimators.gam import GAMClassifier, GAMRegressor
 from gamcore.explain.curves import Breakdown
 from gamcore.numbers import percent

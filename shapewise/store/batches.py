@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api import types
 
-from gamcore.data.table import Table, as_table, read_dates, read_numbers, read_texts
+from gamcore.data.columns import read_dates, read_numbers, read_texts
+from gamcore.data.table import Table, as_table
 from gamcore.types import Ints
 from shapewise.memory import plain_pool
 

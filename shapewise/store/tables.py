@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from gamcore.data.codes import MissingCodes, clear_codes
 from gamcore.data.column_names import Names
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.numbers import count
 from shapewise.access.permissions import LOCAL
 from shapewise.errors import DeniedError, StoreError, room

@@ -8,7 +8,8 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from gamcore.data.table import Table, read_numbers
+from gamcore.data.columns import read_numbers
+from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.numbers import count, percent
 from gamcore.types import Floats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.gam import Estimator, GAMRegressor
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec

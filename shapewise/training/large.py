@@ -23,7 +23,8 @@ from gamcore.boosting.rows import in_range
 from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.binning import Bins
 from gamcore.data.codes import clear_codes
-from gamcore.data.table import Table, TableError, as_frame, learn_features
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table, as_frame, learn_features
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import size

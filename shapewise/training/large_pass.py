@@ -16,19 +16,9 @@ from numpy.typing import NDArray
 
 from gamcore.boosting.row_files import Files
 from gamcore.data.binning import MAX_VALUES, MOST_RARE_NAMES, Bins, fit_bins
+from gamcore.data.columns import UNSEEN, TableError, read_dates, read_numbers, read_texts
 from gamcore.data.sampling import BUCKETS, buckets
-from gamcore.data.table import (
-    UNSEEN,
-    Feature,
-    Table,
-    TableError,
-    Values,
-    as_table,
-    read_dates,
-    read_feature,
-    read_numbers,
-    read_texts,
-)
+from gamcore.data.table import Feature, Table, Values, as_table, read_feature
 from gamcore.data.targets import read_numeric_target
 from gamcore.kernels import CODE
 from gamcore.types import Bools, Floats

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from gamcore.data.columns import TableError, read_dates, read_numbers, read_texts
 from gamcore.data.dates import as_date
-from gamcore.data.table import Table, TableError, as_table, read_dates, read_numbers, read_texts
+from gamcore.data.table import Table, as_table
 from gamcore.decide.rules import Levels, Range, Rule
 
 MOST_PARTS: Final = 6

@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api import types
 
 from gamcore.data.column_names import AS_THEY_ARE, Names
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import Levels, Range, Rule
 from gamcore.decide.rules_json import from_dict
 from gamcore.estimators.presets import PRESETS, TASK_PRESETS

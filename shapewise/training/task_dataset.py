@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from gamcore.boosting.progress import Progress
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.base import plain
 from gamcore.estimators.gam import Estimator, GAMClassifier
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from gamcore.boosting.progress import Progress
 from gamcore.data.codes import with_codes
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor, from_saved
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
 from gamcore.model.additive import AdditiveModel

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, ParameterSampler, StratifiedKFold
 
 from gamcore.boosting.progress import Progress
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.additive_parameters import AdditiveParameters
 from gamcore.estimators.parameters import searched
 from gamcore.types import Floats, Ints

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
 from gamcore.viz.files.report import to_report
 from shapewise.jobs import process as child

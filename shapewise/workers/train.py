@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gamcore.boosting.progress import Progress
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
 from gamcore.kernels.warmup import warmup
 from shapewise.jobs import process as child

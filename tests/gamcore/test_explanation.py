@@ -12,7 +12,7 @@ import pytest
 from plotly.graph_objects import Figure
 
 from gamcore import GAMRegressor
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.explanation import Explanation
 from tests.support import explanations
 from tests.support.hostile import EVIL

@@ -11,7 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import FORMS, MOST_LETTERS, ColumnNames, Names
-from gamcore.data.table import Kind, Table, TableError, read_texts
+from gamcore.data.columns import Kind, TableError, read_texts
+from gamcore.data.table import Table
 from gamcore.viz import files as export
 from shapewise.ingest.dictionary import BETWEEN, codes_in, read_dictionary, write_dictionary
 from shapewise.store.workspace import StoreError, TableAbout

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.table import Table, TableError, read_numbers
+from gamcore.data.columns import TableError, read_numbers
+from gamcore.data.table import Table
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.rules_json import from_dict
 from gamcore.explain.shown import shown

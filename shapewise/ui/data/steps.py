@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.numbers import percent
 from shapewise.columns.evaluate import Kinds
 from shapewise.columns.formula import FormulaError

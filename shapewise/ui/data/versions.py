@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
+from gamcore.data.columns import TableError
 from gamcore.data.labels import cut
-from gamcore.data.table import TableError
 from gamcore.explain.shown import shown
 from gamcore.stats.column_drift import ColumnMove, Moved, what_moved
 from gamcore.stats.histograms import overlay

@@ -7,7 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from gamcore.data.table import Table, TableError
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.decide.arms import Adjustment, ArmsReadOut, ArmsTest, read_arms
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.shown import shown_arms

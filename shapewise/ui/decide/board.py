@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import EVERYBODY, Rule, RuleError
 from gamcore.decide.strategies import MOST_STRATEGIES, Ledger, Strategy, StrategySet
 from gamcore.numbers import exact, percent

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import Names
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.fairness import ANY, FOUR_FIFTHS, GROUP, ROWS, parity, sensitive
 from gamcore.decide.rules import RuleError
 from gamcore.decide.rules_code import free_name, kinds_of, to_python, to_sql

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.arms import ArmsTest, Segments, by_segment
 from gamcore.decide.experiment_effects import ReadOut
 from gamcore.decide.experiment_plan import ExperimentError

@@ -9,7 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from gamcore.data.column_names import Names
-from gamcore.data.table import Table, TableError
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.decide.arms_plan import ExperimentPlan
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.strategies import Ledger, StrategySet

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide import verdicts
 from gamcore.decide.experiment_effects import Effect, ReadOut
 from gamcore.decide.experiment_plan import ExperimentError

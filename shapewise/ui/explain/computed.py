@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from shapewise.columns.formula import FormulaError
 from shapewise.columns.steps import Computed, Step, StepError, needed_for
 from shapewise.columns.stored import kinds_of_table, steps_of

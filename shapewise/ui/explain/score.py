@@ -9,7 +9,7 @@ import streamlit as st
 
 from gamcore import ModelFileError
 from gamcore import io as scoring
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules_code import kinds_of
 from gamcore.estimators.gam import GAMRegressor
 from gamcore.estimators.relativities import relativities

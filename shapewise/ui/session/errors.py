@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.io.checks import ModelFileError
 from shapewise.errors import StoreError
 from shapewise.ui.session.words import md

@@ -20,7 +20,8 @@ import streamlit as st
 
 from gamcore.data.codes import MissingCodes
 from gamcore.data.column_names import Names
-from gamcore.data.table import Table, TableError, as_table
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table, as_table
 from gamcore.estimators.additive import AdditiveEstimator
 from gamcore.estimators.gam import Estimator, GAMClassifier, from_saved, in_class
 from gamcore.estimators.multitask import MultiTaskTrees

@@ -16,7 +16,7 @@ from typing import Final
 
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from shapewise.training import live
 from shapewise.training.dataset import read_data
 from shapewise.training.live import Draft, Packed

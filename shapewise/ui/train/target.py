@@ -10,7 +10,8 @@ import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype
 
 from gamcore.data.column_names import Names
-from gamcore.data.table import Table, TableError
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.data.targets import MOST_CLASSES
 from gamcore.decide.rules import Levels, Range, Rule, RuleError
 from gamcore.numbers import exact, percent

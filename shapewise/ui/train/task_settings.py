@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.estimators.multitask_parameters import CRITERIA, MultiTaskParameters
 from gamcore.estimators.parameters import defaults, inputs
 from gamcore.estimators.presets import TASK_PRESETS

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import Rule
 from gamcore.decide.segments import Evidence
 from gamcore.numbers import fixed, percent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from shapewise.decisions import boards as stored
 from shapewise.decisions import guided_example as example
 from shapewise.decisions.boards import Board

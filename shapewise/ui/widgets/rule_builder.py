@@ -10,8 +10,9 @@ from functools import partial
 import streamlit as st
 
 from gamcore.data.column_names import Names
+from gamcore.data.columns import TableError, read_texts
 from gamcore.data.dates import as_date, day_number
-from gamcore.data.table import Table, TableError, read_texts
+from gamcore.data.table import Table
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, Rule, RuleError, both, either
 from gamcore.numbers import count
 from shapewise.ui.session import state

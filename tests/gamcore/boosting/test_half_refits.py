@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from gamcore import GAMClassifier, GAMRegressor, load_model
 from gamcore.boosting.rows import Encoded
 from gamcore.data.binning import Binned
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.explain.curves import NO_BAND, POINTWISE
 from gamcore.io import gamx as serialize
 from gamcore.io.checks import ModelFileWarning

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import sys
 from concurrent.futures import Future, ProcessPoolExecutor
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -44,10 +46,12 @@ class Elsewhere(Serial):
 
 
 @pytest.fixture(params=["pickled", "another process"])
-def executor(request):
+def executor(request, monkeypatch):
     if request.param == "pickled":
         yield Pickled()
         return
+    # A page that was tested before stays the main module, which a child would run.
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield Elsewhere(pool)
 

@@ -12,7 +12,7 @@ import pytest
 
 from gamcore import GAMClassifier, MultiTaskTreesClassifier
 from gamcore.data.codes import clear_codes, code_of, with_codes
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, AnyOf, Levels, Missing, Not, Range, on_codes
 from gamcore.decide.rules_code import sql_of
 from gamcore.estimators.gam import from_saved

@@ -13,14 +13,8 @@ import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, TableError
 from gamcore.data import table
-from gamcore.data.table import (
-    Feature,
-    Table,
-    as_frame,
-    kind_of,
-    learn_features,
-    read_feature,
-)
+from gamcore.data.columns import kind_of
+from gamcore.data.table import Feature, Table, as_frame, learn_features, read_feature
 from gamcore.data.targets import read_class_target, read_numeric_target
 
 QUICK = {"max_rounds": 3, "outer_bags": 1, "random_state": 0}

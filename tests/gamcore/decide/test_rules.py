@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import EVERYBODY, All, AnyOf, Levels, Missing, Not, Range, RuleError, both, either, rounded
 from gamcore.decide.rules_code import (
     NOBODY,

@@ -18,7 +18,8 @@ from gamcore.boosting.fit import Seeds
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.rows import Dealing, Encoded
 from gamcore.data.binning import bin_table
-from gamcore.data.table import Table, TableError, learn_features
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table, learn_features
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from gamcore.model.additive import assemble
 from gamcore.model.classes import against_rest, base_scores, class_losses

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, load_model
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from tests.support.fits import friendly, outcomes
 
 QUICK = {"outer_bags": 2, "max_rounds": 80, "random_state": 0}

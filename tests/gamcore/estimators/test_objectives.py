@@ -10,7 +10,7 @@ from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 
 from gamcore import GAMRegressor, load_model, rank_pairs
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.io.gamx import ModelFileError, from_bytes, to_bytes
 from gamcore.model.losses import LOSSES
 from tests.support.fits import fit, friendly, outcomes, problem

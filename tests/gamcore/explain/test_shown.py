@@ -11,7 +11,7 @@ from pptx import Presentation
 
 from gamcore import GAMRegressor
 from gamcore.data.column_names import ColumnNames, Measure, Names
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import All, Levels, Missing, Not, Range
 from gamcore.explain.sentences import read_curve, read_surface
 from gamcore.explain.shown import shown

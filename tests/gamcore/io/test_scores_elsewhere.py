@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from gamcore import GAMClassifier, GAMRegressor, MultiTaskTreesClassifier, MultiTaskTreesRegressor
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.io import ScoringError, from_json, to_dict, to_json, to_python, to_sql
 from gamcore.io.formula import moment
 from tests.support.elsewhere import NAME, cells, in_duckdb, in_sqlite, loaded, on_edges, table

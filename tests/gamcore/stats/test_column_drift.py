@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from gamcore import GAMRegressor
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.explain.curve_drift import curve_moves
 from gamcore.stats.column_drift import LITTLE, ranges, what_moved
 from gamcore.stats.histograms import OTHERS, overlay

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.stats.histograms import MOST_LEVELS, OTHERS
 from gamcore.stats.intervals import student, wilson
 from gamcore.stats.profiles import QUANTILES, Target, profile

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.experiment_plan import ExperimentError
 from gamcore.decide.rules import EVERYBODY, Levels, Range
 from gamcore.decide.strategies import Matches, Strategy, StrategySet

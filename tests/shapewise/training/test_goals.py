@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.data.table import Table, TableError
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.estimators.gam import from_saved
 from shapewise.ingest.read import read_file
 from shapewise.scoring.held_out import held_out

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.data.table import Table, TableError
+from gamcore.data.columns import TableError
+from gamcore.data.table import Table
 from gamcore.decide.rules import Levels, Range
 from shapewise.training.partitions import MOST_PARTS, periods, split
 from shapewise.training.spec import Spec

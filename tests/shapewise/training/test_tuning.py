@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from shapewise.training.dataset import Data
 from shapewise.training.spec import Spec
 from shapewise.training.tuning import FOLDS, Budget, _folds, _steps, candidates, tune

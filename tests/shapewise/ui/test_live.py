@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from gamcore import PRESETS
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.viz import plotly_figures as figures
 from gamcore.viz import plots
 from shapewise.training import live, runs

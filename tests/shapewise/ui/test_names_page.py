@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from gamcore.data.codes import clear_codes
 from gamcore.data.column_names import ColumnNames, Names
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.decide.rules import Missing, Range
 from gamcore.decide.strategies import Strategy, StrategySet
 from gamcore.estimators.gam import from_saved

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from gamcore import MultiTaskTreesRegressor
-from gamcore.data.table import TableError
+from gamcore.data.columns import TableError
 from gamcore.io.gamx import to_bytes
 from shapewise.ingest.doctor import examine, find_task
 from shapewise.training import runs

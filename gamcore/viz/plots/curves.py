@@ -310,12 +310,13 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
     """Return the lowest and highest effect that a plot shows: all scores, and bands up to `MOST_ROOM` beyond them.
 
     The band of a bin with few rows can be many times as high as the curve, which would then look flat.
-    thin : whether the bands of bins with few rows count.
+    thin : whether the scores and bands of bins with few rows count.
     """
     special = np.array(curve.missing[:3]) if curve.missing[3] else np.empty(0)
-    parts = [curve.scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
-    centre = np.concatenate(parts)
     thick = curve.counts >= FEW_ROWS
+    scores = curve.scores if thin or not thick.any() else curve.scores[thick]
+    parts = [scores, special, np.array([curve.zero]), before.scores if before is not None else np.empty(0)]
+    centre = np.concatenate(parts)
     ends = curve.whole if curve.has_whole and thin else np.stack([curve.lower, curve.upper])
     own = [curve.lower, curve.upper] if thin else []
     shown = np.concatenate([centre, ends[:, thick].ravel(), *own])
@@ -330,7 +331,7 @@ def limits_of(curve: Curve, before: Curve | None, thin: bool = True) -> tuple[fl
 
 
 def common_limits(curves: list[Curve]) -> tuple[float, float]:
-    """Return limits that fit every one of some curves, all on one scale."""
+    """Return limits that fit every one of some curves, all on one scale, where they have rows enough to be read."""
     each = [limits_of(one, None, thin=False) for one in curves]
     return min(low for low, _ in each), max(high for _, high in each)
 

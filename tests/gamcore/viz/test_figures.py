@@ -191,8 +191,12 @@ def test_thin_bins_are_grey():
 def test_small_curves_share_limits_that_thin_bins_do_not_stretch(model):
     curves = [model.explain_shape(name) for name in ("plain", "few", "level")]
     low, high = plots.common_limits(curves)
-    assert low <= min(curve.scores.min() for curve in curves)
-    assert high >= max(curve.scores.max() for curve in curves)
+    thick = [curve.scores[curve.counts >= 30] for curve in curves]
+    assert low <= min(scores.min(initial=0.0) for scores in thick)
+    assert high >= max(scores.max(initial=0.0) for scores in thick)
+    few, counts = curves[1], np.array([400.0, 400.0, 5.0])
+    near, far = (replace(few, counts=counts, scores=few.scores * [1, 1, times]) for times in (1, 100))
+    assert plots.common_limits([far]) == plots.common_limits([near])
     texts = [note.text for note in figures.draw(plots.small(curves[0], (low, high))).layout.annotations]
     assert texts == [f"missing: {curves[0].missing[0]:+.3g}"]
     assert not figures.draw(plots.small(curves[1], (low, high))).layout.annotations

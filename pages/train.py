@@ -92,7 +92,7 @@ rows = int((~data.held_out).sum())
 n_dates = sum(is_datetime64_any_dtype(dtype) for dtype in data.X.dtypes) if changes.get("date_parts") else 0
 n_features = len(chosen) + 2 * n_dates
 if data.task is None:
-    cost = estimate(rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs())
+    cost = estimate(rows, n_features, spec.parameters() | {"bands": spec.bands}, state.n_jobs(), spec.loss)
 else:
     n_tasks = len(set(data.task.tolist()))
     cost = estimate_tasks(

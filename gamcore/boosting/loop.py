@@ -20,6 +20,7 @@ from gamcore.boosting.problem import LazyShare, Parameters, Problem
 from gamcore.boosting.progress import Callback, Loop, Progress, Relay
 from gamcore.boosting.refit import Refit, RefitState, RoundStage
 from gamcore.boosting.rounds import Rounds
+from gamcore.boosting.table_refit import TableState
 from gamcore.kernels.early_stopping import BEST, BEST_ROUND, MOST_AT_ONCE, Course
 from gamcore.kernels.layout import Fit
 from gamcore.kernels.losses import Form
@@ -170,7 +171,8 @@ class RefitTask:
     def run(self, within: Executor | None) -> Loop[Refit]:
         """Boost the refit; see `boost`."""
         share = self.share.load()
-        state = RefitState(share.problem, share.split, self.parameters, self.seed)
+        on_tables = share.problem.on_tables(self.parameters)
+        state = (TableState if on_tables else RefitState)(share.problem, share.split, self.parameters, self.seed)
         yield from boost(state, within, self.watch)
         return state.best()
 

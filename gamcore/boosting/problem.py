@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES, weigh_groups
+from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES, first_cells, weigh_groups
+from gamcore.boosting.table_counts import Counting, pays
 from gamcore.data.sampling import Split
 from gamcore.kernels import SUM
 from gamcore.kernels.layout import CodedTable
@@ -75,6 +76,7 @@ class Problem:
     loss: Loss
     offset: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # (n,) or empty where it is 0
     base: float | None = None  # the score of the best constant, if it is known
+    whole: bool = True  # whether all refits have these rows
 
     def of_class(self, k: int) -> Problem:
         """Return the problem of one of several classes against the others."""
@@ -119,6 +121,11 @@ class Problem:
         """What is summed per bin once, beside the rows' only channel: (n,), or empty if 1 for all rows."""
         return self.loss.constant(self.y, self.weight, self.unit)
 
+    def on_tables(self, parameters: Parameters) -> bool:
+        """Return whether refits are boosted from counts of bin pairs instead of rows."""
+        sizes = [int(last) + 1 for last in self.table.last[self.table.active]]
+        return self.whole and pays(self.y.size, sizes, self.table.starts.size - 1, self.loss, parameters.ensemble)
+
     def least_node(self, parameters: Parameters) -> float:
         """Return the weight that a node needs to be cut."""
         if parameters.mart:
@@ -130,6 +137,50 @@ class Problem:
         """`constant`, summed per group and bin, (G, cells); computed once for all refits."""
         with _COUNTING:
             return self._group_weight
+
+    @property
+    def counting(self) -> Counting:
+        """Counts of its bin pairs, made once for all refits."""
+        with _COUNTING:
+            return self._counting
+
+    @cached_property
+    def _counting(self) -> Counting:
+        return Counting(self.table, self._centred / self.spread, self.weight)
+
+    @cached_property
+    def _given(self) -> NDArray[np.float64]:
+        """Targets less what is given of their scores."""
+        return self.y - self.offset if self.offset.size else self.y
+
+    @property
+    def _centred(self) -> NDArray[np.float64]:
+        return self._given - self.centre
+
+    @cached_property
+    def spread(self) -> float:
+        """What targets are divided by before they are summed, so that squares neither overflow nor vanish."""
+        largest = float(np.max(np.abs(self._centred))) or 1.0
+        return largest * float(np.std(self._centred / largest)) or 1.0
+
+    @cached_property
+    def centre(self) -> float:
+        """The mean of the targets less what is given, from which sums are taken so that none cancel."""
+        return float(self._given.mean())
+
+    @cached_property
+    def table_weight(self) -> NDArray[np.float64]:
+        """`group_weight` as the tables know it."""
+        tables, (first, groups) = self.counting.tables(), (first_cells(self.table), self.table.starts.size - 1)
+        out = np.zeros((groups, int(first[-1])))
+        for m in self.table.active:
+            mine = tables.weight[tables.place[m] : tables.place[m + 1]].reshape(groups, tables.pitch[m])
+            out[:, first[m] : first[m + 1]] = mine[:, : first[m + 1] - first[m]]
+        return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what was counted can be counted again."""
+        return {of.name: getattr(self, of.name) for of in fields(self)}
 
     @cached_property
     def _group_weight(self) -> NDArray[np.float64]:

@@ -57,6 +57,11 @@ class Source(Protocol):
         """Rows that a refit learns from, validation rows included."""
         ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether every refit has all rows."""
+        ...
+
     def shares(self, dealing: Dealing) -> Shares:
         """Return the share of each refit."""
         ...
@@ -133,6 +138,11 @@ class Encoded:
     def n_rows(self) -> int:
         """Rows that a refit learns from: all."""
         return self.y.size
+
+    @property
+    def whole(self) -> bool:
+        """Whether every refit has all rows."""
+        return True
 
     def shares(self, dealing: Dealing) -> Shares:
         """Return all rows for each refit, with its own validation groups."""

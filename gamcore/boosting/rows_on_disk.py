@@ -188,7 +188,8 @@ class Spilled:
                 weight[here] = weights[inside]
             if self.exposed:
                 offset[here] = self.files.column("log_exposure", np.float64, first, end)[inside]
-        return Problem(as_table(codes, dealt.starts, self.bins), y, weight, self.loss, offset)
+        table = as_table(codes, dealt.starts, self.bins)
+        return Problem(table, y, weight, self.loss, offset, whole=self.whole)
 
 
 @dataclass(frozen=True)

@@ -96,27 +96,27 @@ class Binned:
     bins: tuple[Bins, ...]
 
 
-def _heavy_atom_ends(weights: Floats, n_bins: int) -> NDArray[np.int64]:
-    """Return the index of the last distinct value of each bin, given the weights of the ascending distinct values.
+def _heavy_atom_ends(running: Floats, n_bins: int) -> NDArray[np.int64]:
+    """Return the index of the last distinct value of each bin, given running sums (n + 1,) of their weights from 0 on.
 
     The target of a bin is the remaining weight divided by the remaining bins. A bin closes before or after the value
     that reaches its target, whichever is nearer, but holds at least one value.
     """
-    total = np.concatenate([[0.0], np.cumsum(weights)]).data  # of which plain numbers are read fast
+    total, n_values = running.data, running.size - 1  # of which plain numbers are read fast
     ends: list[int] = []
     start = 0
-    while start < weights.size and len(ends) < n_bins - 1:
+    while start < n_values and len(ends) < n_bins - 1:
         target = (total[-1] - total[start]) / (n_bins - len(ends))
         reach = bisect_left(total, total[start] + target)  # values start .. reach - 1 reach it
-        if reach > weights.size:
+        if reach > n_values:
             break
         over = total[reach] - total[start] - target
         under = target - (total[reach - 1] - total[start])
         end = reach - 1 if reach - 1 == start or over < under else reach - 2
         ends.append(end)
         start = end + 1
-    if start < weights.size:
-        ends.append(weights.size - 1)
+    if start < n_values:
+        ends.append(n_values - 1)
     return np.array(ends, np.int64)
 
 
@@ -134,10 +134,10 @@ def _bin_numbers(feature: Feature, values: Floats, weights: Floats | None, max_v
         values, weights = values[~missing], None if weights is None else weights[~missing]
     distinct, heavy = distinct_values(values, weights)
     few = distinct.size <= max_values
-    ends = np.arange(distinct.size) if few else _heavy_atom_ends(heavy, max_values)
-    running = np.cumsum(heavy)
-    before = np.concatenate([[0.0], running[ends[:-1]]])
-    median = np.searchsorted(running, (before + running[ends]) / 2)
+    running = np.concatenate([[0.0], np.cumsum(heavy)])
+    ends = np.arange(distinct.size) if few else _heavy_atom_ends(running, max_values)
+    before = running[np.concatenate([[0], ends[:-1] + 1])]
+    median = np.searchsorted(running[1:], (before + running[ends + 1]) / 2)
     cuts = _midpoints(distinct[ends[:-1]], distinct[ends[:-1] + 1])
     return Bins(feature, cuts, distinct[median], low=float(distinct[0]), high=float(distinct[-1]))
 

@@ -79,7 +79,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
 
     def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher) -> None:
         names = [bins.feature.name for bins in source.bins]
-        self._keep(fit(source, self._plan(source.n_rows, names), seeds, watcher), names)
+        self._keep(fit(source, self._plan(source, names), seeds, watcher), names)
 
     def _keep(self, fitted: Fitted, names: list[str]) -> None:
         """Set the fitted attributes."""
@@ -93,13 +93,14 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         if pairs := fitted.pairs:
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
 
-    def _plan(self, n_rows: int, names: list[str]) -> FitPlan:
-        """Return the plan of a fit to `n_rows` rows of these features."""
+    def _plan(self, source: Source, names: list[str]) -> FitPlan:
+        """Return the plan of a fit to the rows of a source, with features of these names."""
+        n_rows = source.n_rows
         return FitPlan(
             loss=self.loss,
             parameters=self.boosting_parameters(n_rows),
             n_refits=self.outer_bags,
-            n_groups=self.n_groups,
+            n_groups=self._groups_of(source, self.loss),
             validation_fraction=self.validation_fraction,
             interactions=self.wanted_pairs(names),
             pairs=self.pair_options(n_rows, n_threads(self.n_jobs)),
@@ -112,7 +113,7 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         options = self.pair_options(data.y.size, n_threads(self.n_jobs))
         recipe = HalfRecipe(
             parameters=self.boosting_parameters(data.y.size),
-            n_groups=self.n_groups,
+            n_groups=self._groups_of(data, self.loss),
             validation_fraction=self.validation_fraction,
             pairs=replace(options, joint=getattr(self, "pair_joint_", False)),
         )

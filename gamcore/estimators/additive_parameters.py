@@ -14,6 +14,8 @@ from sklearn.utils._param_validation import StrOptions
 from gamcore.boosting.pair_selection import Options
 from gamcore.boosting.problem import Parameters, first_leaves
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES
+from gamcore.boosting.rows import Source
+from gamcore.boosting.table_counts import groups_for
 from gamcore.data.columns import TableError
 from gamcore.estimators.parameters import (
     MAX_ROUNDS,
@@ -25,6 +27,7 @@ from gamcore.estimators.parameters import (
     real,
     whole,
 )
+from gamcore.model.losses import Loss
 
 AUTO: Final = "auto"
 """A parameter of a loss that the fit is to choose."""
@@ -162,7 +165,18 @@ class AdditiveParameters(CommonParameters):
         "auto", one_of("auto", "rescan", "mst", "complement", "mask"),
         'How "subagging" adds up its bags; the trees are the same.', paper="mst",
     )  # fmt: skip
-    n_groups: int = parameter(32, whole(1, 4096), "Groups that rows are dealt into.")
+    n_groups: int | Literal["auto"] = parameter(
+        "auto", [*whole(1, 4096), StrOptions({"auto"})],
+        'Groups that rows are dealt into. "auto" is 32, or 8 where squared loss is boosted from counts of bin pairs '
+        "instead of rows, as it is on large tables.",
+    )  # fmt: skip
+
+    def _groups_of(self, source: Source, loss: Loss) -> int:
+        """Return the groups that rows are dealt into."""
+        if isinstance(self.n_groups, str):
+            sizes = [of_feature.n_values + 1 for of_feature in source.bins]
+            return groups_for(source.n_rows if source.whole else 0, sizes, loss, self.ensemble)
+        return int(self.n_groups)
 
     def boosting_parameters(self, n_rows: int) -> Parameters:
         """Return the boosting parameters of a fit to `n_rows` rows."""

@@ -103,7 +103,7 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
         source = source.with_loss(self.loss)
         if "power" in asdict(self.loss):
             names = [bins.feature.name for bins in source.bins]
-            plan = self._plan(source.n_rows, names)
+            plan = self._plan(source, names)
             self.power_ = choose_power(source, plan, seeds, watcher) if self.power == AUTO else float(self.power)
         super()._fit_source(source.with_loss(self.loss), seeds, watcher)
 

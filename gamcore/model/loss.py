@@ -85,6 +85,7 @@ class Loss(Boosted):
     is_balanced : whether the intercept is set at the end, for what `imbalance` says of the training rows.
     is_of_mean : whether the best constant is the mean.
     has_trees : whether multi-task trees can minimise it.
+    is_additive : whether the channel of a row is what is left of its target: sums of it follow from counts of rows.
     newton_drop : how much a Newton leaf reduces it, in units of G^2 / H. Gradient and hessian are derivatives of the
         loss divided by twice that.
     outcome_kind : what the target is where observed means are shown: "share" of ones, "count" of events, "amount" of 0
@@ -101,6 +102,7 @@ class Loss(Boosted):
     is_balanced: ClassVar[bool] = False
     is_of_mean: ClassVar[bool] = True
     has_trees: ClassVar[bool] = False
+    is_additive: ClassVar[bool] = False
     newton_drop: ClassVar[float] = 0.5
     outcome_kind: ClassVar[Literal["share", "count", "amount", "number"]] = "number"
     units: ClassVar[Mapping[Scale, str]] = MappingProxyType({})

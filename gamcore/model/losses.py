@@ -35,6 +35,7 @@ class SquaredLoss(Loss):
     error: ClassVar[str] = "squared error"
     is_scaled: ClassVar[bool] = True
     has_trees: ClassVar[bool] = True
+    is_additive: ClassVar[bool] = True
     newton_drop: ClassVar[float] = 1.0
 
     @property

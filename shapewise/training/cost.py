@@ -12,14 +12,22 @@ from math import ceil
 from typing import Any
 
 from gamcore.boosting.problem import first_leaves
+from gamcore.boosting.table_counts import TABLE_GROUPS, pays, table_bytes
 from gamcore.estimators.additive_parameters import AdditiveParameters, default_bags
 from gamcore.estimators.multitask_parameters import MultiTaskParameters
 from gamcore.estimators.parameters import defaults
 from gamcore.kernels.pair_grid import SIDE
+from gamcore.model.losses import LOSSES
 
 STEP_SECONDS = 5e-6
 BAG_SECONDS = 0.7e-6
 ROW_SECONDS = 1.5e-9
+TABLE_STEP_SECONDS, TABLE_FEATURE_SECONDS = 15e-6, 5.5e-6
+"""Cost of a step from counts of bin pairs, whatever the rows: a fixed part, and a part per feature."""
+
+PAIR_COUNT_SECONDS, COUNT_SECONDS = 1.3e-3, 0.5e-9
+"""Cost of counting the bins of two features, in both orders: a fixed part, and a part per row."""
+
 COARSE_ROUNDS = 20
 """Rounds at a learning rate of 0.3, for coarse and then fine trees; FINE_ROUNDS without coarse trees."""
 
@@ -89,8 +97,11 @@ def _pairs(features: int, wanted: Any) -> tuple[int, float]:
     return min(wanted if isinstance(wanted, int) else len(wanted), all_pairs), 1.0
 
 
-def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) -> Estimate:
-    """Return the cost of a fit on `rows` training rows with these parameters; bands count only towards the file."""
+def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int, loss: str = "") -> Estimate:
+    """Return the cost of a fit on `rows` training rows with these parameters; bands count only towards the file.
+
+    loss : its name, where rows are in memory: squared loss is boosted from counts of bin pairs where rows are many.
+    """
     settings = {**defaults(AdditiveParameters), **parameters}
     refits, ensemble = settings["outer_bags"], settings["ensemble"]
     n_bags = settings["n_bags"] or default_bags(ensemble)
@@ -102,8 +113,15 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
     rounds = min(rounds, settings["max_rounds"])
     a_round = ceil(features * (1 + settings["greedy_ratio"]))
     at_once = max(1, min(n_jobs, refits))
+    n_groups = TABLE_GROUPS if settings["n_groups"] == "auto" else settings["n_groups"]
+    sizes = [settings["max_bins"] - 1] * features
+    on_tables = loss == "squared" and pays(rows, sizes, n_groups, LOSSES["squared"], ensemble)
     step = STEP_SECONDS + BAG_SECONDS * n_bags + a_row * rows
+    if on_tables:
+        step = (TABLE_STEP_SECONDS + TABLE_FEATURE_SECONDS * features) * n_groups / TABLE_GROUPS
     seconds, most = (refits / at_once * n * a_round * step for n in (rounds, settings["max_rounds"]))
+    counting = on_tables * features**2 * (PAIR_COUNT_SECONDS + COUNT_SECONDS * rows) / at_once
+    seconds, most = seconds + counting, most + counting
     n_pairs, fits = _pairs(features, settings["interactions"])
     joint = bool(n_pairs and settings["joint"])
     fits += joint
@@ -117,6 +135,7 @@ def estimate(rows: int, features: int, parameters: dict[str, Any], n_jobs: int) 
         a_refit += rows * (n_bags + features * (4 + ceil(n_bags / 8)))
     ranking = rows * (features + RANKING_BYTES) if n_pairs else 0
     memory = rows * features + rows * 24 + max(at_once * a_refit, ranking) + n_pairs * PAIR_BYTES
+    memory += on_tables * table_bytes(sizes, n_groups, wide=False)
     kept = refits + settings["bands"]
     curves = features * (kept + CURVE_OWN) * CURVE_BYTES
     surfaces = n_pairs * (kept * SURFACE_BYTES + min(rows, MOST_CELLS) * CELL_BYTES)

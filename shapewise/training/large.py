@@ -141,12 +141,14 @@ def _read(table: Path, n_rows: int, like: pd.DataFrame, spilling: Spilling, call
         raise TableError("No training row is left: the table or the row filter is too small.")
 
 
-def most_rows(n_rows: int, n_features: int, parameters: dict[str, Any], memory: int, n_jobs: int) -> int:
-    """Return how many rows a refit may have within `memory` bytes.
+def most_rows(
+    n_rows: int, n_features: int, parameters: dict[str, Any], memory: int, n_jobs: int, loss: str = ""
+) -> int:
+    """Return how many rows a refit may have within `memory` bytes. loss : its name.
 
     All rows if they fit together with all refits; else as many as fit where each refit holds its own rows.
     """
-    if estimate(n_rows, n_features, parameters, n_jobs).memory <= memory:
+    if estimate(n_rows, n_features, parameters, n_jobs, loss).memory <= memory:
         return n_rows
     alone, at_once = {**parameters, "outer_bags": 1}, max(1, min(n_jobs, parameters["outer_bags"]))
     fits, too_many = 0, n_rows
@@ -166,7 +168,7 @@ def most_rows(n_rows: int, n_features: int, parameters: dict[str, Any], memory: 
 
 def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> Spilled:
     parameters = model.get_params(deep=False)
-    most = most_rows(spilling.files.n_rows, spilling.files.n_features, parameters, memory, n_jobs)
+    most = most_rows(spilling.files.n_rows, spilling.files.n_features, parameters, memory, n_jobs, loss=model.loss.name)
     spec = spilling.spec
     return Spilled(
         spilling.files,

@@ -61,7 +61,7 @@ class Packed:
 
 def seconds_of(rows: int, features: int, spec: Spec) -> float:
     """Return the estimated seconds of one refit on `rows` training rows."""
-    return estimate(rows, features, {**spec.parameters(), "outer_bags": 1}, 1).seconds
+    return estimate(rows, features, {**spec.parameters(), "outer_bags": 1}, 1, spec.loss).seconds
 
 
 def draft(data: Data, spec: Spec) -> Draft:

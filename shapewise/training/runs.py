@@ -108,7 +108,7 @@ def _cost(table: TableAbout, spec: Spec, n_jobs: int) -> Estimate:
     if spec.kind == "tasks":
         n_tasks = max(len(spec.outcomes), len(spec.tables), FEW_TASKS)
         return estimate_tasks(rows, features, n_tasks, spec.parameters(), n_jobs=n_jobs, compare=spec.compare)
-    return estimate(rows, features, spec.parameters() | {"bands": spec.bands}, n_jobs)
+    return estimate(rows, features, spec.parameters() | {"bands": spec.bands}, n_jobs, spec.loss)
 
 
 def again(workspace: Workspace, identifier: str) -> str:

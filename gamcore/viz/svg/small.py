@@ -33,10 +33,11 @@ def small_svg(plot: Plot, mode: Mode = "light", color: Palette | None = None) ->
     width, height = WIDTH - LEFT - RIGHT, plot.height - TOP - BOTTOM
     most = MOST_DATES if panel.x.kind == "date" else MOST_X
     words = f'role="img" aria-label="{escape(clean(plot.words))}"'
+    title = escape(clean(cut(plot.title, 22 if panel.note else 40)))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{plot.height}" viewBox="0 0 {WIDTH} '
         f'{plot.height}" font-family="{escape(FONT)}" font-size="{TEXT}" {words}>',
-        f'<text x="{LEFT}" y="15" font-size="13" fill="{color.ink}">{escape(clean(cut(plot.title, 22 if panel.note else 40)))}</text>',
+        f'<text x="{LEFT}" y="15" font-size="13" fill="{color.ink}">{title}</text>',
         *y_ticks(y_axis, ends[1], box, MOST_Y, color),
         *x_ticks(panel.x, ends[0], box, most, color),
         f'<svg x="{LEFT}" y="{TOP}" width="{width}" height="{height}" viewBox="{LEFT} {TOP} {width} {height}">',

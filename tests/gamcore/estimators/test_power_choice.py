@@ -33,7 +33,7 @@ def chosen(X, y, weight=None, log_exposure=None):
     model, table = GAMRegressor(objective="tweedie", **QUICK), Table.of(X)
     binned = bin_table(table, learn_features(table, "infer", False), weight, 256)
     data = Encoded(binned, y, weight=weight, loss=model.loss, log_exposure=log_exposure)
-    return choose_power(data, model._plan(y.size, list(X)), Seeds.of(0), Watcher())
+    return choose_power(data, model._plan(data, list(X)), Seeds.of(0), Watcher())
 
 
 @pytest.mark.parametrize(("power", "phi"), [(1.2, 1.0), (1.5, 4.0), (1.8, 1.5)])

@@ -1,4 +1,4 @@
-"""Rows against counts of bin pairs: `python -m benchmarks.boosting.tables [--rows N ...] [--features P ...] [--json FILE]`.
+"""Rows against counts of bin pairs: `python -m benchmarks.boosting.tables [--rows N ...] [--json FILE]`.
 
 Squared loss, the default model. *Rows* is the fit that sums over rows, with the 32 groups that it usually has; *tables*
 the one that large tables get, with its 8. Each cell is a process of its own that fits a small table first; CPU seconds
@@ -46,7 +46,7 @@ def draw(n: int, p: int, seed: int) -> tuple[pd.DataFrame, Floats, Floats]:
 def choose(engine: str) -> None:
     """Make all fits of this process use rows, or counts of bin pairs."""
     table_counts.FEWEST_ROWS = 2**62 if engine == "rows" else 1  # type: ignore[misc]
-    table_counts.ROWS_PER_FEATURE = 1  # type: ignore[misc]
+    table_counts.ROWS_PER_PAIR = 1  # type: ignore[misc]
 
 
 def one(engine: str, n: int, p: int) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final, Protocol
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES, first_cells, weigh_groups
-from gamcore.boosting.table_counts import Counting, pays
+from gamcore.boosting.table_counts import Counting, Piece, pays
 from gamcore.data.sampling import Split
 from gamcore.kernels import SUM
 from gamcore.kernels.layout import CodedTable
@@ -146,7 +146,10 @@ class Problem:
 
     @cached_property
     def _counting(self) -> Counting:
-        return Counting(self.table, self._centred / self.spread, self.weight)
+        def pieces() -> Iterable[Piece]:
+            yield Piece(self.table.codes, self.table.starts, self._centred / self.spread, self.weight)
+
+        return Counting(pieces, self.table.last, self.table.active, self.table.starts.size - 1)
 
     @cached_property
     def _given(self) -> NDArray[np.float64]:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gamcore.boosting.executor import Executor, make_executor
 from gamcore.kernels import N_CODES, tables
-from gamcore.kernels.layout import CodedTable, aligned
+from gamcore.kernels.layout import aligned
 from gamcore.kernels.tables import Tables
 from gamcore.model.losses import Loss
-from gamcore.types import Floats, Ints
+from gamcore.types import Bools, Floats, Ints
 
 FEWEST_ROWS: Final = 100_000
-ROWS_PER_FEATURE: Final = 10_000
-"""Rows per feature from which tables of `TABLE_GROUPS` groups pay; of more groups, as many times more rows."""
+ROWS_PER_PAIR: Final = 2_000
+"""Rows, and rows per pair of features, from which tables of `TABLE_GROUPS` groups pay (docs/benchmarks/tables.md); of
+more groups, as many times more rows."""
 
 TABLE_GROUPS: Final = 8
 ROW_GROUPS: Final = 32
@@ -34,12 +38,17 @@ MOST_BYTES: Final = 2**30
 MOST_COUNTED: Final = 2**16 - 1
 """Most rows that a number of 16 bits can count."""
 
+LARGEST_BITS: Final = 30
+"""Bits of the largest number in a line of 32 bits."""
+
+WEIGHT_BITS: Final = 14
+"""Most bits of a weight behind the point."""
+
+EXACT_BITS: Final = 52
+"""Bits of a sum of whole numbers in float64, less one."""
+
 VECTOR: Final = 32
 """Codes are padded to a multiple of this many."""
-
-
-Scratch = tuple[Floats, Floats, Floats]
-"""Cells, a line, and cells with their codes exchanged."""
 
 
 def pitches(sizes: Sequence[int] | Ints) -> Ints:
@@ -56,7 +65,8 @@ def table_bytes(sizes: Sequence[int], n_groups: int, wide: bool) -> int:
 def pays(n_rows: int, sizes: Sequence[int], n_groups: int, loss: Loss, ensemble: str) -> bool:
     """Return whether rows are so many that tables of features with so many codes take less time, and fit."""
     varied = [size for size in sizes if size > 1]
-    enough = n_rows * TABLE_GROUPS >= max(FEWEST_ROWS, ROWS_PER_FEATURE * len(varied)) * max(n_groups, TABLE_GROUPS)
+    n_pairs = len(varied) * (len(varied) - 1) // 2
+    enough = n_rows * TABLE_GROUPS >= max(FEWEST_ROWS, ROWS_PER_PAIR * n_pairs) * max(n_groups, TABLE_GROUPS)
     suitable = loss.is_additive and ensemble == "grouped" and len(varied) > 1
     return suitable and enough and table_bytes(varied, n_groups, wide=False) <= MOST_BYTES
 
@@ -66,89 +76,152 @@ def groups_for(n_rows: int, sizes: Sequence[int], loss: Loss, ensemble: str) -> 
     return TABLE_GROUPS if pays(n_rows, sizes, TABLE_GROUPS, loss, ensemble) else ROW_GROUPS
 
 
+class Piece(NamedTuple):
+    """Some of the rows in group order: codes (p, m), starts (G + 1,), targets about 0 and weights (m,), or no weights
+    where each is 1."""
+
+    codes: NDArray[np.uint8]
+    starts: Ints
+    target: Floats
+    weight: Floats
+
+
+@dataclass
 class Counting:
-    """Counts the tables of a fit once; every thread that asks for them helps until they are done."""
+    """Counts the tables of a fit once, a piece of the rows at a time.
 
-    def __init__(self, table: CodedTable, target: Floats, weight: Floats) -> None:
-        """Prepare to count rows in group order. target : (n,), about 0. weight : (n,), or empty for 1 each."""
-        self._table, self._target, self._weight = table, target, weight
-        self._lock, self._turn, self._done = threading.Lock(), itertools.count(), threading.Semaphore(0)
-        self._pairs = list(itertools.combinations(table.active.tolist(), 2))
-        self._made: Tables | None = None
-        self._ready = threading.Event()
+    Weights and targets are rounded to so many bits that all sums are exact: they do not depend on the order of pieces.
 
-    def tables(self) -> Tables:
-        """Return the tables, after a share of the work."""
+    pieces : yields all rows at each call. last, active : as those of a `CodedTable`.
+    """
+
+    pieces: Callable[[], Iterable[Piece]]
+    last: Ints
+    active: Ints
+    n_groups: int
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    _made: Tables | None = None
+
+    def tables(self, n_threads: int = 1) -> Tables:
+        """Return the tables; the first call counts them."""
         with self._lock:
             if self._made is None:
-                self._made = self._begin()
-        made = self._made
-        scratch: Scratch = np.empty(N_CODES**2), np.empty(N_CODES), np.empty(N_CODES**2)
-        while (turn := next(self._turn)) < len(self._pairs):
-            self._count(made, self._pairs[turn], scratch)
-            self._done.release()
-        if not self._ready.is_set():
-            with self._lock:
-                for _ in range(0 if self._ready.is_set() else len(self._pairs)):
-                    self._done.acquire()
-                self._ready.set()
+                self._made = self._counted(n_threads)
+            return self._made
+
+    def _counted(self, n_threads: int) -> Tables:
+        pitch = pitches(self.last + 1)
+        place = np.concatenate([[0], np.cumsum(pitch * self.n_groups)]).astype(np.int64)
+        heaviest, total, weighted = self._heaviest(pitch)
+        bits = min(LARGEST_BITS - int(np.ceil(np.log2(heaviest.max(initial=1.0)))), WEIGHT_BITS)
+        made = self._room(pitch, place, (heaviest > MOST_COUNTED) | weighted, unit=2.0**-bits if weighted else 1.0)
+        exact = 2.0 ** (EXACT_BITS - int(np.ceil(np.log2(max(total, 2.0)))) - (bits if weighted else 0))
+        executor = make_executor(n_threads)
+        try:
+            for piece in self.pieces():
+                rows = _Rounded.of(piece, made.unit, exact)
+                self._add_sums(made, rows, executor)
+                pairs = itertools.combinations(self.active.tolist(), 2)
+                executor.map(partial(self._add_pair, made, rows), pairs)
+        finally:
+            executor.close()
+        for sums in (made.target, made.group[:, 1:]):
+            sums *= made.unit / exact
+        for sums in (made.weight, made.group[:, :1]):
+            sums *= made.unit
         return made
 
-    def _begin(self) -> Tables:
-        """Return tables with counts and sums per bin, and room for the lines."""
-        table, n_groups = self._table, self._table.starts.size - 1
-        pitch = pitches(table.last + 1)
-        place = np.concatenate([[0], np.cumsum(pitch * n_groups)]).astype(np.int64)
-        count, sums = np.zeros(place[-1]), np.zeros(place[-1])
-        for m, g in itertools.product(table.active, range(n_groups)):
-            rows, mine = slice(table.starts[g], table.starts[g + 1]), slice(place[m] + g * pitch[m], place[m + 1])
-            tables.sum_targets(table.codes[m, rows], self._target[rows], self._weight_of(rows),
-                               count=count[mine], sums=sums[mine])  # fmt: skip
-        heaviest = np.array([count[place[m] : place[m + 1]].max(initial=0.0) for m in range(pitch.size)])
-        is_wide = (heaviest > MOST_COUNTED) | bool(self._weight.size)
+    def _heaviest(self, pitch: Ints) -> tuple[Floats, float, bool]:
+        """Return the most rows (the largest weight) of a code of each feature in a group, of all rows together, and
+        whether rows have weights."""
+        sums = [np.zeros((self.n_groups, width)) for width in pitch]
+        weighted = False
+        for piece in self.pieces():
+            weighted = weighted or bool(piece.weight.size)
+            for m, g in itertools.product(self.active, range(self.n_groups)):
+                rows = slice(piece.starts[g], piece.starts[g + 1])
+                weight = piece.weight[rows] if piece.weight.size else None
+                sums[m][g] += np.bincount(piece.codes[m, rows], weight, pitch[m])
+        return np.array([one.max() for one in sums]), float(sums[self.active[0]].sum()), weighted
+
+    def _room(self, pitch: Ints, place: Ints, is_wide: Bools, unit: float) -> Tables:
+        """Return tables in which nothing is counted yet."""
         sizes, first = [0, 0], np.zeros((pitch.size, pitch.size), np.int64)
-        for j, m in itertools.permutations(table.active, 2):
-            wide_one = int(is_wide[m])
-            first[j, m] = sizes[wide_one]
-            sizes[wide_one] += int(table.last[j] + 1) * n_groups * int(pitch[m])
-        narrow, wide = aligned((sizes[0],), np.uint16), aligned((sizes[1],), np.float32)
-        return Tables(narrow, wide, is_wide, first, pitch, place=place, weight=count, target=sums,
-                      group=self._sum_groups())  # fmt: skip
+        for j, m in itertools.permutations(self.active, 2):
+            kind = int(is_wide[m])
+            first[j, m] = sizes[kind]
+            sizes[kind] += int(self.last[j] + 1) * self.n_groups * int(pitch[m])
+        return Tables(
+            narrow=aligned((sizes[0],), np.uint16), wide=aligned((sizes[1],), np.int32), is_wide=is_wide, unit=unit,
+            first=first, pitch=pitch, place=place, weight=np.zeros(place[-1]), target=np.zeros(place[-1]),
+            group=np.zeros((self.n_groups, 3)),
+        )  # fmt: skip
 
-    def _weight_of(self, rows: slice) -> Floats:
-        return self._weight[rows] if self._weight.size else self._weight
+    def _add_sums(self, made: Tables, rows: _Rounded, executor: Executor) -> None:
+        """Add weights and targets by code, and by group."""
 
-    def _sum_groups(self) -> Floats:
-        """Return the weight of each group, and the sums of targets and of their squares."""
-        sums = []
-        for start, end in itertools.pairwise(self._table.starts):
-            y = self._target[start:end]
-            w = self._weight[start:end] if self._weight.size else np.ones(y.size)
-            sums.append((w.sum(), np.sum(w * y), np.sum(w * y * y)))
-        return np.array(sums)
+        def add(m: int) -> None:
+            for g in range(self.n_groups):
+                here, mine = rows.of_group(g), slice(made.place[m] + g * made.pitch[m], made.place[m + 1])
+                tables.sum_targets(rows.codes[m, here], rows.target[here], rows.weights(here),
+                                   weight_sums=made.weight[mine], target_sums=made.target[mine])  # fmt: skip
 
-    def _count(self, made: Tables, pair: tuple[int, int], scratch: Scratch) -> None:
-        """Count the rows of both blocks of a pair, group by group."""
-        table, (j, m) = self._table, pair
-        sizes, n_groups = table.last + 1, table.starts.size - 1
-        cells = scratch[0][: sizes[j] * made.pitch[m]]
-        for g in range(n_groups):
-            rows = slice(table.starts[g], table.starts[g + 1])
+        executor.map(add, self.active.tolist())
+        for g in range(self.n_groups):
+            here = rows.of_group(g)
+            weight = rows.weights(here)
+            made.group[g] += (
+                weight.sum() if weight.size else rows.target[here].size,
+                *(values[here].sum() for values in (rows.target, rows.square)),
+            )
+
+    def _add_pair(self, made: Tables, rows: _Rounded, pair: tuple[int, int]) -> None:
+        """Add the rows of both blocks of a pair, group by group."""
+        j, m = pair
+        shape, pitch = (int(self.last[j]) + 1, int(self.last[m]) + 1), int(made.pitch[m])
+        cells, turned, run = np.empty(shape[0] * pitch), np.empty(shape[0] * shape[1]), np.empty(N_CODES)
+        for g in range(self.n_groups):
+            here = rows.of_group(g)
             cells[:] = 0.0
-            tables.add_cells(table.codes[j, rows], table.codes[m, rows], self._weight_of(rows), made.pitch[m], cells)
-            shape, pitch = (int(sizes[j]), int(sizes[m])), int(made.pitch[m])
-            at, skip, lines = self._block(made, j, m, g)
-            tables.add_lines(cells, pitch, shape, run=scratch[1], at=at, skip=skip, lines=lines)
-            at, skip, lines = self._block(made, m, j, g)
-            tables.turn(cells, pitch, shape, scratch[2])
-            tables.add_lines(scratch[2], shape[0], shape[::-1], run=scratch[1], at=at, skip=skip, lines=lines)
+            tables.add_cells(rows.codes[j, here], rows.codes[m, here], rows.weights(here), pitch, cells)
+            at, skip, lines = _block(made, j, m, g)
+            tables.add_lines(cells, pitch, shape, run=run, at=at, skip=skip, lines=lines)
+            tables.turn(cells, pitch, shape, turned)
+            at, skip, lines = _block(made, m, j, g)
+            tables.add_lines(turned, shape[0], shape[::-1], run=run, at=at, skip=skip, lines=lines)
 
-    @staticmethod
-    def _block(made: Tables, j: int, m: int, g: int) -> tuple[int, int, NDArray[Any]]:
-        """Return where group g of a block begins, the distance of its lines, and the array that has them."""
-        pitch = int(made.pitch[m])
-        lines = made.wide if made.is_wide[m] else made.narrow
-        return int(made.first[j, m]) + g * pitch, made.group.shape[0] * pitch, lines
+
+class _Rounded(NamedTuple):
+    """A piece whose weights, targets and squares, both times weights, are whole numbers."""
+
+    codes: NDArray[np.uint8]
+    starts: Ints
+    target: Floats
+    square: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, piece: Piece, unit: float, exact: float) -> _Rounded:
+        """Round the weights of a piece to units, and its targets to parts of 1 / exact."""
+        weight = np.rint(piece.weight / unit)
+        by = weight if weight.size else 1.0
+        target, square = (np.rint(values * exact) * by for values in (piece.target, np.square(piece.target)))
+        return cls(piece.codes, piece.starts, target, square, weight)
+
+    def of_group(self, g: int) -> slice:
+        """Return the rows of a group."""
+        return slice(int(self.starts[g]), int(self.starts[g + 1]))
+
+    def weights(self, rows: slice) -> Floats:
+        """Return the weights of some rows, or none."""
+        return self.weight[rows] if self.weight.size else self.weight
+
+
+def _block(made: Tables, j: int, m: int, g: int) -> tuple[int, int, NDArray[Any]]:
+    """Return where group g of a block begins, the distance of its lines, and the array that has them."""
+    pitch = int(made.pitch[m])
+    lines = made.wide if made.is_wide[m] else made.narrow
+    return int(made.first[j, m]) + g * pitch, made.group.shape[0] * pitch, lines
 
 
 def squares(tables: Tables, groups: NDArray[np.int64], base: float) -> float:

@@ -46,8 +46,9 @@ class Tables(NamedTuple):
     """
 
     narrow: NDArray[np.uint16]  # the blocks of features m whose bins have few enough rows per group
-    wide: NDArray[np.float32]  # the others, and all where rows have weights
+    wide: NDArray[np.int32]  # the others, and all where rows have weights
     is_wide: NDArray[np.bool_]  # (p,)
+    unit: float  # of lines: 1, or that of weights
     first: Ints  # (p, p) where block (j, m) begins
     pitch: Ints  # (p,)
     place: Ints  # (p + 1,)
@@ -84,7 +85,7 @@ def add_cells(first: NDArray[np.uint8], second: NDArray[np.uint8], weight: Float
 
 @kernel
 def add_lines(cells: Reals, pitch: int, shape: tuple[int, int], run: Reals, at: int, skip: int, lines: Reals) -> None:
-    """Write the running sums of cells over the codes of the first feature to lines that begin at `at`.
+    """Add the running sums of cells over the codes of the first feature to lines that begin at `at`.
 
     cells : of the codes `shape` of two features, `pitch` between those of the first. skip : from line to line. run :
     scratch, a line.
@@ -94,7 +95,7 @@ def add_lines(cells: Reals, pitch: int, shape: tuple[int, int], run: Reals, at: 
         mine, out = cells[c * pitch :], lines[at + c * skip :][: shape[1]]
         for b in range(out.size):
             run[b] += mine[b]
-            out[b] = run[b]
+            out[b] += out.dtype.type(run[b])
 
 
 @kernel
@@ -108,12 +109,13 @@ def turn(cells: Reals, pitch: int, shape: tuple[int, int], turned: Reals) -> Non
 
 
 @kernel
-def sum_targets(code: NDArray[np.uint8], target: Floats, weight: Floats, count: Floats, sums: Floats) -> None:
-    """Add the rows of a group to its counts and sums of targets by code."""
+def sum_targets(
+    code: NDArray[np.uint8], target: Floats, weight: Floats, weight_sums: Floats, target_sums: Floats
+) -> None:
+    """Add rows to the sums of weights (1 where there are none) and of targets, which are weighted already, by code."""
     for i in range(code.size):
-        w = weight[i] if weight.size else 1.0
-        count[code[i]] += w
-        sums[code[i]] += w * target[i]
+        weight_sums[code[i]] += weight[i] if weight.size else 1.0
+        target_sums[code[i]] += target[i]
 
 
 @kernel
@@ -155,7 +157,7 @@ def bring(tables: Tables, train: Ints, active: Ints, m: int, left: Left) -> None
     for j in active:
         for i in range(left.n_waiting[m, j]):
             c = left.codes[m, j, i]
-            left.at[n], left.by[n] = tables.first[j, m] + c * skip, left.jump[m, j, c]
+            left.at[n], left.by[n] = tables.first[j, m] + c * skip, left.jump[m, j, c] * tables.unit
             left.jump[m, j, c], left.waits[m, j, c] = 0.0, False
             n += 1
         left.n_waiting[m, j] = 0
@@ -218,7 +220,8 @@ def move(
             top += curves[j, last]
             for c in range(last):
                 if curves[j, c] != curves[j, c + 1]:
-                    left.at[n], left.by[n] = tables.first[j, m] + c * skip, curves[j, c] - curves[j, c + 1]
+                    left.at[n] = tables.first[j, m] + c * skip
+                    left.by[n] = (curves[j, c] - curves[j, c + 1]) * tables.unit
                     n += 1
     for q in range(groups.size):
         mine = out[place + q * pitch :][:pitch]

@@ -90,7 +90,7 @@ def public(data: Path, splits: int) -> pd.DataFrame:
     """Return test RMSE of both ways, each with both numbers of groups: means over splits, and its standard error."""
     cells = []
     for name in REGRESSION:
-        table, found = read(data, name), []
+        table, of_splits = read(data, name), []
         for seed in range(splits):
             X, X_test, y, y_test = train_test_split(table.X, table.y.to_numpy(), test_size=0.2, random_state=seed)
             errors = {}
@@ -99,8 +99,8 @@ def public(data: Path, splits: int) -> pd.DataFrame:
                 for n_groups in ENGINES.values():
                     model = GAMRegressor(random_state=seed, n_groups=n_groups).fit(X, y)
                     errors[f"{engine}, {n_groups} groups"] = root_mean_squared_error(y_test, model.predict(X_test))
-            found.append(errors)
-        each = pd.DataFrame(found)
+            of_splits.append(errors)
+        each = pd.DataFrame(of_splits)
         gap = each["tables, 8 groups"] - each["rows, 32 groups"]
         cells.append(
             {"table": name} | each.mean().to_dict() | {"8 against 32": gap.mean(), "standard error": gap.sem()}

@@ -18,7 +18,7 @@ from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_ranking import Ranking
 from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
-from gamcore.boosting.problem import Parameters
+from gamcore.boosting.problem import Parameters, Share, Shares
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.refit import Refit
 from gamcore.boosting.rows import Dealing, Encoded, Source
@@ -82,14 +82,17 @@ class Fitted:
 def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
     """Boost the main effects, then the requested pairs."""
     about = {"part": watcher.next_part()}
-    shares = source.shares(Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits))
+    dealing = Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits)
+    shares = source.shares(dealing)
+    learnt = source.counted(dealing, plan.parameters.ensemble) or shares
+    count_first(learnt, plan)
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
     watch, several = watcher.callback is not None, plan.n_classes > 2
     tasks = [
         ClassTask(share, plan.parameters, seed, plan.n_classes, watch)
         if several
         else RefitTask(share, plan.parameters, seed, watch)
-        for share, seed in zip(shares, bag_seeds, strict=True)
+        for share, seed in zip(learnt, bag_seeds, strict=True)
     ]
     mains: list[Any] = run_all(tasks, source.n_rows, plan.n_jobs, watcher.callback, about)
     counts, ranking, pairs = source.counts(), None, None
@@ -102,6 +105,13 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     best_rounds = np.array([refit.best_round for refit in mains])
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
     return Fitted(model, best_rounds, losses, ranking, pairs)
+
+
+def count_first(shares: Shares, plan: FitPlan) -> None:
+    """Count bin pairs with all threads, where refits of the same rows are to be boosted from them."""
+    share = shares[0]
+    if isinstance(share, Share) and share.problem.on_tables(plan.parameters):
+        share.problem.counting.tables(plan.n_jobs)
 
 
 def _model(

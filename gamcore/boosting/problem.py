@@ -123,8 +123,10 @@ class Problem:
 
     def on_tables(self, parameters: Parameters) -> bool:
         """Return whether refits are boosted from counts of bin pairs instead of rows."""
+        if not self.whole:
+            return False
         sizes = [int(last) + 1 for last in self.table.last[self.table.active]]
-        return self.whole and pays(self.y.size, sizes, self.table.starts.size - 1, self.loss, parameters.ensemble)
+        return pays(self.y.size, sizes, self.table.starts.size - 1, self.loss, parameters.ensemble)
 
     def least_node(self, parameters: Parameters) -> float:
         """Return the weight that a node needs to be cut."""

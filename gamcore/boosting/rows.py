@@ -58,8 +58,12 @@ class Source(Protocol):
         ...
 
     @property
-    def whole(self) -> bool:
-        """Whether every refit has all rows."""
+    def n_counted(self) -> int:
+        """Rows that counts of bin pairs are made of: all."""
+        ...
+
+    def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
+        """Return the shares for main effects where they are boosted from counts of all rows, which `shares` are not."""
         ...
 
     def shares(self, dealing: Dealing) -> Shares:
@@ -140,9 +144,13 @@ class Encoded:
         return self.y.size
 
     @property
-    def whole(self) -> bool:
-        """Whether every refit has all rows."""
-        return True
+    def n_counted(self) -> int:
+        """Rows that counts of bin pairs are made of: all."""
+        return self.y.size
+
+    def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
+        """Return None: each share has all rows, and is counted where that pays."""
+        return None
 
     def shares(self, dealing: Dealing) -> Shares:
         """Return all rows for each refit, with its own validation groups."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows import Dealing, Part, alike, as_table, in_range
+from gamcore.boosting.table_counts import TABLE_GROUPS, pays
+from gamcore.boosting.tables_on_disk import CountedOnDisk, are_even, counting_bytes
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import BUCKETS, BucketRun, Deal, deal, runs_of_buckets, splits
@@ -41,6 +43,7 @@ class Spilled:
 
     sizes : (BUCKETS,) rows of each bucket. most : rows that a refit may have in memory. weighted, clustered : whether
     rows have weights, and clusters (as 64-bit keys). exposed : whether rows have exposures, whose logs are kept.
+    room : bytes that counts of bin pairs may take.
     """
 
     files: Files
@@ -51,6 +54,7 @@ class Spilled:
     weighted: bool = False
     clustered: bool = False
     exposed: bool = False
+    room: int = 0
 
     @property
     def whole(self) -> bool:
@@ -85,11 +89,31 @@ class Spilled:
             for run, (for_groups, for_splits) in zip(runs, seeds, strict=True)
         ]
 
+    @property
+    def n_counted(self) -> int:
+        """Rows that counts of bin pairs are made of: all."""
+        return self.files.n_rows
+
+    def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
+        """Return shares of all rows, boosted from counts of bin pairs, where refits would have a part each and counts
+        pay."""
+        if not self.is_counted(dealing.n_groups, ensemble):
+            return None
+        return alike(CountedOnDisk.of(self, dealing.n_groups), dealing.n_groups, dealing)
+
+    def is_counted(self, n_groups: int | Literal["auto"], ensemble: str) -> bool:
+        """Return whether refits learn from all rows although these do not fit into memory."""
+        sizes, dealt = [of_feature.n_values + 1 for of_feature in self.bins], n_groups
+        dealt = TABLE_GROUPS if dealt == "auto" else int(dealt)
+        fits = counting_bytes(sizes, dealt, self.weighted) <= self.room
+        pay = not self.whole and fits and pays(self.n_counted, sizes, dealt, self.loss, ensemble)
+        return pay and are_even(self.sizes, dealt)
+
     def counts(self) -> list[Floats]:
         """Return the rows (their weights) of each bin of each feature, all training rows together."""
         rows_per_bin = [np.zeros(of_feature.size) for of_feature in self.bins]
         for first, codes in self.files.codes():
-            weight = self._weight(first, first + codes.shape[1])
+            weight = self.weight_of(first, first + codes.shape[1])
             for line, sums in zip(codes, rows_per_bin, strict=True):
                 _add(sums, line, weight)
         return rows_per_bin
@@ -101,18 +125,18 @@ class Spilled:
         sums = np.zeros(shape[0] * shape[1])
         for first, codes in self.files.codes():
             place = codes[i].astype(np.int64) * shape[1] + codes[j]
-            _add(sums, place, self._weight(first, first + codes.shape[1]))
+            _add(sums, place, self.weight_of(first, first + codes.shape[1]))
         return sums.reshape(shape)
 
     def base(self) -> float:
         """Return the score of the mean target, or of its mean per unit of exposure; of quantiles, the best constant."""
         if self.whole or self.exposed or not self.loss.is_of_mean:  # the columns of one refit's rows fit into memory
             end = self.n_rows if self.loss.is_of_mean else self.files.n_rows  # as they do in `parts`, of all rows
-            y, weight = self.files.column("y", np.float64, 0, end), self._weight(0, end)
+            y, weight = self.files.column("y", np.float64, 0, end), self.weight_of(0, end)
             return self.loss.base_score(y, np.ones(end) if weight is None else weight, self._offset(0, end, 0.0))
         total = np.zeros(2)
         for first, end in pairwise(self.files.chunks):
-            y, weight = self.files.column("y", np.float64, first, end), self._weight(first, end)
+            y, weight = self.files.column("y", np.float64, first, end), self.weight_of(first, end)
             total += (y.sum(), y.size) if weight is None else (np.sum(y * weight), weight.sum())
         return self.loss.base_score(np.array([total[0] / total[1]]), np.ones(1))
 
@@ -126,7 +150,7 @@ class Spilled:
         for first, codes in self.files.codes():
             end = first + codes.shape[1]
             y = self.files.column("y", np.float64, first, end)
-            yield Part(codes, y, self._weight(first, end), self._offset(first, end, None))
+            yield Part(codes, y, self.weight_of(first, end), self._offset(first, end, None))
 
     def with_loss(self, loss: Loss) -> Self:
         """Return the same rows for another loss."""
@@ -139,7 +163,7 @@ class Spilled:
     def _column(self, name: str) -> Floats:
         return self.files.column(name, np.float64, 0, self.files.n_rows)
 
-    def _weight(self, first: int, end: int) -> Floats | None:
+    def weight_of(self, first: int, end: int) -> Floats | None:
         """Return the weights of some rows, scaled as they would be in memory."""
         if not self.weighted:
             return None
@@ -184,7 +208,7 @@ class Spilled:
             for line, out in zip(lines, codes, strict=True):
                 out[here] = line[inside]
             y[here] = self.files.column("y", np.float64, first, end)[inside]
-            if (weights := self._weight(first, end)) is not None:
+            if (weights := self.weight_of(first, end)) is not None:
                 weight[here] = weights[inside]
             if self.exposed:
                 offset[here] = self.files.column("log_exposure", np.float64, first, end)[inside]

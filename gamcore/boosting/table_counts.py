@@ -25,7 +25,7 @@ from gamcore.types import Bools, Floats, Ints
 
 FEWEST_ROWS: Final = 100_000
 ROWS_PER_PAIR: Final = 2_000
-"""Rows, and rows per pair of features, from which tables of `TABLE_GROUPS` groups pay (docs/benchmarks/tables.md); of
+"""Rows, and rows per pair of features, from which tables of `TABLE_GROUPS` groups pay (docs/benchmarks/index.md); of
 more groups, as many times more rows."""
 
 TABLE_GROUPS: Final = 8
@@ -100,6 +100,7 @@ class Counting:
     active: Ints
     n_groups: int
     _lock: Any = field(default_factory=threading.Lock, repr=False)
+    _own: Any = field(default_factory=threading.local, repr=False)
     _made: Tables | None = None
 
     def tables(self, n_threads: int = 1) -> Tables:
@@ -175,11 +176,19 @@ class Counting:
                 *(values[here].sum() for values in (rows.target, rows.square)),
             )
 
+    def _scratch(self) -> tuple[Floats, Floats, Floats]:
+        """Return this thread's cells, cells with their codes exchanged, and a line."""
+        if not hasattr(self._own, "scratch"):
+            self._own.scratch = np.empty(N_CODES**2), np.empty(N_CODES**2), np.empty(N_CODES)
+        scratch: tuple[Floats, Floats, Floats] = self._own.scratch
+        return scratch
+
     def _add_pair(self, made: Tables, rows: _Rounded, pair: tuple[int, int]) -> None:
         """Add the rows of both blocks of a pair, group by group."""
         j, m = pair
         shape, pitch = (int(self.last[j]) + 1, int(self.last[m]) + 1), int(made.pitch[m])
-        cells, turned, run = np.empty(shape[0] * pitch), np.empty(shape[0] * shape[1]), np.empty(N_CODES)
+        cells, turned, run = self._scratch()
+        cells = cells[: shape[0] * pitch]
         for g in range(self.n_groups):
             here = rows.of_group(g)
             cells[:] = 0.0

@@ -175,7 +175,7 @@ class AdditiveParameters(CommonParameters):
         """Return the groups that rows are dealt into."""
         if isinstance(self.n_groups, str):
             sizes = [of_feature.n_values + 1 for of_feature in source.bins]
-            return groups_for(source.n_rows if source.whole else 0, sizes, loss, self.ensemble)
+            return groups_for(source.n_counted, sizes, loss, self.ensemble)
         return int(self.n_groups)
 
     def boosting_parameters(self, n_rows: int) -> Parameters:

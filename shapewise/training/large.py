@@ -93,7 +93,7 @@ def fit_on_disk(
         give_back_early()
         source = _source(spilling, model, place.memory, n_jobs)
         model.fit_source(data.X[known], data.y[known], source)
-        counts = _counts(spilling, source, data, model.outer_bags)
+        counts = _counts(spilling, source, data, model)
     finally:
         files.close()
     return model, data, counts
@@ -179,17 +179,19 @@ def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> Sp
         weighted=spec.weight is not None,
         clustered=spec.group is not None,
         exposed=spec.exposure is not None,
+        room=memory,
     )
 
 
-def _counts(spilling: Spilling, source: Spilled, data: Data, n_refits: int) -> dict[str, int]:
+def _counts(spilling: Spilling, source: Spilled, data: Data, model: Additive) -> dict[str, int]:
+    n_rows, all_learnt = source.files.n_rows, source.is_counted(model.n_groups, model.ensemble)
     return {
         "training": spilling.counts["training"],
         "held_out": int(np.count_nonzero(data.held_out)),
         "without_target": spilling.counts["without_target"],
-        "weighing": source.files.n_rows,
+        "weighing": n_rows,
         "set_aside": spilling.counts["set_aside"],
-        "a_refit": source.n_rows,
-        "learnt": source.covered(n_refits),
-        "refits": n_refits,
+        "a_refit": n_rows if all_learnt else source.n_rows,
+        "learnt": n_rows if all_learnt else source.covered(model.outer_bags),
+        "refits": model.outer_bags,
     }

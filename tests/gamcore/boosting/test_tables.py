@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,14 @@ from gamcore import GAMRegressor
 from gamcore.boosting import table_counts
 from gamcore.boosting.problem import Parameters, Problem
 from gamcore.boosting.refit import RefitState
+from gamcore.boosting.row_files import Files
+from gamcore.boosting.rows import Dealing, as_table
+from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.boosting.table_counts import Counting, Piece, groups_for, pays, table_bytes
 from gamcore.boosting.table_refit import TableState
-from gamcore.data.sampling import Split
+from gamcore.data.binning import Bins
+from gamcore.data.sampling import BUCKETS, Split
+from gamcore.data.table import learn_features
 from gamcore.kernels import tables as kernels
 from gamcore.kernels.layout import CodedTable
 from gamcore.model.losses import LOSSES
@@ -249,3 +255,66 @@ def test_the_bytes_are_those_told(monkeypatch):
     assert made.narrow.nbytes == table_bytes(sizes, 8, wide=False)
     monkeypatch.setattr(table_counts, "MOST_COUNTED", 0)
     assert problem().counting.tables().wide.nbytes == table_bytes(sizes, 8, wide=True)
+
+
+def on_disk(folder, n=5_000, chunk=900, weighted=False):
+    """Rows in files, in chunks, and the same rows in memory in the order of their groups."""
+    of, rng = problem(n=n, weighted=weighted), np.random.default_rng(5)
+    bucket, files = rng.integers(0, BUCKETS, n).astype(np.uint16), Files(folder, len(of.table.codes))
+    for first in range(0, n, chunk):
+        rows = slice(first, first + chunk)
+        given = {"weight": of.weight[rows]} if weighted else {}
+        files.write(of.table.codes[:, rows], y=of.y[rows], bucket=bucket[rows], **given)
+    frame = pd.DataFrame({f"x{j}": line for j, line in enumerate(of.table.codes)})
+    bins = [
+        Bins(feature, np.arange(last - 1.0), np.arange(float(last)))
+        for feature, last in zip(learn_features(frame), of.table.last, strict=True)
+    ]
+    sizes = np.bincount(bucket, minlength=BUCKETS)
+    spilled = Spilled(files, tuple(bins), sizes, most=500, loss=SQUARED, weighted=weighted, room=10**9)
+    group = bucket.astype(np.int64) * 8 // BUCKETS
+    order = np.argsort(group, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=8))])
+    table = as_table(np.ascontiguousarray(of.table.codes[:, order]), starts, tuple(bins))
+    weight = of.weight[order] if weighted else of.weight
+    return spilled, Problem(table, of.y[order], weight, SQUARED)
+
+
+DEALING = Dealing(3, 8, 0.15, np.random.SeedSequence(1), np.random.SeedSequence(2))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_on_disk_are_all_counted(weighted, tmp_path, always, monkeypatch):
+    monkeypatch.setattr("gamcore.boosting.tables_on_disk.PIECE_ROWS", 1_500)
+    spilled, memory = on_disk(tmp_path, weighted=weighted)
+    shares = spilled.counted(DEALING, "grouped")
+    there = shares[0].problem
+    assert there.table.active.tolist() == memory.table.active.tolist()
+    assert there.centre == pytest.approx(memory.centre, rel=1e-14)
+    assert there.spread == pytest.approx(memory.spread, rel=1e-14)
+    monkeypatch.setattr(type(there), "centre", memory.centre)
+    monkeypatch.setattr(type(there), "spread", memory.spread)
+    for name in ("narrow", "wide", "weight", "target", "group"):
+        found, same = (getattr(of.counting.tables(), name) for of in (there, memory))
+        assert np.array_equal(found, same), name
+    for share in shares:
+        mine, other = (TableState(of, share.split, parameters(), seed=1) for of in (there, memory))
+        for state in (mine, other):
+            stage = state.stages()[0]
+            state.rounds(None).run(stage.settings, stage.n_greedy, stage.rule, state.course, 6)
+        assert np.array_equal(mine.best().curves, other.best().curves)
+
+
+def test_rows_on_disk_have_shares_where_counts_do_not_pay(tmp_path, monkeypatch):
+    spilled, _ = on_disk(tmp_path)
+    assert spilled.counted(DEALING, "grouped") is None  # few rows
+    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    assert spilled.is_counted("auto", "grouped")
+    assert spilled.counted(DEALING, "subagging") is None
+    assert replace(spilled, loss=LOSSES["logistic"]).counted(DEALING, "grouped") is None
+    assert replace(spilled, most=10**6).counted(DEALING, "grouped") is None  # all rows fit
+    assert replace(spilled, room=10**6).counted(DEALING, "grouped") is None
+    one_cluster = np.zeros(BUCKETS, np.int64)
+    one_cluster[7] = 5_000
+    assert replace(spilled, sizes=one_cluster).counted(DEALING, "grouped") is None

@@ -14,6 +14,7 @@ import pytest
 
 from gamcore import PRESETS, GAMRegressor, ModelFileError, MultiTaskTreesRegressor, TableError
 from gamcore.boosting.subagging import membership
+from gamcore.boosting.table_counts import TABLE_GROUPS, table_bytes
 from gamcore.data.sampling import subsamples
 from gamcore.decide.rules import Levels, Range
 from gamcore.estimators.gam import from_saved
@@ -240,6 +241,15 @@ def test_the_estimate_grows_with_the_work():
     assert estimate(1000, 50, {"outer_bags": 1}, 1).seconds > small.seconds
     assert estimate(1000, 5, {"outer_bags": 8}, 1).seconds > estimate(1000, 5, {"outer_bags": 8}, 2).seconds
     assert estimate(100_000, 5, {"ensemble": "subagging"}, 1).seconds > estimate(100_000, 5, {}, 1).seconds
+
+
+def test_the_estimate_knows_counts_of_bin_pairs():
+    rows, counts = (estimate(1_000_000, 12, {}, 2, loss) for loss in ("logistic", "squared"))
+    assert counts.seconds < 0.3 * rows.seconds
+    assert counts.memory == rows.memory + table_bytes([255] * 12, TABLE_GROUPS, wide=False)
+    assert estimate(50_000, 12, {}, 2, "squared") == estimate(50_000, 12, {}, 2, "logistic")
+    twice = estimate(2_000_000, 12, {}, 2, "squared")
+    assert counts.seconds < twice.seconds < 1.5 * counts.seconds
 
 
 def test_the_estimate_knows_pairs():

@@ -29,7 +29,11 @@ from gamcore.types import Floats, Ints
 Pair = tuple[int, int]
 
 GROWTH: Final = 0.001
-"""Share by which doubling the pairs must lower the validation loss; the search ends after two failures in a row."""
+"""Share by which more pairs must lower the validation loss; the search ends after two failures in a row."""
+
+BEYOND: Final = 0.02
+"""The same for pairs below chance, as a share of what pairs have taken off the loss: else they mend what a strong pair
+has left over."""
 
 MOST_TRIED: Final = 256
 """Most pairs that "auto" tries."""
@@ -149,6 +153,10 @@ class Mains:
         """Return the first `n_refits` refits."""
         return replace(self, refits=self.refits[:n_refits], seeds=self.seeds[:n_refits])
 
+    def after(self, n_refits: int) -> Self:
+        """Return all refits but the first `n_refits`."""
+        return replace(self, shares=self.shares[n_refits:], refits=self.refits[n_refits:], seeds=self.seeds[n_refits:])
+
     @property
     def n_active(self) -> int:
         """Features that are not constant."""
@@ -229,29 +237,43 @@ def fit_best(mains: Mains, pairs: Sequence[Pair], options: Options, watcher: Wat
 
 
 def choose_pairs(mains: Mains, ranking: Ranking, options: Options, watcher: Watcher) -> Chosen:
-    """Choose and fit as many of the strongest pairs as lower the validation loss, among those that beat chance.
+    """Choose and fit as many of the strongest pairs as lower the validation loss.
 
-    If stopped, return the best pairs so far if all refits have them, else none.
+    First those that beat chance; if even the last of them lower it, weaker ones, too: a pair may be lost among all that
+    chance could have brought forth, and many such pairs be worth much. If stopped, return the best pairs so far if all
+    refits have them, else none.
     """
-    candidates = as_pairs(ranking.pairs[ranking.strengths > ranking.chance])[:MOST_TRIED]
+    candidates = as_pairs(ranking.pairs)[:MOST_TRIED]
+    clear = most = min(int(np.count_nonzero(ranking.strengths > ranking.chance)), MOST_TRIED)
     some, frozen = mains.first(SEARCHED), replace(options, joint=False)
     best = fit_pairs(some, [], frozen, watcher)
     path, failed, number = list(best.path[:1]), 0, max(4, mains.n_active // 2)
-    while failed < 2 and path[-1][0] < len(candidates):
-        tried = fit_pairs(some, candidates[:number], frozen, watcher)
+    while failed < 2 and path[-1][0] < most:
+        tried = fit_pairs(some, candidates[: min(number, most)], frozen, watcher)
         if watcher.stopped:
             return best if len(best.refits) == len(mains.refits) else fit_pairs(mains, [], frozen, watcher)
         path.append(tried.path[1])
-        failed = 0 if tried.loss < (1 - GROWTH) * best.loss else failed + 1
-        best = tried if tried.loss < best.loss else best
+        weak = len(tried.pairs) > clear
+        better = is_better(tried, best, least=BEYOND * (path[0][1] - best.loss) if weak else 0.0)
+        failed = 0 if better else failed + 1
+        best = tried if better or (tried.loss < best.loss and not weak) else best
         number *= 2
+        most = len(candidates) if failed == 0 and path[-1][0] == most else most
     worthy = _worthy(best)
     if len(worthy) < len(best.pairs):
-        fewer = fit_pairs(some, worthy, frozen, watcher)
+        judges = mains.after(SEARCHED) if len(mains.refits) > SEARCHED else some  # others than those that chose
+        kept, fewer = (fit_pairs(judges, pairs, frozen, watcher) for pairs in (best.pairs, worthy))
         path.append(fewer.path[1])
-        best = fewer if fewer.loss < (1 + GROWTH) * best.loss else best
+        best = fewer if fewer.loss < (1 + GROWTH) * kept.loss else best
     chosen = fit_best(mains, best.pairs, options, watcher)
     return replace(chosen, path=(*path, chosen.path[1]))
+
+
+def is_better(more: Chosen, best: Chosen, least: float) -> bool:
+    """Return whether more pairs lower the validation loss: noticeably, and by more than it varies over refits."""
+    gains = np.array([a.valid_loss - b.valid_loss for a, b in zip(best.refits, more.refits, strict=True)])
+    error = gains.std(ddof=1) / np.sqrt(gains.size) if gains.size > 1 else 0.0
+    return bool(gains.mean() > max(GROWTH * best.loss, error, least))
 
 
 def _worthy(chosen: Chosen) -> tuple[Pair, ...]:

@@ -255,6 +255,26 @@ def test_auto_keeps_what_helps_and_says_what_each_adds(seed):
     assert GAMRegressor(interactions="auto", **QUICK).fit(X, y).model_.pairs == ()
 
 
+def test_many_weak_pairs_are_found_where_few_beat_chance():
+    """All 435 products of correlated columns, of which about 100 beat chance."""
+
+    def draw(n, seed):
+        fixed, rng = np.random.default_rng(0), np.random.default_rng(seed)
+        load, size = fixed.normal(size=(6, 30)) / 3.5, 0.3 * fixed.normal(size=(30, 30))
+        X = rng.normal(size=(n, 6)) @ load + 0.7 * rng.normal(size=(n, 30))
+        curved = np.tanh(X)
+        target = np.einsum("ni,ij,nj->n", curved, np.triu(size, 1), curved)
+        return pd.DataFrame(X, columns=[f"x{j}" for j in range(30)]), target + rng.normal(size=n)
+
+    (X, y), (X_test, y_test) = draw(2_500, 1), draw(5_000, 2)
+    settings = {"random_state": 0, "n_jobs": 2}
+    model = GAMRegressor(interactions="auto", **settings).fit(X, y)
+    few = GAMRegressor(interactions=100, **settings).fit(X, y)
+    errors = [np.mean((one.predict(X_test) - y_test) ** 2) for one in (model, few)]
+    assert 200 < len(model.model_.pairs) <= 256
+    assert errors[0] < 0.9 * errors[1]
+
+
 def test_more_pairs_are_tried_while_they_help():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(6000, 8)), columns=[f"x{j}" for j in range(8)])

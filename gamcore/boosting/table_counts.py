@@ -57,7 +57,7 @@ def pitches(sizes: Sequence[int] | Ints) -> Ints:
 
 
 def table_bytes(sizes: Sequence[int], n_groups: int, wide: bool) -> int:
-    """Return the bytes of the tables of features with so many codes. wide : whether lines are float32."""
+    """Return the bytes of the tables of features with so many codes. wide : whether their numbers have 32 bits."""
     codes, padded = np.asarray(sizes, np.int64), pitches(sizes)
     return int(n_groups * (codes.sum() * padded.sum() - (codes * padded).sum())) * (4 if wide else 2)
 

@@ -255,7 +255,7 @@ def test_the_next_server_ends_what_was_going_on_and_starts_what_waits(team):
     first, second = done.stdout.split()
     keeper._keepers.pop(str(ann.root.resolve()), None)
     keeper.keeper(ann).wake()
-    assert runs.read(ann, first).state == "interrupted"
+    until(lambda: runs.read(ann, first).state == "interrupted")  # a killed process takes a moment to end
     assert wait(ann, second).state == "done"
 
     def ended():

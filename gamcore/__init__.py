@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor
     from gamcore.estimators.presets import PRESETS, TASK_PRESETS
     from gamcore.io.checks import ModelFileError
+    from gamcore.io.tables_file import load_tables, save_tables
     from gamcore.kernels.warmup import warmup
 
 __version__ = "0.2.0"
@@ -33,7 +34,9 @@ __all__ = [
     "TableError",
     "__version__",
     "load_model",
+    "load_tables",
     "rank_pairs",
+    "save_tables",
     "suggest_segments",
     "warmup",
 ]
@@ -49,7 +52,9 @@ _HOME = {
     "Progress": "boosting.progress",
     "TableError": "data.columns",
     "load_model": "estimators.gam",
+    "load_tables": "io.tables_file",
     "rank_pairs": "estimators.gam",
+    "save_tables": "io.tables_file",
     "suggest_segments": "estimators.gam",
     "warmup": "kernels.warmup",
 }

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES, first_cells, weigh_groups
-from gamcore.boosting.table_counts import Counting, Piece, pays
+from gamcore.boosting.table_counts import Counting, pays
+from gamcore.boosting.whole_numbers import Piece
 from gamcore.data.sampling import Split
 from gamcore.kernels import SUM
 from gamcore.kernels.layout import CodedTable

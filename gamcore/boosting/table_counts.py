@@ -11,12 +11,13 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.executor import Executor, make_executor
+from gamcore.boosting.whole_numbers import Piece, Rounded, Scale
 from gamcore.kernels import N_CODES, tables
 from gamcore.kernels.layout import aligned
 from gamcore.kernels.tables import Tables
@@ -37,15 +38,6 @@ MOST_BYTES: Final = 2**30
 
 MOST_COUNTED: Final = 2**16 - 1
 """Most rows that a number of 16 bits can count."""
-
-LARGEST_BITS: Final = 30
-"""Bits of the largest number in a line of 32 bits."""
-
-WEIGHT_BITS: Final = 14
-"""Most bits of a weight behind the point."""
-
-EXACT_BITS: Final = 52
-"""Bits of a sum of whole numbers in float64, less one."""
 
 VECTOR: Final = 32
 """Codes are padded to a multiple of this many."""
@@ -76,61 +68,50 @@ def groups_for(n_rows: int, sizes: Sequence[int], loss: Loss, ensemble: str) -> 
     return TABLE_GROUPS if pays(n_rows, sizes, TABLE_GROUPS, loss, ensemble) else ROW_GROUPS
 
 
-class Piece(NamedTuple):
-    """Some of the rows in group order: codes (p, m), starts (G + 1,), targets about 0 and weights (m,), or no weights
-    where each is 1."""
-
-    codes: NDArray[np.uint8]
-    starts: Ints
-    target: Floats
-    weight: Floats
-
-
 @dataclass
 class Counting:
     """Counts the tables of a fit once, a piece of the rows at a time.
 
-    Weights and targets are rounded to so many bits that all sums are exact: they do not depend on the order of pieces.
+    Weights and targets become whole numbers (`whole_numbers`), so tables do not depend on the order of pieces.
 
-    pieces : yields all rows at each call. last, active : as those of a `CodedTable`.
+    pieces : yields all rows at each call. last, active : as those of a `CodedTable`. spare : doublings of the rows for
+    which the scale leaves room. scale : of tables that these are to be added to.
     """
 
     pieces: Callable[[], Iterable[Piece]]
     last: Ints
     active: Ints
     n_groups: int
+    spare: int = 0
+    scale: Scale | None = None
     _lock: Any = field(default_factory=threading.Lock, repr=False)
     _own: Any = field(default_factory=threading.local, repr=False)
-    _made: Tables | None = None
+    made: Tables | None = None
 
     def tables(self, n_threads: int = 1) -> Tables:
         """Return the tables; the first call counts them."""
         with self._lock:
-            if self._made is None:
-                self._made = self._counted(n_threads)
-            return self._made
+            if self.made is None:
+                whole, scale = self.whole(n_threads)
+                self.made = scale.read(whole)
+            return self.made
 
-    def _counted(self, n_threads: int) -> Tables:
+    def whole(self, n_threads: int = 1) -> tuple[Tables, Scale]:
+        """Count the tables; return them in whole numbers, and what these stand for."""
         pitch = pitches(self.last + 1)
-        place = np.concatenate([[0], np.cumsum(pitch * self.n_groups)]).astype(np.int64)
-        heaviest, total, weighted = self._heaviest(pitch)
-        bits = min(LARGEST_BITS - int(np.ceil(np.log2(heaviest.max(initial=1.0)))), WEIGHT_BITS)
-        made = self._room(pitch, place, (heaviest > MOST_COUNTED) | weighted, unit=2.0**-bits if weighted else 1.0)
-        exact = 2.0 ** (EXACT_BITS - int(np.ceil(np.log2(max(total, 2.0)))) - (bits if weighted else 0))
+        heaviest, total, is_weighted = self._heaviest(pitch)
+        scale = self.scale or Scale.of(float(heaviest.max(initial=1.0)), total, is_weighted, self.spare)
+        made = empty_tables(self.last, self.active, self.n_groups, (heaviest > MOST_COUNTED) | scale.is_weighted, scale)
         executor = make_executor(n_threads)
         try:
             for piece in self.pieces():
-                rows = _Rounded.of(piece, made.unit, exact)
+                rows = scale.round(piece)
                 self._add_sums(made, rows, executor)
                 pairs = itertools.combinations(self.active.tolist(), 2)
                 executor.map(partial(self._add_pair, made, rows), pairs)
         finally:
             executor.close()
-        for sums in (made.target, made.group[:, 1:]):
-            sums *= made.unit / exact
-        for sums in (made.weight, made.group[:, :1]):
-            sums *= made.unit
-        return made
+        return made, scale
 
     def _heaviest(self, pitch: Ints) -> tuple[Floats, float, bool]:
         """Return the most rows (the largest weight) of a code of each feature in a group, of all rows together, and
@@ -145,20 +126,7 @@ class Counting:
                 sums[m][g] += np.bincount(piece.codes[m, rows], weight, pitch[m])
         return np.array([one.max() for one in sums]), float(sums[self.active[0]].sum()), weighted
 
-    def _room(self, pitch: Ints, place: Ints, is_wide: Bools, unit: float) -> Tables:
-        """Return tables in which nothing is counted yet."""
-        sizes, first = [0, 0], np.zeros((pitch.size, pitch.size), np.int64)
-        for j, m in itertools.permutations(self.active, 2):
-            kind = int(is_wide[m])
-            first[j, m] = sizes[kind]
-            sizes[kind] += int(self.last[j] + 1) * self.n_groups * int(pitch[m])
-        return Tables(
-            narrow=aligned((sizes[0],), np.uint16), wide=aligned((sizes[1],), np.int32), is_wide=is_wide, unit=unit,
-            first=first, pitch=pitch, place=place, weight=np.zeros(place[-1]), target=np.zeros(place[-1]),
-            group=np.zeros((self.n_groups, 3)),
-        )  # fmt: skip
-
-    def _add_sums(self, made: Tables, rows: _Rounded, executor: Executor) -> None:
+    def _add_sums(self, made: Tables, rows: Rounded, executor: Executor) -> None:
         """Add weights and targets by code, and by group."""
 
         def add(m: int) -> None:
@@ -183,7 +151,7 @@ class Counting:
         scratch: tuple[Floats, Floats, Floats] = self._own.scratch
         return scratch
 
-    def _add_pair(self, made: Tables, rows: _Rounded, pair: tuple[int, int]) -> None:
+    def _add_pair(self, made: Tables, rows: Rounded, pair: tuple[int, int]) -> None:
         """Add the rows of both blocks of a pair, group by group."""
         j, m = pair
         shape, pitch = (int(self.last[j]) + 1, int(self.last[m]) + 1), int(made.pitch[m])
@@ -200,30 +168,27 @@ class Counting:
             tables.add_lines(turned, shape[0], shape[::-1], run=run, at=at, skip=skip, lines=lines)
 
 
-class _Rounded(NamedTuple):
-    """A piece whose weights, targets and squares, both times weights, are whole numbers."""
+def empty_tables(last: Ints, active: Ints, n_groups: int, is_wide: Bools, scale: Scale) -> Tables:
+    """Return tables in which nothing is counted yet. is_wide : (p,) whether numbers of a feature have 32 bits."""
+    pitch = pitches(last + 1)
+    place = np.concatenate([[0], np.cumsum(pitch * n_groups)]).astype(np.int64)
+    sizes, first = [0, 0], np.zeros((pitch.size, pitch.size), np.int64)
+    for j, m in itertools.permutations(active, 2):
+        kind = int(is_wide[m])
+        first[j, m] = sizes[kind]
+        sizes[kind] += int(last[j] + 1) * n_groups * int(pitch[m])
+    return Tables(
+        narrow=aligned((sizes[0],), np.uint16), wide=aligned((sizes[1],), np.int32), is_wide=is_wide, unit=scale.unit,
+        first=first, pitch=pitch, place=place, weight=np.zeros(place[-1]), target=np.zeros(place[-1]),
+        group=np.zeros((n_groups, 3)),
+    )  # fmt: skip
 
-    codes: NDArray[np.uint8]
-    starts: Ints
-    target: Floats
-    square: Floats
-    weight: Floats
 
-    @classmethod
-    def of(cls, piece: Piece, unit: float, exact: float) -> _Rounded:
-        """Round the weights of a piece to units, and its targets to parts of 1 / exact."""
-        weight = np.rint(piece.weight / unit)
-        by = weight if weight.size else 1.0
-        target, square = (np.rint(values * exact) * by for values in (piece.target, np.square(piece.target)))
-        return cls(piece.codes, piece.starts, target, square, weight)
-
-    def of_group(self, g: int) -> slice:
-        """Return the rows of a group."""
-        return slice(int(self.starts[g]), int(self.starts[g + 1]))
-
-    def weights(self, rows: slice) -> Floats:
-        """Return the weights of some rows, or none."""
-        return self.weight[rows] if self.weight.size else self.weight
+def block(made: Tables, last: Ints, j: int, m: int) -> NDArray[Any]:
+    """Return the lines (codes of j, groups, places of m) of a pair, as a view."""
+    shape = int(last[j]) + 1, made.group.shape[0], int(made.pitch[m])
+    lines = made.wide if made.is_wide[m] else made.narrow
+    return lines[made.first[j, m] :][: shape[0] * shape[1] * shape[2]].reshape(shape)
 
 
 def _block(made: Tables, j: int, m: int, g: int) -> tuple[int, int, NDArray[Any]]:

@@ -12,7 +12,7 @@ from gamcore.boosting.rounds import MAX_LEAVES, Rounds, make_sets
 from gamcore.boosting.table_counts import squares
 from gamcore.data.sampling import Split
 from gamcore.kernels import tables as kernels
-from gamcore.kernels.early_stopping import Course, StopRule, make_course
+from gamcore.kernels.early_stopping import MARK_ROUND, ROUND, Course, StopRule, make_course
 from gamcore.kernels.layout import Sets, Settings, Work, aligned, make_fit, make_work
 from gamcore.kernels.losses import no_change
 from gamcore.kernels.tables import Left, Tables
@@ -66,6 +66,20 @@ class TableState(RefitState):
             for chosen, kept in ((self.split.train, left.train), (self.split.valid, left.valid)):
                 begin = place if kept is left.train else place // groups * chosen.size
                 kept[begin : begin + chosen.size * pitch] = sums.reshape(groups, pitch)[chosen].ravel()
+
+    def rewind(self) -> None:
+        """Go back to the best round, and count rounds without improvement from now.
+
+        The way back is a step like any other: sums of whole counts do not drift, and few of their lines are read."""
+        if self.split.valid.size:
+            back = self.course.curves - self.fit.curves
+            for m in self.problem.table.active[back[self.problem.table.active].any(axis=1)]:
+                self.left.step[:] = back[m]
+                kernels.defer(self.tables, self.split.train, self.problem.table.active, m, self.problem.table.last[m],
+                              self.left)  # fmt: skip
+            self.fit.moved[:] += back
+            self.fit.curves[:] = self.course.curves
+        self.course.counts[MARK_ROUND] = self.course.counts[ROUND]
 
     def _sums(self, m: int) -> Floats:
         """Return the sums of residuals of a feature by group and code, from the curves."""

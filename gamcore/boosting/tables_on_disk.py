@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.problem import Parameters, Problem
-from gamcore.boosting.table_counts import Counting, Piece, table_bytes
+from gamcore.boosting.table_counts import Counting, table_bytes
+from gamcore.boosting.whole_numbers import Piece
 from gamcore.data.sampling import BUCKETS
 from gamcore.kernels import CODE
 from gamcore.kernels.layout import CodedTable
@@ -116,10 +117,5 @@ class CountedOnDisk(Problem):
         end = chunks[-1][0] + chunks[-1][1].shape[1]
         codes = np.concatenate([codes for _, codes in chunks], axis=1)
         group = group_of(self.source.files.column("bucket", np.uint16, first, end), n_groups)
-        order = np.argsort(group.astype(np.uint16), kind="stable")
-        for line in codes:
-            line[:] = line[order]
         y, weight = self.source.files.column("y", np.float64, first, end), self.source.weight_of(first, end)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
-        target = ((y - self.centre) / self.spread)[order]
-        return Piece(codes, starts, target, np.empty(0) if weight is None else weight[order])
+        return Piece.of(codes, group, n_groups, (y - self.centre) / self.spread, weight)

@@ -233,6 +233,12 @@ class RegressorParameters(AdditiveParameters):
         'Of "tweedie": the variance is proportional to the mean to this power, 1 for counts and 2 for Gamma amounts. '
         '"auto" chooses it, to two decimals, by the likelihood of rows that two quick refits have not seen.',
     )  # fmt: skip
+    keep_tables: bool = parameter(
+        False, ["boolean"],
+        "Keep counts of the rows in `tables_`: the model can then be updated with more rows, merged with those of "
+        "other sites, and edited at a known price, without the rows. For squared loss without interactions. Counts of "
+        "cells with few rows are as personal as the rows.",
+    )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

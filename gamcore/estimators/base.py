@@ -39,7 +39,8 @@ FEW_THREADS: Final = 16
 class TrainingRows:
     """The rows of a fit: table, target (n,), and, where given, weights, clusters and the two parts of an offset.
 
-    log_exposure : (n,). init_score : (n,), or (n, K) for K classes.
+    log_exposure : (n,). init_score : (n,), or (n, K) for K classes. labels : (n,) those of the clusters. weight_by :
+    what the weights were divided by.
     """
 
     table: Table
@@ -48,6 +49,8 @@ class TrainingRows:
     clusters: Ints | None = None
     log_exposure: Floats | None = None
     init_score: Floats | None = None
+    labels: NDArray[Any] | None = None
+    weight_by: float = 1.0
 
     def weighed(self) -> TrainingRows:
         """Return the rows whose weight is above 0, in a range that float32 sums can hold."""
@@ -55,12 +58,19 @@ class TrainingRows:
         kept = self.weight > 0
         weight = self.weight[kept]
         clusters = None if self.clusters is None else np.unique(self.clusters[kept], return_inverse=True)[1]
-        log_exposure, init_score = (
-            None if values is None else values[kept] for values in (self.log_exposure, self.init_score)
+        log_exposure, init_score, labels = (
+            None if values is None else values[kept] for values in (self.log_exposure, self.init_score, self.labels)
         )
-        table, weight = self.table.take(kept), in_range(weight, float(weight.mean()))
+        scaled = in_range(weight, float(weight.mean()))
         return TrainingRows(
-            table, self.y[kept], weight=weight, clusters=clusters, log_exposure=log_exposure, init_score=init_score
+            self.table.take(kept),
+            self.y[kept],
+            weight=scaled,
+            clusters=clusters,
+            log_exposure=log_exposure,
+            init_score=init_score,
+            labels=labels,
+            weight_by=float(weight[0] / scaled[0]),
         )
 
 
@@ -107,6 +117,7 @@ class TableEstimator(Readable):
             clusters=None if groups is None else read_clusters(groups, n),
             log_exposure=self._read_exposure(exposure, n),
             init_score=read_init_score(init_score, n, self.n_scores),
+            labels=None if groups is None else np.asarray(groups),
         )
         return rows if rows.weight is None else rows.weighed()
 

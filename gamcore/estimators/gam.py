@@ -23,10 +23,10 @@ from gamcore.data.columns import TableError
 from gamcore.data.targets import codes_of, read_class_target, read_numeric_target
 from gamcore.decide.segments import Segment, suggest
 from gamcore.estimators.additive import AdditiveEstimator
-from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters, RegressorParameters
+from gamcore.estimators.additive_parameters import AUTO, ClassifierParameters
 from gamcore.estimators.base import check_parameters, column, numbers, revive
-from gamcore.estimators.intervals import IntervalEstimator
 from gamcore.estimators.multitask import MultiTaskTreesClassifier, MultiTaskTreesRegressor, task_estimator
+from gamcore.estimators.updating import UpdatableEstimator
 from gamcore.explain.classes import ClassCurves, explain_classes
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
@@ -36,7 +36,7 @@ from gamcore.multitask.model import TaskModel
 from gamcore.types import Floats
 
 
-class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # type: ignore[misc]
+class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
     """A generalized additive model for a number: intercept + f1(x1) + f2(x2) + ..., or the log of a mean that is so.
 
     Each shape function is boosted in small steps on one feature, every step the mean of shallow trees on subsamples
@@ -63,6 +63,8 @@ class GAMRegressor(RegressorMixin, RegressorParameters, IntervalEstimator):  # t
         Numbers of pairs tried, each with its mean validation loss.
     pair_joint_ :
         Whether main effects and pairs were boosted together.
+    tables_ : KeptTables
+        Counts of the rows, with `keep_tables`. `update_drift_`, a frame, tells how the rows added last differ.
     """
 
     @property

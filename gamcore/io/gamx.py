@@ -49,7 +49,6 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 import zipfile
 from pathlib import Path
@@ -73,6 +72,7 @@ from gamcore.io.manifest import (
 from gamcore.io.manifest_classes import build_classes, class_arrays, class_manifest
 from gamcore.io.manifest_intervals import INTERVAL_MEMBERS, interval_arrays, interval_manifest, with_intervals
 from gamcore.io.manifest_tasks import BYTE_MEMBERS, TASK_MEMBERS, build_tasks, task_arrays, task_manifest
+from gamcore.io.whole_files import written_whole
 from gamcore.model.classes import ClassesModel
 from gamcore.multitask.model import TaskModel
 from gamcore.numbers import size
@@ -114,16 +114,8 @@ UNDERSTOOD: Final = frozenset({
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
     """Write a model file, whole or not at all."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(to_bytes(saved))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        file.write(to_bytes(saved))
 
 
 def to_bytes(saved: Saved) -> bytes:

@@ -18,8 +18,9 @@ from gamcore.boosting.refit import RefitState
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows import Dealing, as_table
 from gamcore.boosting.rows_on_disk import Spilled
-from gamcore.boosting.table_counts import Counting, Piece, groups_for, pays, table_bytes
+from gamcore.boosting.table_counts import Counting, groups_for, pays, table_bytes
 from gamcore.boosting.table_refit import TableState
+from gamcore.boosting.whole_numbers import Piece
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import BUCKETS, Split
 from gamcore.data.table import learn_features
@@ -115,6 +116,7 @@ def test_sums_are_those_of_the_residuals(weighted, dtype):
             state.rewind()
             expected = residual_sums(of, state.course.curves * state.scale, state.base_score) / state.scale
             for m in of.table.active:
+                kernels.bring(state.tables, SPLIT.train, of.table.active, m, state.left)
                 found = sums_of(state, m, state.left.train, SPLIT.train)
                 assert np.abs(found - expected[m, SPLIT.train, : found.shape[1]]).max() < close * size
     starts, weight = of.table.starts, of.row_weight

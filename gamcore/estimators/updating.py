@@ -1,0 +1,226 @@
+"""Models that keep counts of their rows, and learn from more rows without the earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gamcore.boosting.fit import Seeds
+from gamcore.boosting.group_halves import FEWEST_GROUPS, fit_group_halves
+from gamcore.boosting.half_refits import HalfRecipe
+from gamcore.boosting.kept_tables import KeptTables
+from gamcore.boosting.progress import Watcher
+from gamcore.boosting.table_counts import TABLE_GROUPS
+from gamcore.boosting.table_questions import Price, around, fewer_curves, price, without
+from gamcore.data.binning import Binned, bin_table, encode_table, merge_bins
+from gamcore.data.columns import TableError
+from gamcore.data.sampling import Split, splits
+from gamcore.data.table import learn_features
+from gamcore.estimators.additive_parameters import RegressorParameters
+from gamcore.estimators.base import TrainingRows, check_parameters, n_threads
+from gamcore.estimators.intervals import IntervalEstimator
+from gamcore.estimators.progress_bar import listening
+from gamcore.model.additive import AdditiveModel
+from gamcore.types import Floats, Ints
+
+COARSE: Final = 10
+"""Bins of a number in which added rows are compared with those before."""
+
+NO_TABLES: Final = "The model keeps no counts of its rows: fit it with keep_tables=True."
+
+
+class UpdatableEstimator(RegressorParameters, IntervalEstimator):
+    """An additive estimator of a number that may keep counts of its rows in `tables_`."""
+
+    tables_: KeptTables
+    update_drift_: pd.DataFrame
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, init_score: Any = None) -> Self:
+        """Add rows to those that a model has learned from, and boost it anew from the counts of all of them.
+
+        The model is that of a fit to all rows with the same bins, to the bit, at a cost that does not know the earlier
+        rows. `update_drift_` then tells what moved: bins stay, and the more the rows move, the less they fit.
+
+        groups : as in `fit`; rows of a label that was there before join its rows. TableError where the model keeps no
+        counts, or the rows are of another kind than those before.
+        """
+        return self._add(self.count(X, y, sample_weight, groups, init_score=init_score), reuse=True)
+
+    def count(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, init_score: Any = None
+    ) -> KeptTables:
+        """Return the counts of rows by the bins of a fitted model, for `merge`. The model stays as it is."""
+        tables = self._tables()
+        check_parameters(self)
+        table = self.read_table(X, reset=False)
+        rows = self.read_rows(table, self.read_target(y), sample_weight, groups, init_score=init_score)
+        data = self._encoded(rows, Binned(encode_table(rows.table, self.model_.bins, True), self.model_.bins), None)
+        return tables.count(data, rows.weight_by, keys=_keys(rows), n_threads=n_threads(self.n_jobs))
+
+    def merge(self, more: KeptTables) -> Self:
+        """Add counts of more rows, such as those of another site, and boost the model anew from all of them."""
+        return self._add(more, reuse=False)
+
+    def _add(self, more: KeptTables, reuse: bool) -> Self:
+        tables = self._tables()
+        moved = drift(tables, more)
+        self._fit_tables(tables.add(more, reuse))
+        self.update_drift_ = moved
+        return self
+
+    def price_edit(self, feature: str | int, scores: Any) -> Price:
+        """Return what other scores (size,) for one feature, by name or place, cost in mean squared error.
+
+        scores : by code: missing, the bins in order, unseen; as in `model_.terms`. All else stays as it is, and the
+        error is over all rows that the model was fitted to.
+        """
+        tables, (place, values) = self._tables(), self._edit(feature, scores)
+        return price(tables, self._additive, place, values)
+
+    def refit_around(self, feature: str | int, scores: Any) -> Self:
+        """Return a fitted copy in which one feature has these scores (size,), and all others are boosted around them.
+
+        The copy has no bands.
+        """
+        tables, (place, values) = self._tables(), self._edit(feature, scores)
+        edited: Self = clone(self).set_params(bands=0)
+        edited.__dict__.update(self.__dict__ | edited.get_params(deep=False))
+        edited._fit_source(without(tables, place, values), Seeds.of(tables.origin.seed), Watcher(None))
+        edited.model_ = around(edited._additive, place, values, tables.base())
+        return edited
+
+    def fewer_curves(self) -> pd.DataFrame:
+        """Return a path of models with fewer curves, from all to none, by the garrote on fitted curves (Breiman 1995).
+
+        A frame: curves, how many a model has; loss, its mean squared error on groups of rows that its refits did not
+        learn from, and the standard error of that; chosen, true for the fewest curves within one error of the best;
+        and per feature what its curve is multiplied by.
+        """
+        tables = self._tables()
+        valid = [split.valid for split in self._splits(tables)]
+        if not any(groups.size for groups in valid):
+            raise TableError("Curves are left out by rows that validate: set validation_fraction above 0.")
+        path = fewer_curves(tables, self._additive, valid)
+        frame = pd.DataFrame({"curves": path.n_curves, "loss": path.losses, "error": path.errors})
+        frame["chosen"] = np.arange(len(frame)) == path.chosen
+        names = [bins.feature.name for bins in tables.bins]
+        return pd.concat([frame, pd.DataFrame(path.factors, columns=names)], axis=1)
+
+    @property
+    def _additive(self) -> AdditiveModel:
+        assert isinstance(self.model_, AdditiveModel)
+        return self.model_
+
+    def _edit(self, feature: str | int, scores: Any) -> tuple[int, Floats]:
+        """Return the place of a feature, and its checked scores."""
+        place, values = self._feature_index(feature), np.asarray(scores, np.float64)
+        size = self._additive.terms[place].scores.size
+        if values.shape != (size,) or not np.isfinite(values).all():
+            raise TableError(f"An edit of this feature needs {size} finite numbers, one per code, not {values.shape}.")
+        return place, values
+
+    def _splits(self, tables: KeptTables) -> list[Split]:
+        """Return the groups that each refit learned from, and those that stopped it."""
+        of_splits = Seeds.of(tables.origin.seed).splits
+        return splits(tables.origin.n_groups, self.validation_fraction, self.outer_bags, of_splits)
+
+    def _tables(self) -> KeptTables:
+        check_is_fitted(self, "model_")
+        if not hasattr(self, "tables_"):
+            raise TableError(NO_TABLES)
+        return self.tables_
+
+    def _fit_rows(self, rows: TrainingRows, strata: Ints | None = None) -> None:
+        """Fit rows in memory; through counts of them where these are to be kept."""
+        for stale in ("tables_", "update_drift_"):
+            self.__dict__.pop(stale, None)
+        if not self.keep_tables:
+            super()._fit_rows(rows, strata)
+            return
+        self._check_kept()
+        features = learn_features(rows.table, self.categorical_features, self.date_parts)
+        data = self._encoded(rows, bin_table(rows.table, features, rows.weight, self.max_bins), None)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._fit_tables(
+            KeptTables.of(
+                data, seed, self._kept_groups(), rows.weight_by, keys=_keys(rows), n_threads=n_threads(self.n_jobs)
+            )
+        )
+
+    def _check_kept(self) -> None:
+        """Raise TableError where a model cannot be boosted from counts."""
+        wrong = {
+            'objective="squared"': not self.loss.is_additive,
+            'ensemble="grouped"': self.ensemble != "grouped",
+            "interactions=0": not (isinstance(self.interactions, int | np.integer) and self.interactions == 0),
+            f'bands=0, or n_groups="auto" or at least {FEWEST_GROUPS}': bool(self.bands)
+            and self._kept_groups() < FEWEST_GROUPS,
+        }
+        if needed := [setting for setting, is_wrong in wrong.items() if is_wrong]:
+            raise TableError(f"Counts of rows can be kept with {' and '.join(needed)}: set it, or keep_tables=False.")
+
+    def _kept_groups(self) -> int:
+        if isinstance(self.n_groups, str):
+            return FEWEST_GROUPS if self.bands else TABLE_GROUPS
+        return int(self.n_groups)
+
+    def _fit_tables(self, tables: KeptTables) -> None:
+        """Boost the model from counts, with bands where `bands` asks for them."""
+        seeds = Seeds.of(tables.origin.seed)
+        with listening(self.callback) as callback:
+            watcher = Watcher(callback)
+            self._fit_source(tables, seeds, watcher)
+            if self.bands and not watcher.stopped:
+                self._add_group_halves(tables, seeds, watcher)
+        self.tables_ = tables
+
+    def _add_group_halves(self, tables: KeptTables, seeds: Seeds, watcher: Watcher) -> None:
+        assert isinstance(self.model_, AdditiveModel)
+        recipe = HalfRecipe(
+            parameters=self.boosting_parameters(tables.n_rows),
+            n_groups=tables.origin.n_groups,
+            validation_fraction=self.validation_fraction,
+            pairs=self.pair_options(tables.n_rows, n_threads(self.n_jobs)),
+        )
+        halves = fit_group_halves(
+            tables.problem, self.model_, recipe, self.bands, seed=seeds.halves, evenness=tables.evenness,
+            callback=watcher.callback, about={"part": watcher.next_part()},
+        )  # fmt: skip
+        if not watcher.stopped:
+            self.model_ = replace(self.model_, halves=halves)
+
+
+def _keys(rows: TrainingRows) -> NDArray[np.uint64] | None:
+    """Return a number (n,) for each row's label, the same in every table; None where rows have no labels."""
+    if rows.labels is None:
+        return None
+    texts = pd.Series(rows.labels).astype(str).to_numpy(object)
+    return np.asarray(pd.util.hash_array(texts), np.uint64)
+
+
+def drift(tables: KeptTables, more: KeptTables) -> pd.DataFrame:
+    """Return how far more rows lie from those before, the feature that moved most first.
+
+    moved : the share of the added rows that would have to change bins for both to be distributed alike; numbers in bins
+    of a tenth of the rows. by_chance : what it would be on average if they were. new_levels : the share of the added
+    rows whose level the bins do not know; they share a bin.
+    """
+    lines = []
+    for of_feature, before, after in zip(tables.bins, tables.counts(), more.counts(), strict=True):
+        new_levels = float(after[-1] / max(after.sum(), 1.0))
+        if not of_feature.feature.is_category:
+            coarse = merge_bins(before, np.arange(1, of_feature.size - 1), COARSE, 0.0)[: of_feature.size]
+            before, after = (np.bincount(coarse, one).astype(np.float64) for one in (before, after))
+        n_before, n_after = max(before.sum(), 1.0), max(after.sum(), 1.0)
+        share, pooled = after / n_after - before / n_before, (before + after) / (n_before + n_after)
+        noise = np.sqrt(2.0 / np.pi * pooled * (1.0 - pooled) * (1.0 / n_before + 1.0 / n_after))
+        lines.append((of_feature.feature.name, np.abs(share).sum() / 2, noise.sum() / 2, new_levels))
+    frame = pd.DataFrame(lines, columns=["feature", "moved", "by_chance", "new_levels"])
+    return frame.sort_values("moved", ascending=False, ignore_index=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,8 +19,8 @@ from gamcore.boosting.half_refits import HalfRecipe, fit_halves
 from gamcore.boosting.loop import RefitTask, run_all
 from gamcore.boosting.pair_ranking import Ranking
 from gamcore.boosting.pair_selection import Chosen, Mains, Options, Pair, add_pairs, interact
-from gamcore.boosting.problem import Parameters, Share, Shares
-from gamcore.boosting.progress import Watcher
+from gamcore.boosting.problem import Parameters, Problem, Share, Shares
+from gamcore.boosting.progress import Callback, Progress, Watcher
 from gamcore.boosting.refit import Refit
 from gamcore.boosting.rows import Dealing, Encoded, Source
 from gamcore.data.columns import TableError
@@ -70,13 +71,15 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The result of a fit. best_rounds, validation_losses : (refits,)."""
+    """The result of a fit. best_rounds, validation_losses : (refits,). counted : the rows that all refits know by their
+    counts alone, if that is what they learnt from."""
 
     model: AdditiveModel | ClassesModel
     best_rounds: NDArray[np.int64]
     validation_losses: Floats
     ranking: Ranking | None = None
     pairs: Chosen | None = None
+    counted: Problem | None = None
 
 
 def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted:
@@ -84,8 +87,9 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     about = {"part": watcher.next_part()}
     dealing = Dealing(plan.n_refits, plan.n_groups, plan.validation_fraction, seeds.groups, seeds.splits)
     shares = source.shares(dealing)
-    learnt = source.counted(dealing, plan.parameters.ensemble) or shares
-    count_first(learnt, plan)
+    counted = source.counted(dealing, plan.parameters.ensemble)
+    learnt = counted or shares
+    count_first(learnt, plan, watcher.callback, about)
     bag_seeds = [int(seed.generate_state(1)[0]) for seed in seeds.bags.spawn(plan.n_refits)]
     watch, several = watcher.callback is not None, plan.n_classes > 2
     tasks = [
@@ -104,14 +108,20 @@ def fit(source: Source, plan: FitPlan, seeds: Seeds, watcher: Watcher) -> Fitted
     model = (_class_model if several else _model)(source, plan, counts, mains, pairs)
     best_rounds = np.array([refit.best_round for refit in mains])
     losses = np.array([refit.valid_loss for refit in (pairs.refits if pairs else mains)])
-    return Fitted(model, best_rounds, losses, ranking, pairs)
+    problem = counted[0].load().problem if counted else None
+    return Fitted(model, best_rounds, losses, ranking=ranking, pairs=pairs, counted=problem)
 
 
-def count_first(shares: Shares, plan: FitPlan) -> None:
+def count_first(shares: Shares, plan: FitPlan, callback: Callback | None, about: dict[str, Any]) -> None:
     """Count bin pairs with all threads, where refits of the same rows are to be boosted from them."""
-    share = shares[0]
+    share, began = shares[0], time.monotonic()
+
+    def tell(done: int, of: int) -> None:
+        if callback and done < of:
+            callback(Progress.of_counting(done, of, time.monotonic() - began, **about))
+
     if isinstance(share, Share) and share.problem.on_tables(plan.parameters):
-        share.problem.counting.tables(plan.n_jobs)
+        share.problem.counting.tables(plan.n_jobs, tell)
 
 
 def _model(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from gamcore.boosting.progress import Callback
 from gamcore.data.sampling import Split, splits
 from gamcore.model.additive import AdditiveModel, assemble
 from gamcore.types import Floats
-
-FEWEST_GROUPS: Final = 32
-"""Groups from which halves of them show how certain curves are."""
 
 
 def fit_group_halves(

@@ -138,10 +138,9 @@ class KeptTables:
         """Squared loss: no other is boosted from counts."""
         return LOSSES["squared"]
 
-    @property
-    def n_counted(self) -> int:
-        """Rows that were counted."""
-        return self.n_rows
+    def usual_groups(self, ensemble: str, halves: bool) -> int:
+        """Return the groups that the rows were counted in."""
+        return self.origin.n_groups
 
     @property
     def evenness(self) -> float:

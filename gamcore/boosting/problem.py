@@ -127,7 +127,8 @@ class Problem:
         if not self.whole:
             return False
         sizes = [int(last) + 1 for last in self.table.last[self.table.active]]
-        return pays(self.y.size, sizes, self.table.starts.size - 1, self.loss, parameters.ensemble)
+        n_groups, is_weighted = self.table.starts.size - 1, self.weight.size > 0
+        return pays(self.y.size, sizes, n_groups, self.loss, ensemble=parameters.ensemble, is_weighted=is_weighted)
 
     def least_node(self, parameters: Parameters) -> float:
         """Return the weight that a node needs to be cut."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 Stage = Literal[
-    "reading the table", "main effects", "ranking", "pairs", "bands", "tuning", "common trees", "specific trees",
-    "comparison",
+    "reading the table", "counting", "main effects", "ranking", "pairs", "bands", "tuning", "common trees",
+    "specific trees", "comparison",
 ]  # fmt: skip
 
 
@@ -45,6 +45,11 @@ class Progress:
             refit=0, n_refits=1, round=done, max_rounds=of, term=0, train_loss=nothing, valid_loss=nothing,
             best_round=0, seconds=seconds, stage=stage, part=part,
         )  # fmt: skip
+
+    @classmethod
+    def of_counting(cls, done: int, of: int, seconds: float, part: int = 0) -> Progress:
+        """Return the progress of counting bin pairs; `round` and `max_rounds` count thousands of rows."""
+        return cls.of_step("counting", done // 1000, max(of // 1000, 1), seconds, part)
 
     @classmethod
     def of_reading(cls, done: int, of: int, seconds: float) -> Progress:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamcore.boosting.problem import Problem, Share, Shares
+from gamcore.boosting.table_counts import groups_for
 from gamcore.data.binning import Binned, Bins
 from gamcore.data.columns import TableError
 from gamcore.data.sampling import Deal, Seed, deal, splits
@@ -57,9 +58,9 @@ class Source(Protocol):
         """Rows that a refit learns from, validation rows included."""
         ...
 
-    @property
-    def n_counted(self) -> int:
-        """Rows that counts of bin pairs are made of: all."""
+    def usual_groups(self, ensemble: str, halves: bool) -> int:
+        """Return the groups that rows are dealt into where nobody asks for a number. halves : whether bands are to
+        come from halves of the groups, where rows are counted."""
         ...
 
     def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
@@ -85,6 +86,11 @@ class Source(Protocol):
     @property
     def given(self) -> tuple[Given, ...]:
         """What is given per row beside the features."""
+        ...
+
+    @property
+    def evenness(self) -> float:
+        """Share of the rows that they are effectively worth: see `AdditiveModel`."""
         ...
 
     def parts(self) -> Iterator[Part]:
@@ -143,10 +149,10 @@ class Encoded:
         """Rows that a refit learns from: all."""
         return self.y.size
 
-    @property
-    def n_counted(self) -> int:
-        """Rows that counts of bin pairs are made of: all."""
-        return self.y.size
+    def usual_groups(self, ensemble: str, halves: bool) -> int:
+        """Return the groups that rows are dealt into: fewer where they are boosted from counts."""
+        sizes = [of_feature.n_values + 1 for of_feature in self.bins]
+        return groups_for(self.y.size, sizes, self.loss, ensemble, self.weight is not None)
 
     def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
         """Return None: each share has all rows, and is counted where that pays."""

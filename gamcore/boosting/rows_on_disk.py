@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gamcore.boosting.problem import Problem, Share, Shares
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows import Dealing, Part, alike, as_table, in_range
-from gamcore.boosting.table_counts import TABLE_GROUPS, pays
+from gamcore.boosting.table_counts import HALF_GROUPS, groups_for, pays
 from gamcore.boosting.tables_on_disk import CountedOnDisk, are_even, counting_bytes
 from gamcore.data.binning import Bins
 from gamcore.data.columns import TableError
@@ -89,10 +89,12 @@ class Spilled:
             for run, (for_groups, for_splits) in zip(runs, seeds, strict=True)
         ]
 
-    @property
-    def n_counted(self) -> int:
-        """Rows that counts of bin pairs are made of: all."""
-        return self.files.n_rows
+    def usual_groups(self, ensemble: str, halves: bool) -> int:
+        """Return the groups that rows are dealt into; with `halves` as many as these need, if so many fit."""
+        if halves and self.is_counted(HALF_GROUPS, ensemble):
+            return HALF_GROUPS
+        sizes = [of_feature.n_values + 1 for of_feature in self.bins]
+        return groups_for(self.files.n_rows, sizes, self.loss, ensemble, self.weighted)
 
     def counted(self, dealing: Dealing, ensemble: str) -> Shares | None:
         """Return shares of all rows, boosted from counts of bin pairs, where refits would have a part each and counts
@@ -101,13 +103,21 @@ class Spilled:
             return None
         return alike(CountedOnDisk.of(self, dealing.n_groups), dealing.n_groups, dealing)
 
-    def is_counted(self, n_groups: int | Literal["auto"], ensemble: str) -> bool:
+    def is_counted(self, n_groups: int, ensemble: str) -> bool:
         """Return whether refits learn from all rows although these do not fit into memory."""
-        sizes, dealt = [of_feature.n_values + 1 for of_feature in self.bins], n_groups
-        dealt = TABLE_GROUPS if dealt == "auto" else int(dealt)
-        fits = counting_bytes(sizes, dealt, self.weighted) <= self.room
-        pay = not self.whole and fits and pays(self.n_counted, sizes, dealt, self.loss, ensemble)
-        return pay and are_even(self.sizes, dealt)
+        sizes = [of_feature.n_values + 1 for of_feature in self.bins]
+        fits = counting_bytes(sizes, n_groups, self.weighted) <= self.room
+        pay = pays(self.files.n_rows, sizes, n_groups, self.loss, ensemble, is_weighted=self.weighted, most=self.room)
+        return not self.whole and fits and pay and are_even(self.sizes, n_groups)
+
+    @cached_property
+    def evenness(self) -> float:
+        """Share of the rows that they are effectively worth: see `AdditiveModel`."""
+        sums = np.zeros(2)
+        for first, end in pairwise(self.files.chunks):
+            if (weight := self.weight_of(first, end)) is not None:
+                sums += weight.sum(), np.square(weight).sum()
+        return min(float(sums[0] ** 2 / (sums[1] * self.files.n_rows)), 1.0) if sums[1] else 1.0
 
     def counts(self) -> list[Floats]:
         """Return the rows (their weights) of each bin of each feature, all training rows together."""
@@ -160,9 +170,6 @@ class Spilled:
         """Return the offsets of some rows, or `none` if they have none."""
         return self.files.column("log_exposure", np.float64, first, end) if self.exposed else none
 
-    def _column(self, name: str) -> Floats:
-        return self.files.column(name, np.float64, 0, self.files.n_rows)
-
     def weight_of(self, first: int, end: int) -> Floats | None:
         """Return the weights of some rows, scaled as they would be in memory."""
         if not self.weighted:
@@ -173,7 +180,7 @@ class Spilled:
     @cached_property
     def _mean_weight(self) -> float:
         if self.whole:  # the same bits as in memory
-            return float(self._column("weight").mean())
+            return float(self.files.column("weight", np.float64, 0, self.files.n_rows).mean())
         chunks = pairwise(self.files.chunks)
         total = sum(float(self.files.column("weight", np.float64, first, end).sum()) for first, end in chunks)
         return total / self.files.n_rows

@@ -33,11 +33,16 @@ TABLE_GROUPS: Final = 8
 ROW_GROUPS: Final = 32
 """Groups that rows are dealt into, with tables and without."""
 
+HALF_GROUPS: Final = 32
+"""Groups of counted rows whose halves show how certain curves are."""
+
 MOST_BYTES: Final = 2**30
 """Most bytes of tables."""
 
 MOST_COUNTED: Final = 2**16 - 1
 """Most rows that a number of 16 bits can count."""
+
+Tell = Callable[[int, int], None]
 
 VECTOR: Final = 32
 """Codes are padded to a multiple of this many."""
@@ -54,18 +59,24 @@ def table_bytes(sizes: Sequence[int], n_groups: int, wide: bool) -> int:
     return int(n_groups * (codes.sum() * padded.sum() - (codes * padded).sum())) * (4 if wide else 2)
 
 
-def pays(n_rows: int, sizes: Sequence[int], n_groups: int, loss: Loss, ensemble: str) -> bool:
-    """Return whether rows are so many that tables of features with so many codes take less time, and fit."""
+def pays(
+    n_rows: int, sizes: Sequence[int], n_groups: int, loss: Loss, ensemble: str, is_weighted: bool = False,
+    most: int = MOST_BYTES,
+) -> bool:  # fmt: skip
+    """Return whether rows are so many that tables of features with so many codes take less time, and fit.
+
+    most : bytes that tables may take.
+    """
     varied = [size for size in sizes if size > 1]
     n_pairs = len(varied) * (len(varied) - 1) // 2
     enough = n_rows * TABLE_GROUPS >= max(FEWEST_ROWS, ROWS_PER_PAIR * n_pairs) * max(n_groups, TABLE_GROUPS)
     suitable = loss.is_additive and ensemble == "grouped" and len(varied) > 1
-    return suitable and enough and table_bytes(varied, n_groups, wide=False) <= MOST_BYTES
+    return suitable and enough and table_bytes(varied, n_groups, wide=is_weighted) <= most
 
 
-def groups_for(n_rows: int, sizes: Sequence[int], loss: Loss, ensemble: str) -> int:
+def groups_for(n_rows: int, sizes: Sequence[int], loss: Loss, ensemble: str, is_weighted: bool = False) -> int:
     """Return how many groups rows are dealt into where nobody asks for a number."""
-    return TABLE_GROUPS if pays(n_rows, sizes, TABLE_GROUPS, loss, ensemble) else ROW_GROUPS
+    return TABLE_GROUPS if pays(n_rows, sizes, TABLE_GROUPS, loss, ensemble, is_weighted=is_weighted) else ROW_GROUPS
 
 
 @dataclass
@@ -88,18 +99,18 @@ class Counting:
     _own: Any = field(default_factory=threading.local, repr=False)
     made: Tables | None = None
 
-    def tables(self, n_threads: int = 1) -> Tables:
-        """Return the tables; the first call counts them."""
+    def tables(self, n_threads: int = 1, tell: Tell | None = None) -> Tables:
+        """Return the tables; the first call counts them. tell : hears of the rows done, and of those there are."""
         with self._lock:
             if self.made is None:
-                whole, scale = self.whole(n_threads)
+                whole, scale = self.whole(n_threads, tell)
                 self.made = scale.read(whole)
             return self.made
 
-    def whole(self, n_threads: int = 1) -> tuple[Tables, Scale]:
+    def whole(self, n_threads: int = 1, tell: Tell | None = None) -> tuple[Tables, Scale]:
         """Count the tables; return them in whole numbers, and what these stand for."""
-        pitch = pitches(self.last + 1)
-        heaviest, total, is_weighted = self._heaviest(pitch)
+        pitch, done = pitches(self.last + 1), 0
+        heaviest, total, n_rows, is_weighted = self._heaviest(pitch)
         scale = self.scale or Scale.of(float(heaviest.max(initial=1.0)), total, is_weighted, self.spare)
         made = empty_tables(self.last, self.active, self.n_groups, (heaviest > MOST_COUNTED) | scale.is_weighted, scale)
         executor = make_executor(n_threads)
@@ -109,22 +120,25 @@ class Counting:
                 self._add_sums(made, rows, executor)
                 pairs = itertools.combinations(self.active.tolist(), 2)
                 executor.map(partial(self._add_pair, made, rows), pairs)
+                done += rows.target.size
+                if tell:
+                    tell(done, n_rows)
         finally:
             executor.close()
         return made, scale
 
-    def _heaviest(self, pitch: Ints) -> tuple[Floats, float, bool]:
-        """Return the most rows (the largest weight) of a code of each feature in a group, of all rows together, and
-        whether rows have weights."""
+    def _heaviest(self, pitch: Ints) -> tuple[Floats, float, int, bool]:
+        """Return the most rows (the largest weight) of a code of each feature in a group, that of all rows together,
+        their number, and whether they have weights."""
         sums = [np.zeros((self.n_groups, width)) for width in pitch]
-        weighted = False
+        weighted, n_rows = False, 0
         for piece in self.pieces():
-            weighted = weighted or bool(piece.weight.size)
+            weighted, n_rows = weighted or bool(piece.weight.size), n_rows + piece.target.size
             for m, g in itertools.product(self.active, range(self.n_groups)):
                 rows = slice(piece.starts[g], piece.starts[g + 1])
                 weight = piece.weight[rows] if piece.weight.size else None
                 sums[m][g] += np.bincount(piece.codes[m, rows], weight, pitch[m])
-        return np.array([one.max() for one in sums]), float(sums[self.active[0]].sum()), weighted
+        return np.array([one.max() for one in sums]), float(sums[self.active[0]].sum()), n_rows, weighted
 
     def _add_sums(self, made: Tables, rows: Rounded, executor: Executor) -> None:
         """Add weights and targets by code, and by group."""

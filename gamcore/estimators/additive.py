@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.boosting.fit import FitPlan, Fitted, Seeds, fit, with_halves
+from gamcore.boosting.group_halves import fit_group_halves
 from gamcore.boosting.half_refits import HalfRecipe, check_halves
 from gamcore.boosting.pair_ranking import Ranking, rank_without_pairs
+from gamcore.boosting.problem import Problem
 from gamcore.boosting.progress import Watcher
 from gamcore.boosting.rows import Encoded, Source, added
+from gamcore.boosting.table_counts import HALF_GROUPS
 from gamcore.data.binning import Binned, bin_table, encode_table
 from gamcore.data.rows import read_init_score
 from gamcore.data.table import learn_features
@@ -65,21 +68,30 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             init_score=rows.init_score,
         )
 
-    def fit_source(self, X: Any, y: Any, source: Source) -> Self:
-        """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored."""
+    def fit_source(self, X: Any, y: Any, source: Source, halves: int = 0) -> Self:
+        """Fit to the rows of a source; X and y are a sample of them, for names and classes. `bands` is ignored.
+
+        halves : half-sample refits, where rows are counted in groups enough; else there are none.
+        """
         check_parameters(self)
         self.read_table(X, reset=True)
         self._learn_classes(y)
+        seeds = Seeds.of(self.random_state)
         with listening(self.callback) as callback:
-            self._fit_source(source, Seeds.of(self.random_state), Watcher(callback))
+            watcher = Watcher(callback)
+            fitted = self._fit_source(source, seeds, watcher, halves > 0)
+            if halves and fitted.counted and not (fitted.pairs or watcher.stopped):
+                self._add_group_halves(source, fitted.counted, halves, seeds, watcher=watcher)
         return self
 
     def _learn_classes(self, y: Any) -> None:
         """Set the classes from the target; a regressor has none."""
 
-    def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher) -> None:
+    def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher, halves: bool = False) -> Fitted:
         names = [bins.feature.name for bins in source.bins]
-        self._keep(fit(source, self._plan(source, names), seeds, watcher), names)
+        fitted = fit(source, self._plan(source, names, halves), seeds, watcher)
+        self._keep(fitted, names)
+        return fitted
 
     def _keep(self, fitted: Fitted, names: list[str]) -> None:
         """Set the fitted attributes."""
@@ -93,14 +105,14 @@ class AdditiveEstimator(AdditiveParameters, Explained):
         if pairs := fitted.pairs:
             self.pair_worth_, self.pair_path_, self.pair_joint_ = pairs.worth, pairs.path, pairs.joint
 
-    def _plan(self, source: Source, names: list[str]) -> FitPlan:
+    def _plan(self, source: Source, names: list[str], halves: bool = False) -> FitPlan:
         """Return the plan of a fit to the rows of a source, with features of these names."""
         n_rows = source.n_rows
         return FitPlan(
             loss=self.loss,
             parameters=self.boosting_parameters(n_rows),
             n_refits=self.outer_bags,
-            n_groups=self._groups_of(source, self.loss),
+            n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             interactions=self.wanted_pairs(names),
             pairs=self.pair_options(n_rows, n_threads(self.n_jobs)),
@@ -109,16 +121,33 @@ class AdditiveEstimator(AdditiveParameters, Explained):
             n_classes=self.n_scores if self.n_scores > 1 else 2,
         )
 
-    def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
-        options = self.pair_options(data.y.size, n_threads(self.n_jobs))
-        recipe = HalfRecipe(
-            parameters=self.boosting_parameters(data.y.size),
-            n_groups=self._groups_of(data, self.loss),
+    def _recipe(self, source: Source, halves: bool = False) -> HalfRecipe:
+        """Return how halves of the rows of a source are fitted."""
+        options = self.pair_options(source.n_rows, n_threads(self.n_jobs))
+        return HalfRecipe(
+            parameters=self.boosting_parameters(source.n_rows),
+            n_groups=self._groups_of(source, halves),
             validation_fraction=self.validation_fraction,
             pairs=replace(options, joint=getattr(self, "pair_joint_", False)),
         )
-        data = data.with_loss(self.loss)  # whose parameters a fit may choose
+
+    def _add_halves(self, data: Encoded, n_refits: int, seeds: Seeds, watcher: Watcher) -> None:
+        data, recipe = data.with_loss(self.loss), self._recipe(data)  # whose parameters a fit may choose
         self.model_ = with_halves(data, self.model_, recipe=recipe, n_refits=n_refits, seeds=seeds, watcher=watcher)
+
+    def _add_group_halves(
+        self, source: Source, counted: Problem, n_refits: int, seeds: Seeds, watcher: Watcher
+    ) -> None:
+        """Add half-sample refits from halves of the groups of counted rows, if there are enough."""
+        recipe = self._recipe(source, halves=True)
+        if not isinstance(self.model_, AdditiveModel) or recipe.n_groups < HALF_GROUPS:
+            return
+        halves = fit_group_halves(
+            counted, self.model_, recipe, n_refits, seed=seeds.halves, evenness=source.evenness,
+            callback=watcher.callback, about={"part": watcher.next_part()},
+        )  # fmt: skip
+        if not watcher.stopped:
+            self.model_ = replace(self.model_, halves=halves)
 
     def add_bands(
         self,

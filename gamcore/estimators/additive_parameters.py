@@ -15,7 +15,6 @@ from gamcore.boosting.pair_selection import Options
 from gamcore.boosting.problem import Parameters, first_leaves
 from gamcore.boosting.rounds import MAX_BAGS, MAX_LEAVES
 from gamcore.boosting.rows import Source
-from gamcore.boosting.table_counts import groups_for
 from gamcore.data.columns import TableError
 from gamcore.estimators.parameters import (
     MAX_ROUNDS,
@@ -27,7 +26,6 @@ from gamcore.estimators.parameters import (
     real,
     whole,
 )
-from gamcore.model.losses import Loss
 
 AUTO: Final = "auto"
 """A parameter of a loss that the fit is to choose."""
@@ -171,11 +169,10 @@ class AdditiveParameters(CommonParameters):
         "instead of rows, as it is on large tables.",
     )  # fmt: skip
 
-    def _groups_of(self, source: Source, loss: Loss) -> int:
-        """Return the groups that rows are dealt into."""
+    def _groups_of(self, source: Source, halves: bool = False) -> int:
+        """Return the groups that rows are dealt into; `halves` : see `Source`."""
         if isinstance(self.n_groups, str):
-            sizes = [of_feature.n_values + 1 for of_feature in source.bins]
-            return groups_for(source.n_counted, sizes, loss, self.ensemble)
+            return source.usual_groups(self.ensemble, halves)
         return int(self.n_groups)
 
     def boosting_parameters(self, n_rows: int) -> Parameters:

@@ -15,6 +15,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gamcore.boosting.fit import Fitted as Fit
 from gamcore.boosting.fit import Seeds
 from gamcore.boosting.power_choice import choose_power
 from gamcore.boosting.progress import Watcher
@@ -99,7 +100,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
         self._fit_rows(rows)
         return self
 
-    def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher) -> None:
+    def _fit_source(self, source: Source, seeds: Seeds, watcher: Watcher, halves: bool = False) -> Fit:
         """Fit, after the power is chosen if that is asked for."""
         self.__dict__.pop("power_", None)
         source = source.with_loss(self.loss)
@@ -107,7 +108,7 @@ class GAMRegressor(RegressorMixin, UpdatableEstimator):  # type: ignore[misc]
             names = [bins.feature.name for bins in source.bins]
             plan = self._plan(source, names)
             self.power_ = choose_power(source, plan, seeds, watcher) if self.power == AUTO else float(self.power)
-        super()._fit_source(source.with_loss(self.loss), seeds, watcher)
+        return super()._fit_source(source.with_loss(self.loss), seeds, watcher, halves)
 
     def _check_target(self, y: Floats) -> None:
         """Raise TableError where the objective cannot have these targets."""

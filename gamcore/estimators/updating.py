@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -13,11 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gamcore.boosting.fit import Seeds
-from gamcore.boosting.group_halves import FEWEST_GROUPS, fit_group_halves
-from gamcore.boosting.half_refits import HalfRecipe
 from gamcore.boosting.kept_tables import KeptTables
 from gamcore.boosting.progress import Watcher
-from gamcore.boosting.table_counts import TABLE_GROUPS
+from gamcore.boosting.table_counts import HALF_GROUPS, TABLE_GROUPS
 from gamcore.boosting.table_questions import Price, around, fewer_curves, price, without
 from gamcore.data.binning import Binned, bin_table, encode_table, merge_bins
 from gamcore.data.columns import TableError
@@ -160,15 +157,15 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
             'objective="squared"': not self.loss.is_additive,
             'ensemble="grouped"': self.ensemble != "grouped",
             "interactions=0": not (isinstance(self.interactions, int | np.integer) and self.interactions == 0),
-            f'bands=0, or n_groups="auto" or at least {FEWEST_GROUPS}': bool(self.bands)
-            and self._kept_groups() < FEWEST_GROUPS,
+            f'bands=0, or n_groups="auto" or at least {HALF_GROUPS}': bool(self.bands)
+            and self._kept_groups() < HALF_GROUPS,
         }
         if needed := [setting for setting, is_wrong in wrong.items() if is_wrong]:
             raise TableError(f"Counts of rows can be kept with {' and '.join(needed)}: set it, or keep_tables=False.")
 
     def _kept_groups(self) -> int:
         if isinstance(self.n_groups, str):
-            return FEWEST_GROUPS if self.bands else TABLE_GROUPS
+            return HALF_GROUPS if self.bands else TABLE_GROUPS
         return int(self.n_groups)
 
     def _fit_tables(self, tables: KeptTables) -> None:
@@ -178,23 +175,8 @@ class UpdatableEstimator(RegressorParameters, IntervalEstimator):
             watcher = Watcher(callback)
             self._fit_source(tables, seeds, watcher)
             if self.bands and not watcher.stopped:
-                self._add_group_halves(tables, seeds, watcher)
+                self._add_group_halves(tables, tables.problem, self.bands, seeds, watcher=watcher)
         self.tables_ = tables
-
-    def _add_group_halves(self, tables: KeptTables, seeds: Seeds, watcher: Watcher) -> None:
-        assert isinstance(self.model_, AdditiveModel)
-        recipe = HalfRecipe(
-            parameters=self.boosting_parameters(tables.n_rows),
-            n_groups=tables.origin.n_groups,
-            validation_fraction=self.validation_fraction,
-            pairs=self.pair_options(tables.n_rows, n_threads(self.n_jobs)),
-        )
-        halves = fit_group_halves(
-            tables.problem, self.model_, recipe, self.bands, seed=seeds.halves, evenness=tables.evenness,
-            callback=watcher.callback, about={"part": watcher.next_part()},
-        )  # fmt: skip
-        if not watcher.stopped:
-            self.model_ = replace(self.model_, halves=halves)
 
 
 def _keys(rows: TrainingRows) -> NDArray[np.uint64] | None:

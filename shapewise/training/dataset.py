@@ -62,7 +62,9 @@ def learnt_from(counts: dict[str, int]) -> str:
 
 def band_rows(counts: dict[str, int]) -> str:
     """Name the rows from which the half-sample refits of the bands were drawn."""
-    return "the sample's rows (so usually wider than with the whole table)" if "set_aside" in counts else "the rows"
+    if "set_aside" not in counts or counts.get("banded"):
+        return "the rows"
+    return "the sample's rows (so usually wider than with the whole table)"
 
 
 @dataclass(frozen=True)

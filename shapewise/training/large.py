@@ -26,6 +26,7 @@ from gamcore.data.codes import clear_codes
 from gamcore.data.columns import TableError
 from gamcore.data.table import Table, as_frame, learn_features
 from gamcore.estimators.gam import Estimator, GAMClassifier, GAMRegressor
+from gamcore.model.additive import AdditiveModel
 from gamcore.model.losses import LOSSES
 from gamcore.numbers import size
 from gamcore.types import Bools
@@ -71,7 +72,7 @@ def fit_on_disk(
 
     The counts: training, the training rows; weighing, those with a nonzero weight; held_out, held-out rows of the
     sample; set_aside, held-out rows of the table; without_target; refits, the number of refits; a_refit, rows per
-    refit, validation rows included; learnt, rows that the refits cover together.
+    refit, validation rows included; learnt, rows that the refits cover together; banded, rows whose halves gave bands.
     """
     check_kind(spec)
     give_back_early()
@@ -92,7 +93,7 @@ def fit_on_disk(
         _read(place.table, n_rows, sample[columns], spilling, callback)
         give_back_early()
         source = _source(spilling, model, place.memory, n_jobs)
-        model.fit_source(data.X[known], data.y[known], source)
+        model.fit_source(data.X[known], data.y[known], source, spec.bands)
         counts = _counts(spilling, source, data, model)
     finally:
         files.close()
@@ -184,7 +185,11 @@ def _source(spilling: Spilling, model: Additive, memory: int, n_jobs: int) -> Sp
 
 
 def _counts(spilling: Spilling, source: Spilled, data: Data, model: Additive) -> dict[str, int]:
-    n_rows, all_learnt = source.files.n_rows, source.is_counted(model.n_groups, model.ensemble)
+    n_groups = source.usual_groups(model.ensemble, spilling.spec.bands > 0)
+    n_groups = n_groups if isinstance(model.n_groups, str) else model.n_groups
+    n_rows, all_learnt = source.files.n_rows, source.is_counted(n_groups, model.ensemble)
+    fitted = model.model_
+    banded = isinstance(fitted, AdditiveModel) and fitted.n_halves > 0
     return {
         "training": spilling.counts["training"],
         "held_out": int(np.count_nonzero(data.held_out)),
@@ -194,4 +199,4 @@ def _counts(spilling: Spilling, source: Spilled, data: Data, model: Additive) ->
         "a_refit": n_rows if all_learnt else source.n_rows,
         "learnt": n_rows if all_learnt else source.covered(model.outer_bags),
         "refits": model.outer_bags,
-    }
+    } | ({"banded": n_rows} if banded else {})

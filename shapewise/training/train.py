@@ -138,7 +138,8 @@ def _train_on_disk(
     calibrate(model, data, spec)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
-    about = replace(about, rows=counts | {"sample": len(sample)})
+    bands = spec.bands if isinstance(model.model_, AdditiveModel) and model.model_.halves else 0
+    about = replace(about, rows=counts | {"sample": len(sample)}, bands=bands)
     if isinstance(model.model_, AdditiveModel):  # over all rows, as in its plots
         base = float(model.model_.loss.inverse_link(np.array(model.model_.base)))
         about = replace(about, metrics=about.metrics and about.metrics | {"base_rate" if data.binary else "mean": base})

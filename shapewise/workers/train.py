@@ -112,7 +112,7 @@ def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _
         model = train(workspace, spec, n_jobs, reporter).id
         reporter.write()
         write_json(folder / MODEL, {"model": model})
-    if spec.kind == "additive" and spec.bands:
+    if spec.kind == "additive" and spec.bands and not workspace.models.about(model).bands:
         add_bands(workspace, model, n_jobs, reporter)
     return model
 

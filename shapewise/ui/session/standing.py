@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
+from gamcore.boosting.progress import Stage
 from gamcore.numbers import percent
 from shapewise.training.runs import Run, Standing
 from shapewise.ui.session import state
@@ -17,34 +20,33 @@ def left_seconds(standing: Standing) -> float | None:
     return standing.seconds / ended * (standing.n_refits - ended) if ended else None
 
 
+STEPS: Final[dict[Stage, str]] = {
+    "reading the table": "reading the table: {share} of the rows",
+    "counting": "counting rows by pairs of bins: {share} done",
+    "ranking": "ranking pairs: {done} of {most} grids",
+    "tuning": "trying settings: {done} of {most} fits",
+    "comparison": "comparing with simpler models: {done} of {most} done",
+}
+"""Stages that count steps instead of rounds, in words."""
+
+
 def in_words(standing: Standing) -> tuple[float, str]:
     """Return how far a stage is, as a share and in words."""
-    if standing.stage == "reading the table":
+    if standing.stage in STEPS:
         done = float(standing.points[-1, 1])
-        return done / max(
-            standing.most, 1
-        ), f"reading the table: {percent(done / max(standing.most, 1), 0)} of the rows"
-    if standing.stage == "ranking":
-        done = float(standing.points[-1, 1])
-        return done / max(standing.most, 1), f"ranking pairs: {count(done)} of {count(standing.most)} grids"
-    if standing.stage == "tuning":
-        done = float(standing.points[-1, 1])
-        return done / max(standing.most, 1), f"trying settings: {count(done)} of {count(standing.most)} fits"
-    if standing.stage == "comparison":
-        done = float(standing.points[-1, 1])
-        return done / max(
-            standing.most, 1
-        ), f"comparing with simpler models: {count(done)} of {count(standing.most)} done"
+        share = done / max(standing.most, 1)
+        words = {"share": percent(share, 0), "done": count(done), "most": count(standing.most)}
+        return share, STEPS[standing.stage].format(**words)
     begun, rounds, rest = np.unique(standing.points[:, 0]).size, len(standing.points), left_seconds(standing)
     ended = max(begun - state.n_jobs(), 0) + 0.5 * min(begun, state.n_jobs())
-    words = [
+    of_rounds = [
         f"{standing.n_pairs} pairs" if standing.stage == "pairs" else standing.stage,
         f"refit {begun} of {standing.n_refits}",
         f"{count(rounds)} rounds",
         f"{count(rounds / max(standing.seconds, 0.1))} rounds per second",
         f"about {duration(rest)} left" if rest is not None else "time left is not known yet",
     ]
-    return ended / standing.n_refits, " · ".join(words)
+    return ended / standing.n_refits, " · ".join(of_rounds)
 
 
 def of_run(run: Run) -> tuple[float, str]:

@@ -18,7 +18,7 @@ from shapewise.training import runs
 from shapewise.training.runs import Run, Standing
 from shapewise.training.spec import Spec
 from shapewise.ui.session import sidebar, state
-from shapewise.ui.session.standing import of_run
+from shapewise.ui.session.standing import STEPS, of_run
 from shapewise.ui.session.words import duration, md, metric
 from shapewise.ui.widgets import bands as sureness
 from shapewise.ui.widgets import cards, drawn
@@ -76,7 +76,7 @@ def curves(identifier: str) -> None:
             st.caption("The worker starts and reads the table.")
             return
         _quits(standing)
-        if standing.stage not in ("reading the table", "ranking", "comparison", "tuning"):
+        if standing.stage not in STEPS:
             st.plotly_chart(
                 figures.draw(plots.progress(standing.points), state.mode(), titled=False),
                 key=f"progress-{identifier}", theme=None, config={"displayModeBar": False},

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gamcore import GAMClassifier, TableError, load_model
+from gamcore.boosting import table_counts
 from gamcore.boosting.row_files import Files
 from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.data.sampling import BUCKETS, buckets, runs_of_buckets
@@ -443,6 +444,52 @@ def test_a_stored_table_with_a_sample_is_trained_on_from_disk(tmp_path):
     assert not list((space.root / "jobs").iterdir())
     with pytest.raises(TableError, match="whole table in memory"):
         training.train(space, spec_of(table=table.id, kind="tasks", task="c"))
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_bands_of_all_rows_come_from_halves_of_counted_groups(weight, tmp_path, monkeypatch):
+    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    monkeypatch.setattr(outofcore, "most_rows", lambda *given, **more: 3_000)
+    rows, spec = frame(12_000), spec_of(target="amount", positive=None, bands=20, weight=weight)
+    model, _, counts = Disk(tmp_path, rows, every=4).fit(spec)
+    assert counts["banded"] == counts["learnt"] == counts["training"]
+    halves = model.model_.halves
+    assert halves.n_refits == 20
+    assert (halves.evenness < 1.0) == (weight is not None)
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.undo()
+    whole, data, _ = Disk(memory, rows).fit(spec)
+    assert not whole.model_.n_halves  # those are drawn from the rows
+    known = ~data.held_out
+    whole.add_bands(data.X[known], data.y[known], **data.of_rows(known), n_refits=20)
+    assert halves.evenness == pytest.approx(whole.model_.halves.evenness, rel=0.01)
+    width = [
+        np.average(mine.deviation, weights=mine.counts) / np.average(theirs.deviation, weights=theirs.counts)
+        for mine, theirs in zip(halves.terms, whole.model_.halves.terms, strict=True)
+    ]
+    assert 0.7 < np.mean(width) < 1.4
+
+
+def test_a_stored_model_whose_bands_are_of_all_rows_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
+    monkeypatch.setattr(outofcore, "most_rows", lambda *given, **more: 3_000)
+    rows = frame()
+    space = Workspace(tmp_path / "space")
+    with scratch_folder(space.root) as place:
+        rows.to_parquet(place / "table", index=False)
+        rows.iloc[::3].to_parquet(place / "sample", index=False)
+        table = space.tables.add_file(
+            place / "table", "large", len(rows), rows.shape[1], sample=(place / "sample", len(rows) // 3)
+        )
+    stages = set()
+    spec = spec_of(table=table.id, target="amount", positive=None, bands=10)
+    model = training.train(space, spec, callback=lambda progress: stages.add(progress.stage))
+    assert "bands" in stages
+    assert model.bands == space.models.about(model.id).bands == 10
+    assert dict(card.card(space, model.id).rows)["Bands"] == "10 refits on halves of the rows"
 
 
 def test_the_beginning_of_a_table_has_the_types_of_the_whole(tmp_path):

@@ -20,6 +20,7 @@ from gamcore.boosting.rows import Dealing, as_table
 from gamcore.boosting.rows_on_disk import Spilled
 from gamcore.boosting.table_counts import Counting, groups_for, pays, table_bytes
 from gamcore.boosting.table_refit import TableState
+from gamcore.boosting.tables_on_disk import counting_bytes
 from gamcore.boosting.whole_numbers import Piece
 from gamcore.data.binning import Bins
 from gamcore.data.sampling import BUCKETS, Split
@@ -312,7 +313,11 @@ def test_rows_on_disk_have_shares_where_counts_do_not_pay(tmp_path, monkeypatch)
     assert spilled.counted(DEALING, "grouped") is None  # few rows
     monkeypatch.setattr(table_counts, "FEWEST_ROWS", 1)
     monkeypatch.setattr(table_counts, "ROWS_PER_PAIR", 1)
-    assert spilled.is_counted("auto", "grouped")
+    assert spilled.is_counted(8, "grouped")
+    assert spilled.usual_groups("grouped", halves=False) == 8
+    assert spilled.usual_groups("grouped", halves=True) == 32
+    room = counting_bytes([bins.n_values + 1 for bins in spilled.bins], 16, weighted=False)
+    assert replace(spilled, room=room).usual_groups("grouped", halves=True) == 8  # too little for 32
     assert spilled.counted(DEALING, "subagging") is None
     assert replace(spilled, loss=LOSSES["logistic"]).counted(DEALING, "grouped") is None
     assert replace(spilled, most=10**6).counted(DEALING, "grouped") is None  # all rows fit

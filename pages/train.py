@@ -40,13 +40,15 @@ with form:
     if target is None:
         st.stop()
     chosen = inputs.choose(table, target)
-    tasks, compare, codes, measured = target.tasks, True, [], 0
+    tasks, compare, codes, measured, kept = target.tasks, True, [], 0, False
     if tasks.several:
         preset, changes, compare = tasking.settings(table)
     else:
         preset, changes = settings.preset(table), settings.pairs(table)
         with st.expander("All settings"):
-            measured = settings.bands(table, {**PRESETS[preset], **changes})
+            parameters = {**PRESETS[preset], **changes}
+            measured = settings.bands(table, parameters)
+            kept = settings.counts(table, target.goal, parameters)
             codes = inputs.categories(table, chosen)
             changes |= settings.more(table, preset, target.goal in ("binary", "classes"))
 
@@ -75,6 +77,7 @@ spec = Spec(
     tables=tasks.tables,
     compare=compare,
     bands=measured,
+    keep_counts=kept,
 )
 of = " of the sample" if table.sampled else ""
 try:
@@ -98,7 +101,7 @@ else:
     cost = estimate_tasks(
         rows, n_features, n_tasks=n_tasks, parameters=spec.parameters(), n_jobs=state.n_jobs(), compare=compare
     )
-at_once = cost.seconds < AT_ONCE_SECONDS and not table.sampled
+at_once = cost.seconds < AT_ONCE_SECONDS and not (table.sampled or kept)
 
 
 def what_it_takes() -> tuple[str, str]:

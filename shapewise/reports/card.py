@@ -34,6 +34,9 @@ CAVEATS: Final = (
     "A curve is the effect of one feature with all others as they are: where features go together, curves trade off.",
 )
 
+BEYOND_CHANCE: Final = 3.0
+"""How many times what chance moves a feature must have moved to be named."""
+
 
 @dataclass(frozen=True)
 class Card:
@@ -70,8 +73,12 @@ def card(space: Workspace, identifier: str) -> Card:
     if model.rows:
         training = f"{count(model.rows['training'])} for training, {count(model.rows['held_out'])} held out"
         training += f" (of a sample of {count(model.rows['sample'])})" if model.rows.get("sample") else ""
+        added = model.rows.get("added", 0)
+        training += f"; {count(added)} were added to the counts of the others" if added else ""
         left = model.rows.get("without_target", 0)
         rows.append(("Rows", training + (f", {count(left)} left out" if left else "")))
+    if model.drift:
+        rows.append(("Moved since", _moved(model, names)))
     if part := learnt_from(model.rows):
         rows.append(("Learned from", part))
     if spec is not None and spec.conditions:
@@ -89,6 +96,14 @@ def card(space: Workspace, identifier: str) -> Card:
     versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     rows.append(("Made with", f"Shapewise {__version__}, Python {platform.python_version()}, {versions}"))
     return Card(model.name, tuple(rows))
+
+
+def _moved(model: ModelAbout, names: Names) -> str:
+    """Return in which features the rows added last differ from those before, the most first."""
+    beyond = [row for row in model.drift if row["moved"] > BEYOND_CHANCE * row["by_chance"]]
+    moved = sorted(beyond, key=lambda row: -row["moved"])
+    said = [f"{names.term(row['feature'])} ({percent(row['moved'], 0)} in other bins)" for row in moved[:3]]
+    return ", ".join(said) or "nothing beyond chance"
 
 
 def target(model: ModelAbout, names: Names = AS_THEY_ARE) -> str:

@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gamcore.boosting.kept_tables import KeptTables
 from gamcore.io import gamx
 from gamcore.io.manifest import Saved
+from gamcore.io.tables_file import load_tables, save_tables
 from gamcore.multitask.model import TaskModel
 from shapewise.errors import room
-from shapewise.store.atomic_files import scratch_file
+from shapewise.store.atomic_files import scratch_file, scratch_folder
 from shapewise.store.items import Things
 from shapewise.store.names import clean_name, known, new_id
 from shapewise.store.records import now
@@ -42,6 +44,8 @@ class ModelAbout:
     part: str = ""
     project: str = ""  # see projects.py
     steps: list[dict[str, Any]] = field(default_factory=list)  # those of its table: what its columns are computed from
+    counted: bool = False  # whether counts of its rows are kept beside it, so that rows can be added
+    drift: list[dict[str, Any]] = field(default_factory=list)  # of the rows added last: `gamcore.estimators.updating`
 
     @property
     def of_tasks(self) -> bool:
@@ -55,15 +59,24 @@ class Models:
     def __init__(self, space: Things) -> None:
         self._space = space
 
-    def add(self, saved: Saved, about: ModelAbout) -> ModelAbout:
-        """Store a model under the id in `about`."""
-        with scratch_file(self._space.root) as path:
+    def add(self, saved: Saved, about: ModelAbout, tables: KeptTables | None = None) -> ModelAbout:
+        """Store a model under the id in `about`. tables : counts of its rows, to be kept beside it."""
+        with scratch_folder(self._space.root) as folder:
+            parts = {"model": folder / "model"}
             with room():
-                path.write_bytes(gamx.to_bytes(saved))
+                parts["model"].write_bytes(gamx.to_bytes(saved))
+                if tables is not None:
+                    parts["tables"] = folder / "tables"
+                    save_tables(tables, parts["tables"])
+            about = replace(about, counted=tables is not None)
             self._space.add(
-                "models", about.id, about=asdict(about), parts={"model": path}, parent=about.part_of, detail=about.name
+                "models", about.id, about=asdict(about), parts=parts, parent=about.part_of, detail=about.name
             )
         return self.about(about.id)
+
+    def tables(self, identifier: str) -> KeptTables:
+        """Return the counts of rows that are kept beside a model; StoreError if there are none."""
+        return load_tables(self._space.part("models", identifier, "tables"))
 
     def about(self, identifier: str) -> ModelAbout:
         """Return the description of a model."""

@@ -189,4 +189,5 @@ def counterpart(spec: Spec, models: list[ModelAbout]) -> ModelAbout | None:
 
 def alike(one: Spec, other: Spec) -> bool:
     """Return whether two specifications train the same model."""
-    return replace(one, name="", bands=0, codes=None) == replace(other, name="", bands=0, codes=None)
+    first, second = (replace(spec, name="", bands=0, codes=None, keep_counts=False) for spec in (one, other))
+    return first == second

@@ -107,6 +107,8 @@ def check_kind(spec: Spec) -> None:
             "Multi-task trees need their whole table in memory, and this one is far larger: train an additive model, "
             "or load fewer rows."
         )
+    if spec.keep_counts:
+        raise TableError("Counts of rows are kept of tables in memory, and this one is far larger: train without them.")
 
 
 def _learn_bins(model: Additive, data: Data, known: Bools, partial: bool) -> tuple[Bins, ...]:

@@ -84,19 +84,22 @@ def start(
     column: str = "",
     budget: dict[str, float] | None = None,
     cost: Estimate | None = None,
+    adds: str = "",
 ) -> str:
     """Queue a training and return the run's id.
 
-    model : a trained model that is to get bands, or, with `column`, to be refitted to the parts of its table. budget :
-    fields of `tuning.Budget`, for a search for better settings instead. cost : estimated if None. StoreError if the
-    cost exceeds what a job may use, or what this person may store.
+    model : a trained model that is to get bands, or, with `column`, to be refitted to the parts of its table. adds :
+    a model that the rows are to be added to. budget : fields of `tuning.Budget`, for a search for better settings
+    instead. cost : estimated if None. StoreError if the cost exceeds what a job may use, or what this person may store.
     """
     table = workspace.tables.about(spec.table)
     if model:
         workspace.thing("models", model, "change")
+    if adds:
+        workspace.thing("models", adds, "view")
     cost = cost or _cost(table, spec, n_jobs)
     memory = 0 if table.sampled else cost.memory + table.bytes  # a sampled table uses the memory that is free
-    about = {"spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget}
+    about = {"spec": spec.to_dict(), "n_jobs": n_jobs, "model": model, "column": column, "budget": budget, "adds": adds}
     return jobs.submit(
         workspace, KIND, about=about, memory=memory, seconds=cost.seconds, disk=cost.disk, what=spec.name
     )
@@ -116,7 +119,13 @@ def again(workspace: Workspace, identifier: str) -> str:
     about = read_json(jobs.folder(workspace, KIND, identifier) / "about.json")
     spec = Spec.from_dict(about["spec"])
     return start(
-        workspace, spec, n_jobs=about["n_jobs"], model=about["model"], column=about["column"], budget=about["budget"]
+        workspace,
+        spec,
+        n_jobs=about["n_jobs"],
+        model=about["model"],
+        column=about["column"],
+        budget=about["budget"],
+        adds=about.get("adds", ""),
     )
 
 

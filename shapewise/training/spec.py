@@ -42,6 +42,7 @@ class Spec:
     kind : "additive", or "tasks" for multi-task trees. The tasks are the levels of column `task`, or the outcomes, or
         the tables in `tables` (name: id), which include the specification's own.
     compare : whether independent and global trees are trained for comparison.
+    keep_counts : whether counts of the rows are kept beside the model, so that rows can be added to it later.
     codes : those that mean missing, by table and column, as the model read them; None before it is trained, when the
         tables' present ones count.
     """
@@ -71,6 +72,7 @@ class Spec:
     quantile: float = 0.9
     bands: int = 30  # half-sample refits after the training; 0 for none
     codes: dict[str, dict[str, list[str]]] | None = None
+    keep_counts: bool = False
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Spec:

@@ -49,11 +49,11 @@ def fit(
     model.fit(data.X[fitted], data.y[fitted], **data.of_rows(fitted))
     if isinstance(model.model_, TaskModel):
         model.model_ = replace(model.model_, aliases=data.aliases)
-    _read_codes(model, spec, data)
+    read_codes(model, spec, data)
     return model
 
 
-def _read_codes(model: Estimator, spec: Spec, data: Data) -> None:
+def read_codes(model: Estimator, spec: Spec, data: Data) -> None:
     """Let a fitted model read codes as missing itself, for tables and programs that know nothing of them."""
     codes: dict[str, list[str]] = {}
     for table in spec.tables.values() or [spec.table]:
@@ -109,14 +109,16 @@ def train(
         return _train_on_disk(workspace, spec, n_jobs, callback)
     data = read_all(workspace, spec)
     started = time.monotonic()
-    model = fit(data, spec, n_jobs, callback)
+    kept = {"keep_tables": True, "bands": spec.bands} if spec.keep_counts else {}
+    model = fit(data, spec, n_jobs, callback, **kept)
     seconds = time.monotonic() - started
     calibrate(model, data, spec)
     about = describe(workspace, spec, data, model, seconds)
+    about = replace(about, bands=model.bands) if isinstance(model, GAMRegressor) else about
     if isinstance(model, MultiTaskTreesRegressor | MultiTaskTreesClassifier):
         about = replace(about, tasks=score_tasks(data, spec, model, n_jobs, callback))
         about = replace(about, metrics=_of_tasks(about)) if data.binary else about
-    return _store(workspace, about, model)
+    return store(workspace, about, model)
 
 
 def _train_on_disk(
@@ -134,7 +136,7 @@ def _train_on_disk(
     place = TrainingPlace(workspace.tables.path(spec.table), scratch, _budget(workspace.limits.memory))
     place.scratch.mkdir(0o700, exist_ok=True)
     model, data, counts = fit_on_disk(place, sample, spec=spec, held_out_by=basis, n_jobs=n_jobs, callback=callback)
-    _read_codes(model, spec, data)
+    read_codes(model, spec, data)
     calibrate(model, data, spec)
     about = describe(workspace, spec, data, model, time.monotonic() - started)
     assert not isinstance(model.model_, TaskModel)
@@ -143,7 +145,7 @@ def _train_on_disk(
     if isinstance(model.model_, AdditiveModel):  # over all rows, as in its plots
         base = float(model.model_.loss.inverse_link(np.array(model.model_.base)))
         about = replace(about, metrics=about.metrics and about.metrics | {"base_rate" if data.binary else "mean": base})
-    return _store(workspace, about, model)
+    return store(workspace, about, model)
 
 
 def _budget(most: int) -> int:
@@ -178,9 +180,10 @@ def describe(workspace: Workspace, spec: Spec, data: Data, model: Estimator, sec
     )
 
 
-def _store(workspace: Workspace, about: ModelAbout, model: Estimator) -> ModelAbout:
+def store(workspace: Workspace, about: ModelAbout, model: Estimator) -> ModelAbout:
+    """Store a trained model, with the counts of its rows where it keeps them."""
     origin = {"target": about.target, "table": about.table, "held_out": about.metrics, "created": about.created}
-    return workspace.models.add(model.to_saved(**origin), about)
+    return workspace.models.add(model.to_saved(**origin), about, getattr(model, "tables_", None))
 
 
 def add_bands(
@@ -241,7 +244,7 @@ def train_parts(
         made.append((replace(about_part, bands=spec.bands or BANDS, part_of=identifier, part=label), model))
     if len(made) < 2:
         raise TableError(f"Fewer than two parts of {column!r} can be learnt from. {' '.join(problems)}")
-    stored = [_store(workspace, about_part, model) for about_part, model in made]
+    stored = [store(workspace, about_part, model) for about_part, model in made]
     for part_before in old:
         with contextlib.suppress(StoreError):  # another run may have replaced them already
             workspace.delete("models", part_before.id)

@@ -23,6 +23,7 @@ from shapewise.jobs.process import StoppedError
 from shapewise.processes import Pace
 from shapewise.store.atomic_files import read_json, write_json
 from shapewise.store.workspace import StoreError, Workspace
+from shapewise.training.adding import add_rows
 from shapewise.training.dataset import Data
 from shapewise.training.runs import MODEL, TUNED, trained
 from shapewise.training.spec import Spec
@@ -109,12 +110,20 @@ def _work(workspace: Workspace, about: dict[str, Any], folder: Path, reporter: _
         train_parts(workspace, model, about["column"], n_jobs, reporter)
         return model
     if model is None:
-        model = train(workspace, spec, n_jobs, reporter).id
+        adds: str = about.get("adds", "")
+        made = add_rows(workspace, spec, adds, n_jobs, reporter) if adds else train(workspace, spec, n_jobs, reporter)
+        model = made.id
         reporter.write()
         write_json(folder / MODEL, {"model": model})
-    if spec.kind == "additive" and spec.bands and not workspace.models.about(model).bands:
+    if spec.kind == "additive" and spec.bands and not _has_own_bands(workspace, model):
         add_bands(workspace, model, n_jobs, reporter)
     return model
+
+
+def _has_own_bands(workspace: Workspace, model: str) -> bool:
+    """Return whether a model got its bands in training, or cannot get others: of added rows there are only counts."""
+    about = workspace.models.about(model)
+    return about.bands > 0 or "added" in about.rows
 
 
 def _search(data: Data, spec: Spec, budget: Budget, n_jobs: int, folder: Path, reporter: _Reporter) -> None:

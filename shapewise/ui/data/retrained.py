@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from gamcore.data.column_names import Names
@@ -16,6 +18,11 @@ from shapewise.training.spec import Spec
 from shapewise.ui.session import sidebar, state
 from shapewise.ui.session.words import count, date, md, metric, told_apart
 from shapewise.ui.widgets.columns import PERCENT, hundredfold, measured
+
+ADDS: Final = (
+    "For a newer version that holds new rows alone: a model that has learned from the rows of both, from the counts of "
+    "the older ones. Its bins stay those of the older version."
+)
 
 ModelPair = tuple[ModelAbout, ModelAbout]
 
@@ -64,16 +71,27 @@ def _line(model: ModelAbout, carried: Carried, twin: ModelAbout | None, run: Run
             st.switch_page(PAGES / "tasks.py", query_params={"model": twin.id})
         elif run:
             _watch(run.id, model.id)
-        elif (
-            not twin
-            and carried.spec
-            and st.button("Retrain on the newer version", key=f"again-{model.id}", icon=":material/refresh:")
-        ):
-            begin(carried.spec, model.id)
+        elif not twin and carried.spec:
+            _begin(model, carried, carried.spec)
     for sentence in _told(carried):
         st.caption(md(sentence))
     if failed:
         st.error(md(failed), icon=":material/error:")
+
+
+def _begin(model: ModelAbout, carried: Carried, spec: Spec) -> None:
+    """Show the buttons that retrain a model on the newer version, or add its rows to those that it knows."""
+    if st.button("Retrain on the newer version", key=f"again-{model.id}", icon=":material/refresh:"):
+        begin(spec, model.id)
+    if _adds(model, carried, f"adds-{model.id}"):
+        begin(spec, model.id, adds=model.id)
+
+
+def _adds(model: ModelAbout, carried: Carried, key: str) -> bool:
+    """Show the button that adds rows, for a model that can take those of the newer version; return whether clicked."""
+    if not model.counted or carried.left_out or carried.retyped:
+        return False
+    return st.button("Add its rows", key=key, icon=":material/playlist_add:", help=ADDS)
 
 
 def _metrics(model: ModelAbout, twin: ModelAbout | None) -> str:
@@ -91,10 +109,10 @@ def _told(carried: Carried) -> list[str]:
     return lines
 
 
-def begin(spec: Spec, model: str) -> None:
-    """Queue a training and rerun the page; an error is shown beside the model."""
+def begin(spec: Spec, model: str, adds: str = "") -> None:
+    """Queue a training and rerun the page; an error is shown beside the model. adds : one that rows are added to."""
     try:
-        runs.start(state.workspace(), spec, state.n_jobs())
+        runs.start(state.workspace(), spec, state.n_jobs(), adds=adds)
     except StoreError as error:
         st.session_state[f"again-failed-{model}"] = str(error)
     st.rerun()
@@ -185,12 +203,17 @@ def retrain(model: ModelAbout) -> None:
     if latest is None:
         return
     label = "Retrain on the newest"
-    if not st.button(label, icon=":material/update:", help=f"Version of {date(latest.created)}, same settings."):
+    again = st.button(label, icon=":material/update:", help=f"Version of {date(latest.created)}, same settings.")
+    if not (again or model.counted):
         return
     then = state.frame(model.table) if model.table in {table.id for table in tables} else None
     made = carried(Spec.from_dict(model.spec), then, latest.id, state.frame(latest.id))
+    adds = _adds(model, made, "adds")
+    if not (again or adds):
+        return
     for sentence in _told(made):
         st.toast(md(sentence), icon=":material/info:")
     if made.spec:
-        run = sidebar.follow(runs.start(state.workspace(), made.spec, state.n_jobs()))
+        begun = runs.start(state.workspace(), made.spec, state.n_jobs(), adds=model.id if adds else "")
+        run = sidebar.follow(begun)
         st.switch_page(PAGES / "train.py", query_params={"table": latest.id, "run": run})

@@ -66,6 +66,18 @@ def bands(table: TableAbout, parameters: dict[str, Any]) -> int:
     return BANDS if wanted else 0
 
 
+def counts(table: TableAbout, goal: str, parameters: dict[str, Any]) -> bool:
+    """Show the switch for counts of the rows, where a model can learn on from them; return whether they are kept."""
+    learns_from_rows = parameters.get("interactions") or parameters.get("ensemble", "grouped") != "grouped"
+    if goal != "number" or table.sampled or learns_from_rows:
+        return False
+    return st.toggle(
+        "Keep counts, to add rows later", key=f"counts-{table.id}",
+        help="The model can then learn from the rows of a newer version without those of this one, which may be "
+        "deleted. Counts of cells with few rows are as personal as the rows: they stay in this workspace.",
+    )  # fmt: skip
+
+
 def label(name: str) -> str:
     """Return a parameter's label in the form."""
     return "Pairs" if name == "interactions" else INPUTS[name].label if name in INPUTS else name

@@ -83,15 +83,15 @@ def _begin(model: ModelAbout, carried: Carried, spec: Spec) -> None:
     """Show the buttons that retrain a model on the newer version, or add its rows to those that it knows."""
     if st.button("Retrain on the newer version", key=f"again-{model.id}", icon=":material/refresh:"):
         begin(spec, model.id)
-    if _adds(model, carried, f"adds-{model.id}"):
+    if _adds(model, carried, "Add its rows"):
         begin(spec, model.id, adds=model.id)
 
 
-def _adds(model: ModelAbout, carried: Carried, key: str) -> bool:
+def _adds(model: ModelAbout, carried: Carried, label: str) -> bool:
     """Show the button that adds rows, for a model that can take those of the newer version; return whether clicked."""
     if not model.counted or carried.left_out or carried.retyped:
         return False
-    return st.button("Add its rows", key=key, icon=":material/playlist_add:", help=ADDS)
+    return st.button(label, key=f"adds-{model.id}", icon=":material/playlist_add:", help=ADDS)
 
 
 def _metrics(model: ModelAbout, twin: ModelAbout | None) -> str:
@@ -208,7 +208,7 @@ def retrain(model: ModelAbout) -> None:
         return
     then = state.frame(model.table) if model.table in {table.id for table in tables} else None
     made = carried(Spec.from_dict(model.spec), then, latest.id, state.frame(latest.id))
-    adds = _adds(model, made, "adds")
+    adds = _adds(model, made, "Add the newest rows")
     if not (again or adds):
         return
     for sentence in _told(made):

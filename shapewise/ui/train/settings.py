@@ -128,12 +128,12 @@ def more(table: TableAbout, preset: str, binary: bool) -> dict[str, Any]:
     if max(first, leaves) != max(coarse, leaves):  # train exactly what the form shows
         changes["coarse_leaves"] = first
     if binary:
-        mart = columns[0].toggle(
+        mart = st.toggle(
             "MART instead of LogitBoost", key=f"mart-{table.id}",
             help="Split on row counts, with Newton leaves (Algorithm 2), not on rows weighted by p(1 - p) (5).",
         )  # fmt: skip
         changes |= {"boosting": "mart"} if mart else {}
-    parts = columns[1].toggle(
+    parts = st.toggle(
         "Month and weekday of dates",
         key=f"dates-{table.id}",
         help="Each date column also gives these two features.",

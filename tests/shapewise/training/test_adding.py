@@ -139,9 +139,9 @@ def test_a_job_adds_rows_from_the_page_of_the_newer_version(space, quarters):
 
 def test_only_models_with_counts_offer_it(space, quarters):
     first, _second, model = quarters
-    assert "Add its rows" in [one.label for one in open_page("models", model=model.id).button]
+    assert "Add the newest rows" in [one.label for one in open_page("models", model=model.id).button]
     without = train(space, replace(a_spec(first, keep_counts=False), name="without"))
-    assert "Add its rows" not in [one.label for one in open_page("models", model=without.id).button]
+    assert "Add the newest rows" not in [one.label for one in open_page("models", model=without.id).button]
 
 
 def test_the_switch_is_there_where_counts_can_be_kept(space, quarters):
